@@ -1,0 +1,44 @@
+# Every target sets up what it needs, once. `make demo` and `make test` are all a newcomer has to know.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test test-all lint format bench clean
+
+demo: $(VENV)/.run
+	$(BIN)/zerosnet analyze --paper --plot demo/paper.png
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest
+
+test-all: $(VENV)/.test
+	$(BIN)/python -m pytest -m "slow or not slow"
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: pyproject.toml | $(BIN)/python
+	@echo "Installing zerosnet into $(VENV) (the first time takes a few minutes: PyTorch is large)"
+	$(PIP) install -e .
+	@touch $@
+
+$(VENV)/.%: pyproject.toml | $(BIN)/python
+	@echo "Installing zerosnet[$*] into $(VENV) (the first time takes a few minutes: PyTorch is large)"
+	$(PIP) install -e ".[$*]"
+	@touch $@

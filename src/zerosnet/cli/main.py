@@ -1,0 +1,71 @@
+"""`zerosnet`: the application, and the one place where errors become exit codes.
+
+Exit codes: 0 success, 1 failure, 2 bad input (one line on stderr), 130 interrupted.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from zerosnet.errors import InputError
+
+app = typer.Typer(
+    name="zerosnet",
+    help="Analyse, design and train networks that are numerical schemes.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback(invoke_without_command=True)
+def version_option(
+    version: bool = typer.Option(False, "--version", is_eager=True, help="Print the version and leave."),
+) -> None:
+    if version:
+        from zerosnet import __version__
+
+        print(__version__)
+        raise typer.Exit
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; set ZEROSNET_TRACEBACK=1 to see tracebacks."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    if os.environ.get("ZEROSNET_TRACEBACK"):
+        return _code(app(args=arguments, prog_name="zerosnet", standalone_mode=False))
+    try:
+        return _code(app(args=arguments, prog_name="zerosnet", standalone_mode=False))
+    except InputError as error:
+        return _complain(str(error), 2)
+    except KeyboardInterrupt:
+        return _complain("interrupted", 130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+    except OSError as error:
+        return _complain(str(error), 1)
+    except Exception as error:  # typer's own usage errors carry their message and exit code
+        if hasattr(error, "format_message"):
+            if type(error).__name__ == "NoArgsIsHelpError":
+                print(error.format_message(), file=sys.stderr)
+                return 2
+            return _complain(error.format_message(), 2)
+        return _complain(f"{type(error).__name__}: {error} (ZEROSNET_TRACEBACK=1 shows where)", 1)
+
+
+def _code(result: object) -> int:
+    return result if isinstance(result, int) else 0
+
+
+def _complain(message: str, code: int) -> int:
+    line = " ".join(message.split())
+    print(f"zerosnet: {line}", file=sys.stderr)
+    return code

@@ -1,0 +1,86 @@
+"""Coefficients: exact rationals where the user gave exact numbers, floats where they gave floats.
+
+A float is never silently rationalised and a rational never silently rounded: 0.1 and "0.1" are different numbers.
+"""
+
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from zerosnet.errors import InputError
+
+Number = Fraction | float
+
+_ACCEPTED = 'a number such as 2, 0.1, "1/3" or "0.1"'
+_EXPONENT = re.compile(r"[eE]([+-]?\d+)")
+_LARGEST_EXPONENT = 400
+_LONGEST = 2_000
+
+
+def number(value: Any, name: str = "number") -> Number:
+    """Read a coefficient; `name` is what an error message calls it.
+
+    >>> number("16/9"), number(0.5), number("0.5")
+    (Fraction(16, 9), 0.5, Fraction(1, 2))
+    """
+    if isinstance(value, str):
+        return _from_text(value, name)
+    if isinstance(value, bool):
+        raise InputError(f"{name} is {value!r}; expected {_ACCEPTED}")
+    if isinstance(value, int | Fraction):
+        return Fraction(value)
+    if isinstance(value, Decimal) and value.is_finite():
+        return _from_text(str(value), name)
+    if getattr(value, "is_Rational", False):  # sympy, without importing it
+        return Fraction(int(value.p), int(value.q))
+    if hasattr(value, "__index__"):  # numpy integers
+        return Fraction(int(value))
+    if hasattr(value, "__float__"):
+        result = float(value)
+        if math.isfinite(result):
+            return result
+    raise InputError(f"{name} is {value!r}; expected {_ACCEPTED}")
+
+
+def _from_text(text: str, name: str) -> Fraction:
+    exponent = _EXPONENT.search(text)
+    if len(text) > _LONGEST or (exponent and abs(int(exponent.group(1))) > _LARGEST_EXPONENT):
+        raise InputError(f"{name} {text[:40]!r} is too long or has too large an exponent; expected {_ACCEPTED}")
+    try:
+        return Fraction(text.replace(" ", ""))
+    except ZeroDivisionError:
+        raise InputError(f"{name} {text!r} divides by zero; expected {_ACCEPTED}") from None
+    except ValueError:
+        raise InputError(f"{name} {text!r} is not a finite number; expected {_ACCEPTED}") from None
+
+
+def numbers(text: str, name: str = "numbers") -> tuple[Fraction, ...]:
+    """Read a comma-separated list of exact numbers, such as "1/3,5/9,1/9"."""
+    parts = text.split(",") if text.strip() else []
+    return tuple(_from_text(part, f"{name}[{i}]") for i, part in enumerate(parts))
+
+
+def is_exact(value: Number) -> bool:
+    return isinstance(value, Fraction)
+
+
+def to_json(value: Number) -> str | float:
+    """An exact number is a string, "16/9"; a float is a number."""
+    return str(value) if isinstance(value, Fraction) else value
+
+
+def from_json(value: Any, name: str = "number") -> Number:
+    """The inverse of `to_json`: JSON numbers, whole ones too, are floats."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return number(float(value), name)
+    return number(value, name)
+
+
+def to_latex(value: Number) -> str:
+    if isinstance(value, Fraction):
+        sign = "-" if value < 0 else ""
+        size = abs(value)
+        return sign + (str(size) if size.denominator == 1 else rf"\frac{{{size.numerator}}}{{{size.denominator}}}")
+    return f"{value:.6g}"

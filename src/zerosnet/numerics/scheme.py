@@ -1,0 +1,140 @@
+"""The value that runs through the whole project: a linear multistep scheme."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
+
+from zerosnet.errors import InputError
+from zerosnet.numerics import number as num
+from zerosnet.numerics.number import Number
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scheme:
+    """An explicit linear multistep scheme, which is also a residual network without its weights:
+
+        y_{n+1} = sum_i alphas[i] y_{n-i} + h sum_j betas[j] f(y_{n-j})
+
+    Coefficients given as ints, fractions, strings or sympy rationals stay exact; floats stay floats. An exact scheme
+    and a float one are different values, even where their numbers agree.
+
+    >>> Scheme(["1/3", "5/9", "1/9"], ["16/9"])
+    Scheme(['1/3', '5/9', '1/9'], ['16/9'])
+    >>> Scheme.parse("zerosnet(-9/5)") == Scheme.parse("1/3,5/9,1/9;16/9")
+    True
+    """
+
+    alphas: tuple[Number, ...]
+    betas: tuple[Number, ...]
+
+    def __init__(self, alphas: Iterable[Any], betas: Iterable[Any]) -> None:
+        object.__setattr__(self, "alphas", _coefficients(alphas, "alphas"))
+        object.__setattr__(self, "betas", _coefficients(betas, "betas"))
+
+    @property
+    def steps(self) -> int:
+        """How many past states or slopes one step looks back on."""
+        return max(len(self.alphas), len(self.betas))
+
+    @property
+    def is_exact(self) -> bool:
+        return all(map(num.is_exact, self.alphas + self.betas))
+
+    @property
+    def rho(self) -> tuple[Number, ...]:
+        """First characteristic polynomial, z^d - sum_i alphas[i] z^(d-1-i), highest power first."""
+        padding = (Fraction(0),) * (self.steps - len(self.alphas))
+        return (Fraction(1), *(-a for a in self.alphas), *padding)
+
+    @property
+    def sigma(self) -> tuple[Number, ...]:
+        """Second characteristic polynomial, sum_j betas[j] z^(d-1-j), highest power first."""
+        return (*self.betas, *(Fraction(0),) * (self.steps - len(self.betas)))
+
+    def to_float(self) -> Self:
+        """The same scheme with coefficients rounded to floats."""
+        return type(self)(map(float, self.alphas), map(float, self.betas))
+
+    # -- text, LaTeX, JSON ------------------------------------------------------------------------------------------
+
+    @classmethod
+    def parse(cls, text: str) -> "Scheme":
+        """Read "1/3,5/9,1/9;16/9" (alphas;betas) or a family and its parameters, "zerosnet(-9/5)"."""
+        alphas, semicolon, betas = text.partition(";")
+        if semicolon:
+            return cls(num.numbers(alphas, "alphas"), num.numbers(betas, "betas"))
+        from zerosnet.numerics.families import parse_member
+
+        return parse_member(text)
+
+    def __str__(self) -> str:
+        return ";".join(",".join(map(str, group)) for group in (self.alphas, self.betas))
+
+    def __repr__(self) -> str:
+        alphas, betas = ([num.to_json(c) for c in group] for group in (self.alphas, self.betas))
+        return f"Scheme({alphas}, {betas})"
+
+    def to_latex(self) -> str:
+        """The recursion as LaTeX, without delimiters."""
+        terms = [(a, _lagged("y_{n}", i)) for i, a in enumerate(self.alphas)]
+        terms += [(b, _lagged("h f(y_{n})", j)) for j, b in enumerate(self.betas)]
+        right = ""
+        for coefficient, symbol in terms:
+            if coefficient == 0:
+                continue
+            sign = "-" if coefficient < 0 else "+" if right else ""
+            size = abs(coefficient)
+            right += f" {sign} " + ("" if size == 1 else num.to_latex(size) + " ") + symbol
+        return "y_{n+1} = " + (" ".join(right.split()) or "0")
+
+    def to_json(self) -> dict[str, list[str | float]]:
+        """A JSON-ready object, lossless: exact numbers are strings, floats are numbers."""
+        return {"alphas": [num.to_json(a) for a in self.alphas], "betas": [num.to_json(b) for b in self.betas]}
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Scheme":
+        if not isinstance(data, dict) or set(data) != {"alphas", "betas"}:
+            raise InputError(f"a scheme in JSON is an object with alphas and betas, not {data!r}")
+        for name, group in data.items():
+            if not isinstance(group, list):
+                raise InputError(f"{name} is {group!r}; expected a list of numbers")
+        return cls(*([num.from_json(c, f"{name}[{i}]") for i, c in enumerate(data[name])] for name in ("alphas", "betas")))
+
+    def __rich__(self) -> "Table":
+        from rich.table import Table
+
+        table = Table("", *(_lagged("n", i) for i in range(self.steps)), title=f"{self.steps}-step scheme")
+        for name, group in (("alpha", self.alphas), ("beta", self.betas)):
+            table.add_row(name, *map(str, group))
+        return table
+
+    # -- comparison: by canonical JSON, so that exact and float never coincide -----------------------------------------
+
+    def _key(self) -> tuple[tuple[str | float, ...], ...]:
+        return tuple(tuple(num.to_json(c) for c in group) for group in (self.alphas, self.betas))
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if isinstance(other, Scheme) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+
+def _coefficients(values: Iterable[Any], name: str) -> tuple[Number, ...]:
+    if isinstance(values, str):
+        return _coefficients(num.numbers(values, name), name)
+    try:
+        result = tuple(num.number(value, f"{name}[{i}]") for i, value in enumerate(values))
+    except TypeError:
+        raise InputError(f"{name} is {values!r}; expected a list of numbers") from None
+    if not result:
+        raise InputError(f"{name} is empty; expected at least one number")
+    return result
+
+
+def _lagged(symbol: str, lag: int) -> str:
+    return symbol.replace("n", "n" if lag == 0 else f"n-{lag}")
