@@ -1,0 +1,51 @@
+"""Run the named benchmarks (all that this machine can run by default) and store what they measured.
+
+python -m benchmarks                     every benchmark that this machine can run
+python -m benchmarks numerics models     these
+python -m benchmarks --list
+"""
+
+import argparse
+import importlib
+import json
+import sys
+from pathlib import Path
+
+from zerosnet.environment import environment
+
+BENCHMARKS = {
+    "numerics": "root condition, exact and batched, and stability regions, beside NodePy",
+    "models": "step time and memory of ZeroSNet against PreResNet",
+    "training": "seconds per epoch and network, alone and fused, against the authors' way (CUDA)",
+}
+RESULTS = Path(__file__).parent / "results"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help=f"one or more of {', '.join(BENCHMARKS)}")
+    parser.add_argument("--list", action="store_true", help="name the benchmarks and leave")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the result files")
+    options = parser.parse_args()
+    if options.list:
+        for name, what in BENCHMARKS.items():
+            print(f"{name:10} {what}")
+        return 0
+    if unknown := set(options.names) - set(BENCHMARKS):
+        parser.error(f"unknown benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
+    options.out.mkdir(parents=True, exist_ok=True)
+    for name in options.names or BENCHMARKS:
+        print(f"== {name}: {BENCHMARKS[name]}", flush=True)
+        module = importlib.import_module(f"benchmarks.{name}")
+        measured = module.run()
+        if "skipped" in measured:
+            print(f"   skipped: {measured['skipped']}")
+            continue
+        record = {"command": " ".join(["python -m benchmarks", *sys.argv[1:]]), "environment": environment(), **measured}
+        path = options.out / f"{name}{module.suffix() if hasattr(module, 'suffix') else ''}.json"
+        path.write_text(json.dumps(record, indent=1) + "\n")
+        print(f"   written to {path}")
+    return 0
+
+
+sys.exit(main())

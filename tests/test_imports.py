@@ -1,0 +1,117 @@
+"""The import rules of the house: imports point one way, and `import zerosnet` is light."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import zerosnet
+
+SOURCE = Path(zerosnet.__file__).parent
+
+# room -> the rooms it may import directly; it may also import what those may
+MAY_IMPORT = {
+    "errors": set(),
+    "environment": set(),
+    "numerics": set(),
+    "models": {"numerics"},
+    "kernels": {"models"},
+    "data": set(),
+    "robustness": {"models", "kernels", "data"},
+    "training": {"models", "kernels", "data", "robustness"},
+    "experiments": {"training", "robustness"},
+    "report": {"experiments", "numerics"},
+    "explorer": {"numerics", "report"},
+}
+EVERYWHERE = {"errors", "environment"}
+NEVER_IN_NUMERICS = {"torch", "torchvision", "timm", "matplotlib", "sklearn", "scipy"}
+HEAVY = ("torch", "torchvision", "timm", "sympy", "matplotlib", "sklearn", "numpy", "typer")
+
+
+def reachable(room: str) -> set[str]:
+    rooms = {room} | EVERYWHERE
+    for neighbour in MAY_IMPORT[room]:
+        rooms |= reachable(neighbour)
+    return rooms
+
+
+def imported_modules(path: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def files_of(room: str) -> list[Path]:
+    single = SOURCE / f"{room}.py"
+    return [single] if single.exists() else sorted((SOURCE / room).rglob("*.py"))
+
+
+@pytest.mark.parametrize("room", MAY_IMPORT)
+def test_imports_point_one_way(room):
+    allowed = reachable(room)
+    for path in files_of(room):
+        rooms = {name.split(".")[1] for name in imported_modules(path) if name.startswith("zerosnet.")}
+        assert rooms - {"__version__"} <= allowed, f"{path.name} imports {rooms - allowed}"
+
+
+def test_numerics_never_imports_torch_and_friends():
+    for path in files_of("numerics"):
+        packages = {name.split(".")[0] for name in imported_modules(path)}
+        assert not packages & NEVER_IN_NUMERICS, path.name
+
+
+def test_no_room_is_missing_from_the_rules():
+    rooms = {p.stem for p in SOURCE.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    assert rooms - {"__init__", "__main__", "cli"} <= set(MAY_IMPORT)
+
+
+def run(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_import_zerosnet_is_light():
+    loaded = run(f"import sys, zerosnet; print([m for m in {HEAVY} if m in sys.modules])")
+    assert loaded.strip() == "[]"
+
+
+def test_numerics_works_where_torch_is_not_installed():
+    code = (
+        "import sys; sys.modules.update(dict.fromkeys(['torch', 'torchvision', 'timm', 'matplotlib', 'scipy']));"
+        "import zerosnet.numerics as n; print(n.root_condition(n.Scheme.parse('zerosnet(-9/5)')).zero_stable)"
+    )
+    assert run(code).strip() == "True"
+
+
+def test_every_public_name_can_be_loaded():
+    for name in zerosnet.__all__:
+        assert getattr(zerosnet, name) is not None
+
+
+def test_help_loads_nothing_heavy():
+    heavy = tuple(set(HEAVY) - {"typer"})
+    code = (
+        "import sys; from zerosnet.cli.main import run; run(['--help']);"
+        f"print([m for m in {heavy} if m in sys.modules], file=sys.stderr)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "analyze" in result.stdout
+    assert result.stderr.strip() == "[]"
+
+
+@pytest.mark.skipif(bool(os.environ.get("CI")), reason="a clock on a shared machine proves nothing")
+def test_help_answers_in_under_half_a_second():
+    import time
+
+    def once() -> float:
+        start = time.perf_counter()
+        run("from zerosnet.cli.main import run; run(['--help'])")
+        return time.perf_counter() - start
+
+    assert min(once() for _ in range(5)) < 0.5
