@@ -1,0 +1,89 @@
+"""What a result was made with: versions, hardware, commit.
+
+Recorded beside every run and every benchmark. Heavy packages are not imported to be asked for their version, and
+nothing personal is recorded: no user or host names, no paths.
+"""
+
+import os
+import platform
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from zerosnet import __version__
+
+_PACKAGES = ("torch", "torchvision", "timm", "numpy", "triton", "safetensors", "scikit-learn")
+
+
+def environment() -> dict[str, Any]:
+    """Versions, platform, processor, GPUs and commit, as a JSON-ready object.
+
+    GPUs are listed where torch is already loaded and sees some; this function never loads torch itself.
+    """
+    return {
+        "zerosnet": __version__,
+        "git": git_state(),
+        "python": platform.python_version(),
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "platform": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "cpu": {"model": _cpu_model(), "cores": _cores()},
+        "gpu": _gpu(),
+    }
+
+
+def git_state() -> dict[str, Any] | None:
+    """The commit of the checkout this package runs from, and whether files differ from it; None outside a checkout."""
+    checkout = Path(__file__).resolve().parents[2]
+    if not (checkout / ".git").exists():
+        return None
+    commit = _git(checkout, "rev-parse", "HEAD")
+    changes = _git(checkout, "status", "--porcelain", "--untracked-files=no")
+    return None if commit is None else {"commit": commit, "dirty": None if changes is None else bool(changes)}
+
+
+def _git(checkout: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "--no-optional-locks", "-C", str(checkout), *arguments], capture_output=True, text=True, timeout=10
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or "unknown")
+
+
+def _cores() -> int:
+    """Cores this process may use, which on a shared machine is fewer than there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _gpu() -> dict[str, Any] | None:
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available():
+        return None
+    driver = Path("/sys/module/nvidia/version")
+    return {
+        "names": [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())],
+        "driver": driver.read_text().strip() if driver.exists() else None,
+        "cuda": torch.version.cuda,
+        "cudnn": torch.backends.cudnn.version(),
+    }
