@@ -1,0 +1,26 @@
+"""Data sets as uint8 arrays, and batches made from them on the device."""
+
+from zerosnet.data.dataset import SCALINGS, DataSet, ImageSet, pixel_statistics
+from zerosnet.data.gather import gather
+from zerosnet.data.plan import Augmentation, EpochPlan, epoch_plan, stack
+from zerosnet.data.randomness import stream, stream_seed
+from zerosnet.data.registry import SOURCES, Source, list_datasets, load, source
+
+__all__ = [
+    "SCALINGS",
+    "SOURCES",
+    "Augmentation",
+    "DataSet",
+    "EpochPlan",
+    "ImageSet",
+    "Source",
+    "epoch_plan",
+    "gather",
+    "list_datasets",
+    "load",
+    "pixel_statistics",
+    "source",
+    "stack",
+    "stream",
+    "stream_seed",
+]

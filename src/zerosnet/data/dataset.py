@@ -1,0 +1,91 @@
+"""Data sets as arrays: every image of a small set in one uint8 tensor, ready to live on the device."""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from zerosnet.data.randomness import stream
+from zerosnet.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class ImageSet:
+    """Images, uint8 of shape (N, C, H, W), and their labels, int64 of shape (N,)."""
+
+    images: Tensor
+    labels: Tensor
+
+    def __post_init__(self) -> None:
+        if self.images.dtype != torch.uint8 or self.images.ndim != 4:
+            raise InputError(f"images are {self.images.dtype} of shape {tuple(self.images.shape)}; expected uint8, 4-d")
+        if self.labels.dtype != torch.int64 or self.labels.shape != self.images.shape[:1]:
+            raise InputError(
+                f"labels are {self.labels.dtype} of shape {tuple(self.labels.shape)}; expected int64, (N,)"
+            )
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def to(self, device: torch.device | str) -> "ImageSet":
+        return ImageSet(self.images.to(device), self.labels.to(device))
+
+    def subset(self, index: Tensor) -> "ImageSet":
+        return ImageSet(self.images[index], self.labels[index])
+
+
+@dataclass(frozen=True, eq=False)
+class DataSet:
+    """A data set: what to learn from, what to test on, and the pixel statistics of its channels.
+
+    `mean` and `std` are constants of the data set, for pixels in [0, 1]; `size` is (height, width).
+    """
+
+    name: str
+    train: ImageSet
+    test: ImageSet
+    num_classes: int
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    validation: ImageSet | None = None
+
+    @property
+    def in_chans(self) -> int:
+        return self.train.images.shape[1]
+
+    @property
+    def size(self) -> tuple[int, int]:
+        height, width = self.train.images.shape[2:]
+        return height, width
+
+    def to(self, device: torch.device | str) -> "DataSet":
+        """The same data set with its images on a device."""
+        held_out = None if self.validation is None else self.validation.to(device)
+        return replace(self, train=self.train.to(device), test=self.test.to(device), validation=held_out)
+
+    def split(self, fraction: float, seed: int = 0) -> "DataSet":
+        """Cut a random `fraction` of the training set off as validation set; the seed alone decides which images."""
+        if not 0 < fraction < 1:
+            raise InputError(f"validation is {fraction}; expected a fraction between 0 and 1, exclusive")
+        count = round(fraction * len(self.train))
+        if not 0 < count < len(self.train):
+            raise InputError(
+                f"validation {fraction} of {len(self.train)} training images leaves one of the parts empty"
+            )
+        order = torch.randperm(len(self.train), generator=stream(seed, "validation"))
+        kept, cut = order[count:].sort().values, order[:count].sort().values
+        return replace(self, train=self.train.subset(kept), validation=self.train.subset(cut))
+
+
+# input scaling -> mean and std that bring pixels of [0, 1] there; None: the data set's own
+SCALINGS: dict[str, tuple[float, float] | None] = {"normalised": None, "unit": (0.0, 1.0), "signed": (0.5, 0.5)}
+
+
+def pixel_statistics(data: DataSet, scaling: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Mean and std that scale pixels: by the data set's own ("normalised"), to [0, 1] ("unit"), to [-1, 1] ("signed")."""
+    if scaling not in SCALINGS:
+        raise InputError(f"scaling is {scaling!r}; expected one of {', '.join(SCALINGS)}")
+    fixed = SCALINGS[scaling]
+    if fixed is None:
+        return data.mean, data.std
+    return (fixed[0],) * data.in_chans, (fixed[1],) * data.in_chans

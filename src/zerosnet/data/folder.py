@@ -1,0 +1,72 @@
+"""Any folder of images, FOLDER/train/<class>/* and FOLDER/test/<class>/* (or val), decoded to one size."""
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from zerosnet.data.dataset import ImageSet
+from zerosnet.errors import InputError
+
+_SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
+_LAYOUT = "expected FOLDER/train/<class>/<image> and FOLDER/test/<class>/<image> (val will do for test)"
+
+
+def read_folder(folder: Path, size: int) -> tuple[ImageSet, ImageSet, tuple[str, ...]]:
+    """Training set, test set and class names; classes are numbered in the order of their names.
+
+    Images become RGB; the shorter side is resized to `size` (unless it has that size), then the middle is cut out.
+    Everything is held in memory as uint8, so this is for small sets.
+    """
+    train = folder / "train"
+    test = next((folder / name for name in ("test", "val") if (folder / name).is_dir()), folder / "test")
+    for part in (train, test):
+        if not part.is_dir():
+            raise InputError(f"{part} is not a folder; {_LAYOUT}")
+    classes = _classes(train)
+    foreign = sorted(set(_classes(test)) - set(classes))
+    if foreign:
+        raise InputError(f"{test / foreign[0]} is a class without training images; {_LAYOUT}")
+    return _read(train, classes, size), _read(test, classes, size), classes
+
+
+def _classes(part: Path) -> tuple[str, ...]:
+    names = tuple(sorted(entry.name for entry in part.iterdir() if entry.is_dir() and not entry.name.startswith(".")))
+    if not names:
+        raise InputError(f"{part} holds no class folders; {_LAYOUT}")
+    return names
+
+
+def _read(part: Path, classes: Sequence[str], size: int) -> ImageSet:
+    found = [(path, label) for label, name in enumerate(classes) for path in _images(part / name)]
+    if not found:
+        raise InputError(f"{part} holds no images ({', '.join(sorted(_SUFFIXES))}); {_LAYOUT}")
+    with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as pool:
+        images = list(pool.map(lambda item: _decode(item[0], size), found))
+    labels = torch.tensor([label for _, label in found], dtype=torch.int64)
+    return ImageSet(torch.from_numpy(np.stack(images)).permute(0, 3, 1, 2).contiguous(), labels)
+
+
+def _images(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in _SUFFIXES and path.is_file())
+
+
+def _decode(path: Path, size: int) -> np.ndarray:
+    from PIL import Image
+
+    try:
+        with Image.open(path) as file:
+            image = file.convert("RGB")
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        reason = type(error).__name__ if not str(error) else str(error)
+        raise InputError(f"{path} cannot be decoded as an image ({reason})") from None
+    width, height = image.size
+    shorter = min(width, height)
+    if shorter != size:
+        width, height = (max(size, round(side * size / shorter)) for side in (width, height))
+        image = image.resize((width, height), Image.Resampling.BILINEAR)
+    left, top = (width - size) // 2, (height - size) // 2
+    return np.asarray(image.crop((left, top, left + size, top + size)))

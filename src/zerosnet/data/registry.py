@@ -1,0 +1,131 @@
+"""The table of data sets, and `load`, the one way to get one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zerosnet.data.cifar import CIFAR10, CIFAR100, read_cifar
+from zerosnet.data.dataset import DataSet, ImageSet
+from zerosnet.data.digits import read_digits
+from zerosnet.data.folder import read_folder
+from zerosnet.data.idx import FASHION_MNIST, MNIST, read_idx
+from zerosnet.data.plan import Augmentation
+from zerosnet.errors import InputError
+
+
+_PLAIN = Augmentation()
+_CROP_AND_FLIP = Augmentation(crop=4, flip=True)
+
+
+@dataclass(frozen=True)
+class Source:
+    """How a data set is read, and its constants.
+
+    `mean` and `std` are those of the pixels of the training set, in [0, 1], rounded to four places. `augmentation` is
+    what does not change the meaning of its images: no mirrored digits. `download` names torchvision's class that
+    fetches the files.
+    """
+
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    read: Callable[[Path], tuple[ImageSet, ImageSet]] | None = None
+    num_classes: int = 10
+    augmentation: Augmentation = _PLAIN
+    download: str | None = None
+
+
+SOURCES: dict[str, Source] = {
+    "digits": Source(mean=(0.3051,), std=(0.3759,), read=lambda _: read_digits()),
+    "mnist": Source(mean=(0.1307,), std=(0.3081,), read=lambda root: read_idx(root, MNIST), download="MNIST"),
+    "fashion-mnist": Source(
+        mean=(0.2860,),
+        std=(0.3530,),
+        read=lambda root: read_idx(root, FASHION_MNIST),
+        augmentation=_CROP_AND_FLIP,
+        download="FashionMNIST",
+    ),
+    "cifar10": Source(
+        mean=(0.4914, 0.4822, 0.4465),
+        std=(0.2470, 0.2435, 0.2616),
+        read=lambda root: read_cifar(root, CIFAR10),
+        augmentation=_CROP_AND_FLIP,
+        download="CIFAR10",
+    ),
+    "cifar100": Source(
+        mean=(0.5071, 0.4865, 0.4409),
+        std=(0.2673, 0.2564, 0.2762),
+        read=lambda root: read_cifar(root, CIFAR100),
+        num_classes=100,
+        augmentation=_CROP_AND_FLIP,
+        download="CIFAR100",
+    ),
+    # any folder of images; the statistics are ImageNet's, as is usual for photographs
+    "folder": Source(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225), augmentation=_CROP_AND_FLIP),
+}
+_FOLDER_SIZE = 32
+
+
+def list_datasets() -> list[str]:
+    return list(SOURCES)
+
+
+def source(name: str) -> Source:
+    """The table's entry for a data set name, such as "cifar10" or "folder:flowers@64"."""
+    key = parse_name(name)[0]
+    if key not in SOURCES:
+        raise InputError(f"dataset is {name!r}; expected one of {', '.join(SOURCES)} (folder[:NAME][@SIZE])")
+    return SOURCES[key]
+
+
+def parse_name(name: str) -> tuple[str, str, int]:
+    """Split "folder:NAME@SIZE" into its parts; a name without them is itself.
+
+    >>> parse_name("folder:flowers@64"), parse_name("cifar10")
+    (('folder', 'flowers', 64), ('cifar10', '', 32))
+    """
+    if name.partition(":")[0].partition("@")[0] != "folder":
+        return name, "", _FOLDER_SIZE
+    key, _, size = name.partition("@")
+    if size and not (size.isascii() and size.isdigit() and 1 <= int(size) <= 1024):
+        raise InputError(f"dataset is {name!r}: size {size!r} is not a number of pixels, 1 to 1024")
+    return "folder", key.partition(":")[2], int(size) if size else _FOLDER_SIZE
+
+
+def load(
+    name: str, root: Any = None, *, download: bool = False, validation: float = 0.0, split_seed: int = 0
+) -> DataSet:
+    """Read a data set: "digits", "mnist", "fashion-mnist", "cifar10", "cifar100" or "folder[:NAME][@SIZE]".
+
+    `root` is the folder that holds the official files (as torchvision lays them out), or the folder of images, or
+    with a NAME the folder above it. Nothing is fetched unless `download` is asked for. `validation` cuts that
+    fraction off the training set, by `split_seed`.
+
+    >>> load("digits").train.images.shape
+    torch.Size([1442, 1, 8, 8])
+    """
+    entry = source(name)
+    key, folder, size = parse_name(name)
+    if key != "digits" and root is None:
+        raise InputError(f"dataset {name!r} is read from files; give the folder that holds them (--data DIR)")
+    place = Path(root) if root is not None else Path()
+    if download:
+        _download(name, entry, place)
+    if entry.read is None:
+        train, test, classes = read_folder(place / folder, size)
+        data = DataSet(name, train, test, len(classes), entry.mean, entry.std)
+    else:
+        data = DataSet(name, *entry.read(place), entry.num_classes, entry.mean, entry.std)
+    return data.split(validation, split_seed) if validation else data
+
+
+def _download(name: str, entry: Source, root: Path) -> None:
+    if entry.download is None:
+        return
+    from torchvision import datasets
+
+    try:
+        for train in (True, False):
+            getattr(datasets, entry.download)(root=str(root), train=train, download=True)
+    except (OSError, RuntimeError) as error:
+        raise InputError(f"dataset {name!r} could not be downloaded to {root}: {error}") from None
