@@ -1,0 +1,65 @@
+"""One CUDA graph for a whole step, so that the GPU never waits for Python; elsewhere the step is simply called."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+
+WARM_UPS = 3  # lets torch.compile, cuDNN and the allocator settle before the graph is recorded
+
+
+class CapturedFunction:
+    """A recorded function without arguments: it reads and writes tensors that never move.
+
+    A replay touches the memory that was used during the recording, so everything the function refers to must live as
+    long as the graph: the function itself (and with it its closure) is kept here for that reason.
+    """
+
+    def __init__(self, function: Callable[[], Any], pool: Any = None) -> None:
+        self.function = function
+        self.graph = torch.cuda.CUDAGraph()
+        # thread_local: other threads may allocate pinned memory while this one records
+        with torch.cuda.graph(self.graph, pool=pool, capture_error_mode="thread_local"):
+            self.result = function()
+
+    def __call__(self) -> Any:
+        self.graph.replay()
+        return self.result
+
+
+def captured(function: Callable[[], Any], state: Iterable[Tensor], device: torch.device, pool: Any = None) -> Callable[[], Any]:
+    """The function as a CUDA graph, or the function itself on other devices.
+
+    `state` are all tensors that the function changes. The calls that warm up leave them exactly as they were.
+    """
+    if device.type != "cuda":
+        return function
+    with unchanged(state):
+        stream = torch.cuda.Stream(device)
+        stream.wait_stream(torch.cuda.current_stream(device))
+        with torch.cuda.stream(stream):
+            for _ in range(WARM_UPS):
+                function()
+        torch.cuda.current_stream(device).wait_stream(stream)
+        torch.cuda.synchronize(device)
+    return CapturedFunction(function, pool)
+
+
+@contextmanager
+def unchanged(tensors: Iterable[Tensor]) -> Iterator[None]:
+    """Put tensors back, bit by bit and in place, to what they were on entry."""
+    tensors = list(tensors)
+    before = [tensor.detach().clone() for tensor in tensors]
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for tensor, old in zip(tensors, before):
+                tensor.detach().copy_(old)
+
+
+def graph_pool(device: torch.device) -> Any:
+    """One pool of memory that several graphs of the same stream of work share; None where there are no graphs."""
+    return torch.cuda.graph_pool_handle() if device.type == "cuda" else None
