@@ -87,7 +87,7 @@ class Scheme:
             if coefficient == 0:
                 continue
             sign = "-" if coefficient < 0 else "+" if right else ""
-            size = abs(coefficient)
+            size: Number = abs(coefficient)
             right += f" {sign} " + ("" if size == 1 else num.to_latex(size) + " ") + symbol
         return "y_{n+1} = " + (" ".join(right.split()) or "0")
 
@@ -102,7 +102,9 @@ class Scheme:
         for name, group in data.items():
             if not isinstance(group, list):
                 raise InputError(f"{name} is {group!r}; expected a list of numbers")
-        return cls(*([num.from_json(c, f"{name}[{i}]") for i, c in enumerate(data[name])] for name in ("alphas", "betas")))
+        return cls(
+            *([num.from_json(c, f"{name}[{i}]") for i, c in enumerate(data[name])] for name in ("alphas", "betas"))
+        )
 
     def __rich__(self) -> "Table":
         from rich.table import Table

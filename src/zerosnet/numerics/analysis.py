@@ -1,0 +1,111 @@
+"""Everything the root condition and the order conditions say about a scheme, in one value."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from zerosnet.numerics import number as num
+from zerosnet.numerics.number import Number
+from zerosnet.numerics.order import (
+    consistency_residuals,
+    error_constant,
+    is_consistent,
+    normalised_error_constant,
+    order,
+)
+from zerosnet.numerics.scheme import Scheme
+from zerosnet.numerics.stability import Verdict, root_condition
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A scheme, its verdict, and its order; an inconsistent scheme has order 0 and no error constant."""
+
+    scheme: Scheme
+    verdict: Verdict
+    consistent: bool
+    residuals: tuple[Number, Number]
+    order: int
+    error_constant: Number | None
+    normalised_error_constant: Number | None
+
+    def to_json(self) -> dict[str, Any]:
+        """What `zerosnet analyze --json` prints. Coefficients, residuals and error constants follow the rule for
+        schemes: an exact number is a string, "16/9", a float is a number. Roots ([re, im]), moduli and margin are
+        numbers; `zero_stable` is null where borderline, error constants are null for an inconsistent scheme.
+        """
+        verdict = self.verdict
+        return {
+            **self.scheme.to_json(),
+            "steps": self.scheme.steps,
+            "zero_stable": verdict.zero_stable,
+            "kind": verdict.kind,
+            "reason": verdict.reason,
+            "exact": verdict.exact,
+            "roots": [[root.real, root.imag] for root in verdict.roots],
+            "moduli": list(verdict.moduli),
+            "margin": verdict.margin,
+            "consistent": self.consistent,
+            "consistency_residuals": [num.to_json(c) for c in self.residuals],
+            "order": self.order,
+            "error_constant": _json(self.error_constant),
+            "normalised_error_constant": _json(self.normalised_error_constant),
+            "latex": self.scheme.to_latex(),
+        }
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Name and value, to be read by people."""
+        verdict = self.verdict
+        answer = {True: "yes", False: "no", None: "undecided"}
+        residuals = ", ".join(map(_text, self.residuals))
+        return [
+            ("alphas", ", ".join(map(_text, self.scheme.alphas))),
+            ("betas", ", ".join(map(_text, self.scheme.betas))),
+            ("zero-stable", f"{answer[verdict.zero_stable]} ({verdict.kind})"),
+            ("because", verdict.reason),
+            ("decided", "exactly" if verdict.exact else "numerically, within rounding"),
+            ("roots", ", ".join(map(_complex_text, verdict.roots))),
+            ("moduli", ", ".join(f"{m:.4f}" for m in verdict.moduli)),
+            ("margin", f"{verdict.margin:.4g}"),
+            ("consistent", "yes" if self.consistent else f"no (residuals {residuals})"),
+            ("order", str(self.order) if self.consistent else "none"),
+            ("error constant", _text(self.error_constant)),
+            ("divided by sigma(1)", _text(self.normalised_error_constant)),
+        ]
+
+    def __rich__(self) -> "Table":
+        from rich.table import Table
+
+        table = Table(title=f"{self.scheme.steps}-step scheme", show_header=False)
+        for name, value in self.rows():
+            table.add_row(name, value)
+        return table
+
+
+def analyze(scheme: Scheme) -> Analysis:
+    """Decide zero stability, consistency and order of a scheme, exactly where its coefficients are exact."""
+    return Analysis(
+        scheme=scheme,
+        verdict=root_condition(scheme),
+        consistent=is_consistent(scheme),
+        residuals=consistency_residuals(scheme),
+        order=order(scheme),
+        error_constant=error_constant(scheme),
+        normalised_error_constant=normalised_error_constant(scheme),
+    )
+
+
+def _json(value: Number | None) -> str | float | None:
+    return None if value is None else num.to_json(value)
+
+
+def _text(value: Number | None) -> str:
+    if value is None:
+        return "none"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _complex_text(z: complex) -> str:
+    return f"{z.real:.4f}" if z.imag == 0 else f"{z.real:.4f}{z.imag:+.4f}i"
