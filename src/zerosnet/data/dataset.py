@@ -82,7 +82,7 @@ SCALINGS: dict[str, tuple[float, float] | None] = {"normalised": None, "unit": (
 
 
 def pixel_statistics(data: DataSet, scaling: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Mean and std that scale pixels: by the data set's own ("normalised"), to [0, 1] ("unit"), to [-1, 1] ("signed")."""
+    """Mean and std for pixels: the data set's own ("normalised"), to stay in [0, 1] ("unit"), or [-1, 1] ("signed")."""
     if scaling not in SCALINGS:
         raise InputError(f"scaling is {scaling!r}; expected one of {', '.join(SCALINGS)}")
     fixed = SCALINGS[scaling]

@@ -13,7 +13,6 @@ from zerosnet.data.idx import FASHION_MNIST, MNIST, read_idx
 from zerosnet.data.plan import Augmentation
 from zerosnet.errors import InputError
 
-
 _PLAIN = Augmentation()
 _CROP_AND_FLIP = Augmentation(crop=4, flip=True)
 

@@ -1,0 +1,52 @@
+"""Settings of adversarial training, as a value; the training itself is the engine's."""
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from zerosnet.errors import InputError
+
+KINDS = ("surrogate", "white-box")
+
+
+@dataclass(frozen=True)
+class Adversarial:
+    """L-infinity examples for training: `steps` sign steps of size `step`, for pixels in [0, 1].
+
+    kind           "white-box": made on the network that is trained; "surrogate": on a frozen, normally trained one
+    project        keep the examples within `eps` of the image
+    random_start   start at a random point of that ball
+    clean_step     before each step on adversarial examples, one on the clean images of the same batch
+    surrogate      the model, and the seed it was trained with, on which "surrogate" examples are made
+    """
+
+    kind: str
+    eps: float
+    step: float
+    steps: int
+    project: bool = True
+    random_start: bool = True
+    clean_step: bool = False
+    surrogate: str | None = None
+    surrogate_seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError(f"adversarial kind is {self.kind!r}; expected one of {', '.join(KINDS)}")
+        for name in ("eps", "step"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+                raise InputError(f"adversarial {name} is {value!r}; expected a number from 0 to 1")
+        if isinstance(self.steps, bool) or not isinstance(self.steps, int) or self.steps < 1:
+            raise InputError(f"adversarial steps is {self.steps!r}; expected 1 or more")
+        if (self.kind == "surrogate") != (self.surrogate is not None and self.surrogate_seed is not None):
+            raise InputError("adversarial surrogate and surrogate_seed are given exactly where kind is 'surrogate'")
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Adversarial":
+        accepted = [f.name for f in fields(cls)]
+        if not isinstance(data, dict) or not {"kind", "eps", "step", "steps"} <= set(data) <= set(accepted):
+            raise InputError(f"adversarial is {data!r}; expected an object with {', '.join(accepted)}")
+        return cls(**data)

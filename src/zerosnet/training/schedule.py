@@ -1,0 +1,118 @@
+"""Learning-rate schedules: pure functions of the position in the training, as small frozen values.
+
+Each gives the factor by which the recipe's learning rate is multiplied in step `step` (counted from 0) of a training
+of `epochs` epochs with `steps_per_epoch` steps each.
+"""
+
+import math
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar
+
+from zerosnet.errors import InputError
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same learning rate throughout."""
+
+    kind: ClassVar[str] = "constant"
+
+    def factor(self, step: int, steps_per_epoch: int, epochs: int) -> float:
+        return 1.0
+
+
+@dataclass(frozen=True)
+class Step:
+    """Multiply by `gamma` at the beginning of each epoch floor(fraction * epochs), fraction in `at`.
+
+    In the first `zero_steps` steps the learning rate is 0: the authors' code does that to its first mini-batch.
+    """
+
+    kind: ClassVar[str] = "step"
+    at: tuple[float, ...] = (0.5, 0.75)
+    gamma: float = 0.1
+    zero_steps: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at", tuple(self.at))
+        if any(not 0 < fraction < 1 for fraction in self.at) or list(self.at) != sorted(set(self.at)):
+            raise InputError(f"schedule at is {list(self.at)}; expected increasing fractions between 0 and 1")
+        _require("gamma", self.gamma, 0 < self.gamma <= 1, "a factor above 0, at most 1")
+        _require("zero_steps", self.zero_steps, self.zero_steps >= 0, "0 or more steps")
+
+    def factor(self, step: int, steps_per_epoch: int, epochs: int) -> float:
+        if step < self.zero_steps:
+            return 0.0
+        epoch = step // steps_per_epoch
+        drops = sum(epoch >= math.floor(fraction * epochs) for fraction in self.at)
+        return self.gamma**drops
+
+
+@dataclass(frozen=True)
+class Cosine:
+    """(1 + cos(pi t)) / 2 with t from 0 to 1 after `warmup` epochs of linear rise from 0."""
+
+    kind: ClassVar[str] = "cosine"
+    warmup: float = 5.0
+
+    def __post_init__(self) -> None:
+        _require("warmup", self.warmup, self.warmup >= 0, "0 or more epochs")
+
+    def factor(self, step: int, steps_per_epoch: int, epochs: int) -> float:
+        total, rise = epochs * steps_per_epoch, min(self.warmup, epochs) * steps_per_epoch
+        if step < rise:
+            return step / rise
+        return (1 + math.cos(math.pi * (step - rise) / max(total - rise, 1))) / 2
+
+
+@dataclass(frozen=True)
+class OneCycle:
+    """Linear from `start` up to 1 over the first `rise` of the training, then linear down to `end`."""
+
+    kind: ClassVar[str] = "one-cycle"
+    rise: float = 0.25
+    start: float = 0.1
+    end: float = 0.0
+
+    def __post_init__(self) -> None:
+        _require("rise", self.rise, 0 < self.rise < 1, "a fraction between 0 and 1, exclusive")
+        _require("start", self.start, 0 <= self.start <= 1, "a factor from 0 to 1")
+        _require("end", self.end, 0 <= self.end <= 1, "a factor from 0 to 1")
+
+    def factor(self, step: int, steps_per_epoch: int, epochs: int) -> float:
+        t = (step + 0.5) / (epochs * steps_per_epoch)  # the middle of the step, so that no step has the value `end`
+        if t < self.rise:
+            return self.start + (1 - self.start) * t / self.rise
+        return self.end + (1 - self.end) * (1 - t) / (1 - self.rise)
+
+
+Schedule = Constant | Step | Cosine | OneCycle
+SCHEDULES: dict[str, type[Schedule]] = {s.kind: s for s in (Constant, Step, Cosine, OneCycle)}
+
+
+def schedule_to_json(schedule: Schedule) -> dict[str, Any]:
+    values = {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(schedule).items()}
+    return {"kind": schedule.kind, **values}
+
+
+def schedule_from_json(data: Any) -> Schedule:
+    """Read a schedule: a name, "cosine", or an object with `kind` and its settings."""
+    if isinstance(data, str):
+        data = {"kind": data}
+    kind = data.get("kind") if isinstance(data, dict) else None
+    if kind not in SCHEDULES:
+        raise InputError(f"schedule is {data!r}; expected one of {', '.join(SCHEDULES)}")
+    accepted = [f.name for f in fields(SCHEDULES[kind])]
+    settings = {key: value for key, value in data.items() if key != "kind"}
+    for key, value in settings.items():
+        if key not in accepted:
+            raise InputError(f"schedule {kind} has no setting {key!r}; it has {', '.join(accepted) or 'none'}")
+        numbers = value if key == "at" and isinstance(value, list | tuple) else [value]
+        if any(isinstance(n, bool) or not isinstance(n, int | float) for n in numbers):
+            raise InputError(f"schedule {key} is {value!r}; expected a number")
+    return SCHEDULES[kind](**settings)
+
+
+def _require(name: str, value: Any, holds: bool, expected: str) -> None:
+    if not holds:
+        raise InputError(f"schedule {name} is {value!r}; expected {expected}")
