@@ -1,0 +1,102 @@
+"""What every attack asks of a network: images of [0, 1] in, one logits tensor out, nothing left behind."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from zerosnet.errors import InputError
+
+
+class Normalised(nn.Module):
+    """A network that takes images of [0, 1]: its normalisation (x - mean) / std is its first layer.
+
+    Perturbations, radii and clipping then mean the same for every network, whatever scaling it was trained with.
+    A fused network of K replicas takes (B, C, H, W), the same images for all replicas, or (B, K*C, H, W), images of
+    each replica's own.
+    """
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(self, model: nn.Module, mean: Sequence[float], std: Sequence[float]) -> None:
+        super().__init__()
+        if len(mean) != len(std) or min(std) <= 0:
+            raise InputError(f"mean is {tuple(mean)}, std is {tuple(std)}; expected one a channel, std above 0")
+        self.model = model
+        self.replicas = int(getattr(model, "replicas", 1))
+        self.channels = len(mean)
+        self.register_buffer("mean", torch.tensor(mean, dtype=torch.float32).view(1, -1, 1, 1), persistent=False)
+        self.register_buffer("std", torch.tensor(std, dtype=torch.float32).view(1, -1, 1, 1), persistent=False)
+
+    def forward(self, images: Tensor) -> Tensor:
+        copies = images.shape[1] // self.channels
+        mean, std = self.mean.repeat(1, copies, 1, 1), self.std.repeat(1, copies, 1, 1)
+        return self.model(each_replica((images - mean) / std, self.replicas // copies))
+
+
+def each_replica(images: Tensor, replicas: int) -> Tensor:
+    """(B, C, H, W) to (B, K*C, H, W): the same image for every replica."""
+    return images if replicas == 1 else images.repeat(1, replicas, 1, 1)
+
+
+def replica_logits(model: nn.Module, images: Tensor) -> Tensor:
+    """Logits of shape (B, K, classes), K = 1 for an ordinary network."""
+    logits = model(images)
+    return logits.unsqueeze(1) if logits.ndim == 2 else logits
+
+
+def replicas_of(model: nn.Module) -> int:
+    return int(getattr(model, "replicas", 1))
+
+
+@contextmanager
+def frozen(model: nn.Module) -> Iterator[None]:
+    """Evaluation mode and parameters without gradients inside; every module and parameter as it was afterwards."""
+    modes = [(module, module.training) for module in model.modules()]
+    tracked = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    try:
+        model.eval()
+        for parameter in tracked:
+            parameter.requires_grad_(False)
+        yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
+        for parameter in tracked:
+            parameter.requires_grad_(True)
+
+
+def unit_images(images: Tensor) -> Tensor:
+    """Images as floats of [0, 1]; uint8 is divided by 255."""
+    return images.float() / 255 if images.dtype == torch.uint8 else images
+
+
+def require_unit_images(images: Tensor) -> None:
+    """Complain about images that are neither uint8 nor floats of [0, 1], or not of shape (N, C, H, W)."""
+    if images.ndim != 4 or not len(images):
+        raise InputError(f"images have shape {tuple(images.shape)}; expected (N, C, H, W) with N at least 1")
+    if images.dtype == torch.uint8:
+        return
+    if not images.is_floating_point():
+        raise InputError(f"images are {images.dtype}; expected uint8, or floats of [0, 1]")
+    low, high = (float(bound) for bound in images.aminmax())
+    if not (low >= 0 and high <= 1):
+        raise InputError(f"images range over [{low:g}, {high:g}]; expected [0, 1], unnormalised")
+
+
+def require_logits(model: nn.Module, images: Tensor) -> int:
+    """Run the model on one image and return its number of classes; complain unless it returns one logits tensor."""
+    with frozen(model), torch.no_grad():
+        output = model(unit_images(images[:1]))
+    replicas = replicas_of(model)
+    leading = (1,) if replicas == 1 else (1, replicas)
+    if not isinstance(output, Tensor):
+        raise InputError(f"the model returns a {type(output).__name__}; expected one logits tensor")
+    if output.shape[:-1] != leading or not output.is_floating_point():
+        expected = f"{'(B, classes)' if replicas == 1 else f'(B, {replicas}, classes)'}"
+        raise InputError(
+            f"the model returns {output.dtype} of shape {tuple(output.shape)} for one image; expected logits {expected}"
+        )
+    return output.shape[-1]
