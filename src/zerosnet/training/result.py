@@ -1,0 +1,56 @@
+"""How a run ended, as a value."""
+
+import math
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from zerosnet.errors import InputError
+
+STATUSES = ("finished", "diverged")
+
+
+@dataclass(frozen=True)
+class Result:
+    """The end of a run; accuracies are fractions, epochs are counted from 1.
+
+    test_*            at the last epoch: the number to compare with
+    best_*            the best test epoch, reported because the paper reports it; nothing is selected by it
+    train_*           on the training images without augmentation, in eval mode, at the end
+    validation_*      on the images that were cut off the training set, at the end, where there are some
+    seconds           time of training, summed over all pieces in which it was done; of a fused run its share
+    reason            of a diverged run: what was seen, and when
+
+    A diverged run has no accuracies but the best it had before.
+    """
+
+    status: str
+    epochs: int
+    seconds: float
+    test_accuracy: float | None = None
+    test_loss: float | None = None
+    best_epoch: int | None = None
+    best_test_accuracy: float | None = None
+    train_accuracy: float | None = None
+    train_loss: float | None = None
+    validation_accuracy: float | None = None
+    validation_loss: float | None = None
+    reason: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.status not in STATUSES:
+            raise InputError(f"status is {self.status!r}; expected one of {', '.join(STATUSES)}")
+        if self.status == "finished" and self.test_accuracy is None:
+            raise InputError("a finished run has a test_accuracy")
+        for name, value in asdict(self).items():
+            if isinstance(value, float) and not math.isfinite(value):
+                raise InputError(f"{name} is {value}; expected a finite number, or none")
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Result":
+        known = {f.name for f in fields(cls)}
+        if not isinstance(data, dict) or not {"status", "epochs", "seconds"} <= set(data):
+            raise InputError(f"a result is {data!r}; expected an object with status, epochs and seconds")
+        return cls(**{key: value for key, value in data.items() if key in known})
