@@ -69,3 +69,7 @@ def _complain(message: str, code: int) -> int:
     line = " ".join(message.split())
     print(f"zerosnet: {line}", file=sys.stderr)
     return code
+
+
+# the commands register themselves; they load what is heavy when they are called
+from zerosnet.cli import runs  # noqa: E402, F401

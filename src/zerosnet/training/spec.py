@@ -55,11 +55,11 @@ class RunSpec:
     def id(self) -> str:
         """The name of the run's folder, such as zerosnet20_opt-cifar10-paper-s1-1a2b3c4d.
 
-        What can be read comes first ("paper+" is `paper` with options changed); the hash of the whole spec ends it.
+        What can be read comes first, the hash of the whole spec ends it. It depends on nothing but the spec: not on
+        what a recipe of that name holds today.
         """
-        mark = "+" if self.changes else ""
-        words = (self.model, self.dataset, self.recipe.name + mark, f"s{self.seed}")
-        readable = "-".join(re.sub(r"[^A-Za-z0-9_.+]+", "_", word) for word in words)[:160]
+        words = (self.model, self.dataset, self.recipe.name, f"s{self.seed}")
+        readable = "-".join(re.sub(r"[^A-Za-z0-9_.]+", "_", word) for word in words)[:160]
         return f"{readable}-{blake2b(self.canonical().encode(), digest_size=4).hexdigest()}"
 
     @property
@@ -88,7 +88,7 @@ class RunSpec:
     def from_json(cls, data: Any) -> "RunSpec":
         """Read a record, or a shorter form: a scheme as text, a recipe by name or by name with options.
 
-        >>> short = {"model": "zerosnet20_opt", "dataset": "digits", "recipe": {"name": "quick", "epochs": 2}, "seed": 1}
+        >>> short = {"model": "zerosnet20", "dataset": "digits", "recipe": {"name": "quick", "epochs": 2}, "seed": 1}
         >>> RunSpec.from_json(RunSpec.from_json(short).to_json()) == RunSpec.from_json(short)
         True
         """

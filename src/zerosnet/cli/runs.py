@@ -1,0 +1,70 @@
+"""`zerosnet runs`: what is in the store."""
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from zerosnet.cli.main import app
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from zerosnet.training import RunRecord
+
+_WIDTH_OF_PLAIN_OUTPUT = 160
+_COLOURS = {"finished": "green", "running": "cyan", "diverged": "red", "stopped": "yellow"}
+
+
+@app.command()
+def runs(
+    store: str = typer.Option("runs", help="The folder that holds the runs."),
+    json: bool = typer.Option(False, "--json", help="One JSON document on stdout: a list of objects."),
+) -> None:
+    """Show what is in the store: every run, how far it is, and its accuracies once it has ended."""
+    import sys
+
+    from zerosnet.training import Store
+
+    records, problems = Store(store).scan()
+    if json:
+        import json as encoder
+
+        print(encoder.dumps([record.summary() for record in records], indent=2))
+    elif records:
+        from rich.console import Console
+
+        console = Console(width=None if sys.stdout.isatty() else _WIDTH_OF_PLAIN_OUTPUT, highlight=False)
+        console.print(_table(records))
+    else:
+        print(f"There are no runs in {store}.")
+    for problem in problems:
+        print(f"zerosnet: {problem}", file=sys.stderr)
+
+
+def _table(records: "list[RunRecord]") -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("run", overflow="fold")
+    table.add_column("scheme", overflow="fold")
+    table.add_column("status")
+    for name in ("epochs", "test %", "best %", "train %"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for record in records:
+        line = record.summary()
+        status = f"[{_COLOURS[record.status]}]{record.status}[/]"
+        accuracies = (_percent(line.get(f"{kind}_accuracy")) for kind in ("test", "best_test", "train"))
+        epochs = f"{line['epochs']}/{record.spec.recipe.epochs}"
+        table.add_row(_title(line), line["scheme"] or "", status, epochs, *accuracies)
+    return table
+
+
+def _title(line: dict[str, Any]) -> str:
+    """The id, and what was changed in its recipe, so that a shortened `paper` is not taken for the real one."""
+    changed = ", ".join(f"{key} {value}" for key, value in line["changes"].items())
+    return f"{line['id']}\n  [dim]{changed}[/]" if changed else line["id"]
+
+
+def _percent(accuracy: float | None) -> str:
+    return "" if accuracy is None else f"{100 * accuracy:.2f}"
