@@ -1,0 +1,118 @@
+"""Where the blocks get their coefficients from: fixed by schemes, or trained under a law."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from zerosnet.errors import InputError
+from zerosnet.models.laws import Law
+from zerosnet.models.layers import rows
+from zerosnet.models.multistep import Row
+from zerosnet.numerics import Scheme
+
+
+class Coefficients(nn.Module):
+    """One row of coefficients for each multistep block (a "slot"); start-up blocks have none."""
+
+    slots: int
+    replicas: int
+    alphas: int
+    betas: int
+
+    def forward(self, like: Tensor) -> list[Row]:
+        """The rows of all slots, on the device and in the type of `like`."""
+        raise NotImplementedError
+
+    def schemes(self) -> list[list[Scheme]]:
+        """The schemes in use now: for each replica one a slot."""
+        raise NotImplementedError
+
+
+class FixedCoefficients(Coefficients):
+    """The same scheme in all blocks of a replica.
+
+    Replicas may have different schemes with as many alphas and betas. Others are refused, not padded with zeros:
+    padding would change their start-up or give them projections that the single network does not have.
+    """
+
+    table: Tensor
+
+    def __init__(self, schemes: Sequence[Scheme], slots: int) -> None:
+        super().__init__()
+        self.slots, self.replicas, self._schemes = slots, len(schemes), tuple(schemes)
+        self.alphas, self.betas = len(schemes[0].alphas), len(schemes[0].betas)
+        if any((len(s.alphas), len(s.betas)) != (self.alphas, self.betas) for s in schemes):
+            found = ", ".join(str(s) for s in dict.fromkeys(schemes))
+            raise InputError(
+                f"scheme is [{found}]; replicas of one network need as many alphas and as many betas each "
+                f"(zeros may be written out, which changes the start-up)"
+            )
+        numbers = [[float(c) for c in (*s.alphas, *s.betas)] for s in schemes]
+        self._numbers = list(zip(*numbers))
+        self.register_buffer("table", torch.tensor(numbers, dtype=torch.float64).T, persistent=False)
+
+    def forward(self, like: Tensor) -> list[Row]:
+        if all(len(set(number)) == 1 for number in self._numbers):
+            terms = tuple(number[0] for number in self._numbers)
+        elif like.device.type == "cpu":
+            terms = tuple(self._numbers)
+        else:
+            terms = tuple(self.table.to(like.dtype).unbind())
+        return [Row(terms[: self.alphas], terms[self.alphas :])] * self.slots
+
+    def schemes(self) -> list[list[Scheme]]:
+        return [[scheme] * self.slots for scheme in self._schemes]
+
+    def extra_repr(self) -> str:
+        return ", ".join(map(str, dict.fromkeys(self._schemes)))
+
+
+class TrainedCoefficients(Coefficients):
+    """Numbers `values` (K * blocks, size), trained, and the law that turns them into coefficients, in float64."""
+
+    def __init__(
+        self, law: Law, slots: int, *, shared: bool = False, starts: Sequence[Scheme] = (), replicas: int = 1
+    ) -> None:
+        super().__init__()
+        self.law, self.slots, self.replicas, self.shared = law, slots, replicas, shared
+        self.alphas, self.betas = law.steps, 1
+        self._starts = [law.values(scheme) for scheme in starts]
+        self.blocks = 1 if shared else slots
+        self.values = nn.Parameter(torch.empty(replicas * self.blocks, law.size))
+
+    def reset_replica(self, replica: int, generator: torch.Generator) -> None:
+        with torch.no_grad():
+            start = torch.tensor(self._starts[replica]) if self._starts else self.law.draw(self.blocks, generator)
+            rows(self.values, self.replicas)[replica] = start.to(self.values)
+
+    def forward(self, like: Tensor) -> list[Row]:
+        base = self.law.base(rows(self.values, self.replicas).double().transpose(0, 1))  # (blocks, K, ...)
+        alphas = self.law.alphas(base).to(like.dtype).transpose(1, 2)  # (blocks, steps, K)
+        beta = self.law.beta(base)
+        betas = [(1.0,)] * self.blocks if beta is None else [(b,) for b in beta.to(like.dtype).unbind()]
+        table = [Row(a.unbind(), b) for a, b in zip(alphas.unbind(), betas)]
+        return table * self.slots if self.shared else table
+
+    @torch.no_grad()
+    def schemes(self) -> list[list[Scheme]]:
+        """In float64, from a base on a grid: the alphas of a consistent law then add up to 1 to the last bit."""
+        base = _gridded(self.law.base(rows(self.values, self.replicas).double().cpu()))  # (K, blocks, ...)
+        beta = self.law.beta(base)
+        betas = (torch.ones(base.shape[:2]) if beta is None else beta).tolist()
+        table = [list(map(_scheme, *replica)) for replica in zip(self.law.alphas(base).tolist(), betas)]
+        return [schemes * self.slots if self.shared else schemes for schemes in table]
+
+    def extra_repr(self) -> str:
+        return f"{self.law}, blocks={self.blocks}, replicas={self.replicas}"
+
+
+def _scheme(alphas: list[float], beta: float) -> Scheme:
+    return Scheme(alphas, [beta])
+
+
+def _gridded(base: Tensor) -> Tensor:
+    """Multiples of 2^-46, of more where a block's base exceeds 16, so that sums of a few of them are exact."""
+    excess = (torch.frexp(base.abs().amax(-1, keepdim=True)).exponent - 4).clamp(min=0)
+    step = torch.ldexp(torch.ones_like(base), excess - 46)
+    return torch.round(base / step) * step

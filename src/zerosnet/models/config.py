@@ -1,0 +1,84 @@
+"""A network as a value: everything but its weights, into JSON and back."""
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from zerosnet.errors import InputError
+from zerosnet.models.coefficients import Coefficients, FixedCoefficients, TrainedCoefficients
+from zerosnet.models.laws import LambdaLaw, Law, LmLaw
+from zerosnet.models.plan import BlockPlan, find_stage_change, plan
+from zerosnet.models.stable import StableLambdaLaw, StableRootsLaw
+from zerosnet.models.structure import Structure
+from zerosnet.numerics import Scheme
+
+LAWS: dict[str, type[Any]] = {
+    "lambda": LambdaLaw,
+    "lm": LmLaw,
+    "stable-roots": StableRootsLaw,
+    "stable-lambda": StableLambdaLaw,
+}
+
+
+@dataclass(frozen=True)
+class Config:
+    """What `Network` is built from."""
+
+    structure: Structure
+    law: Law | None = None
+    """How coefficients are trained; None where they are fixed."""
+    schemes: tuple[Scheme, ...] = ()
+    """One a replica: the fixed schemes, or where training starts (none: where the law starts by itself)."""
+    shared: bool = False
+    """All blocks of a replica train the same numbers."""
+    stage_change: str = "project-each"
+    num_classes: int = 10
+    in_chans: int = 3
+    replicas: int = 1
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        find_stage_change(self.stage_change)
+        for argument, least in (("num_classes", 0), ("in_chans", 1), ("replicas", 1)):
+            value = getattr(self, argument)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise InputError(f"{argument} is {value!r}; expected an integer of at least {least}")
+        if len(self.schemes) != self.replicas and not (self.law and not self.schemes):
+            raise InputError(f"{len(self.schemes)} schemes given for {self.replicas} replicas; expected one a replica")
+
+    def plans(self) -> tuple[BlockPlan, ...]:
+        terms = (self.law.steps, 1) if self.law else (len(self.schemes[0].alphas), len(self.schemes[0].betas))
+        return plan(self.structure, *terms, self.stage_change)
+
+    def coefficients(self, slots: int) -> Coefficients:
+        if self.law is None:
+            return FixedCoefficients(self.schemes, slots)
+        return TrainedCoefficients(self.law, slots, shared=self.shared, starts=self.schemes, replicas=self.replicas)
+
+    def of_replica(self, k: int) -> "Config":
+        """The single network that replica k is."""
+        return replace(self, replicas=1, schemes=self.schemes[k : k + 1])
+
+    def to_json(self) -> dict[str, Any]:
+        law = None
+        if self.law is not None:
+            kind = next(name for name, cls in LAWS.items() if isinstance(self.law, cls))
+            law = {"kind": kind, **asdict(self.law)}  # type: ignore[call-overload]
+        return {
+            **{name: getattr(self, name) for name in ("shared", "stage_change", "num_classes", "in_chans", "replicas")},
+            "name": self.name,
+            "structure": self.structure.to_json(),
+            "law": law,
+            "schemes": [scheme.to_json() for scheme in self.schemes],
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "Config":
+        law = dict(data["law"]) if data["law"] else None
+        return cls(
+            **{
+                **data,
+                "structure": Structure.from_json(data["structure"]),
+                "law": LAWS[law.pop("kind")](**law) if law else None,
+                "schemes": tuple(Scheme.from_json(scheme) for scheme in data["schemes"]),
+            }
+        )

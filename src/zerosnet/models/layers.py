@@ -1,0 +1,145 @@
+"""Convolution, batch norm and linear layer for K independent networks side by side in the channel dimension.
+
+Every parameter and buffer stacks its replicas along dim 0, so that `rows(p, K)[k]` is replica k's part and, at K = 1,
+each tensor is that of the ordinary layer. On the CPU convolutions run replica by replica, so that a replica is
+bit-identical to the single network; elsewhere one grouped convolution serves all replicas.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+Coefficient = float | tuple[float, ...] | Tensor
+"""A number shared by all replicas, or one a replica: K floats where they are fixed, a tensor (K,)."""
+
+
+def rows(tensor: Tensor, replicas: int) -> Tensor:
+    """View a stacked tensor (K * n, ...) as (K, n, ...)."""
+    return tensor.view(replicas, tensor.shape[0] // replicas, *tensor.shape[1:])
+
+
+def separately(tensor: Tensor, replicas: int) -> bool:
+    """Whether the replicas are computed one after the other: on the CPU, for the sake of bit-identity."""
+    return replicas == 1 or tensor.device.type == "cpu"
+
+
+def per_channel(coefficient: Coefficient, channels: int) -> Coefficient:
+    """One number for each of the K * channels channels, replica by replica."""
+    return coefficient[:, None].expand(-1, channels).flatten() if isinstance(coefficient, Tensor) else coefficient
+
+
+def of_replica(coefficient: Coefficient, replica: int) -> float | Tensor:
+    return coefficient if isinstance(coefficient, float) else coefficient[replica]
+
+
+class Conv(nn.Module):
+    """Convolution without bias, its weight (K * out, in, k, k); `dtype` is what it computes in (None: its input's)."""
+
+    def __init__(self, in_channels: int, channels: int, kernel: int, *, stride: int = 1, replicas: int = 1) -> None:
+        super().__init__()
+        self.in_channels, self.channels, self.kernel, self.stride = in_channels, channels, kernel, stride
+        self.replicas = replicas
+        self.dtype: torch.dtype | None = None
+        self.weight = nn.Parameter(torch.empty(replicas * channels, in_channels, kernel, kernel))
+
+    def reset_replica(self, replica: int, generator: torch.Generator) -> None:
+        """He's normal initialisation by fan-out, as the authors': standard deviation sqrt(2 / (k * k * out))."""
+        std = math.sqrt(2 / (self.kernel**2 * self.channels))
+        _fill(self.weight, self.replicas, replica, torch.Tensor.normal_, generator, 0.0, std)
+
+    def forward(self, x: Tensor, scale: Coefficient = 1.0) -> Tensor:
+        """scale * conv(x), the scale multiplied into the weight: cheaper than a pass over the activations."""
+        x = x if self.dtype is None else x.to(self.dtype)
+        if not separately(x, self.replicas):
+            return self._convolve(x, self.weight, per_channel(scale, self.channels), self.replicas)
+        if self.replicas == 1:
+            return self._convolve(x, self.weight, of_replica(scale, 0))
+        parts = zip(x.split(self.in_channels, 1), self.weight.split(self.channels))
+        return torch.cat([self._convolve(part, w, of_replica(scale, k)) for k, (part, w) in enumerate(parts)], 1)
+
+    def _convolve(self, x: Tensor, weight: Tensor, scale: Coefficient, groups: int = 1) -> Tensor:
+        if isinstance(scale, Tensor):
+            weight = weight * scale.view(-1, 1, 1, 1) if scale.dim() else weight * scale
+        elif scale != 1.0:
+            weight = weight * scale
+        return functional.conv2d(x, weight.to(x.dtype), stride=self.stride, padding=self.kernel // 2, groups=groups)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.in_channels}, {self.channels}, kernel={self.kernel}, stride={self.stride}, replicas={self.replicas}"
+        )
+
+
+class BatchNorm(nn.Module):
+    """Batch norm over K * C channels.
+
+    It counts no batches: a scalar counter could not stack its replicas, and the constant momentum needs none.
+    """
+
+    running_mean: Tensor
+    running_var: Tensor
+
+    def __init__(self, channels: int, *, replicas: int = 1, momentum: float = 0.1, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.channels, self.replicas, self.momentum, self.eps = channels, replicas, momentum, eps
+        self.weight = nn.Parameter(torch.ones(replicas * channels))
+        self.bias = nn.Parameter(torch.zeros(replicas * channels))
+        self.register_buffer("running_mean", torch.zeros(replicas * channels))
+        self.register_buffer("running_var", torch.ones(replicas * channels))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.batch_norm(
+            x, self.running_mean, self.running_var, self.weight, self.bias, self.training, self.momentum, self.eps
+        )
+
+    def extra_repr(self) -> str:
+        return f"{self.channels}, replicas={self.replicas}"
+
+
+class Linear(nn.Module):
+    """Linear layer (B, K * features) -> (B, K, classes), for K = 1 (B, classes); weight (K * classes, features)."""
+
+    def __init__(self, features: int, classes: int, *, replicas: int = 1) -> None:
+        super().__init__()
+        self.features, self.classes, self.replicas = features, classes, replicas
+        self.weight = nn.Parameter(torch.empty(replicas * classes, features))
+        self.bias = nn.Parameter(torch.empty(replicas * classes))
+
+    def reset_replica(self, replica: int, generator: torch.Generator) -> None:
+        """torch's own initialisation: weight and bias from U[-1, 1] / sqrt(features)."""
+        bound = 1 / math.sqrt(self.features)
+        for parameter in (self.weight, self.bias):
+            _fill(parameter, self.replicas, replica, torch.Tensor.uniform_, generator, -bound, bound)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.replicas == 1:
+            return functional.linear(x, self.weight, self.bias)
+        if separately(x, self.replicas):
+            parts = zip(x.split(self.features, 1), self.weight.split(self.classes), self.bias.split(self.classes))
+            return torch.stack([functional.linear(*part) for part in parts], 1)
+        weight, bias = rows(self.weight, self.replicas), rows(self.bias, self.replicas)
+        inputs = x.unflatten(1, (self.replicas, self.features)).transpose(0, 1)
+        return torch.baddbmm(bias[:, None], inputs, weight.transpose(1, 2)).transpose(0, 1)
+
+    def extra_repr(self) -> str:
+        return f"{self.features}, {self.classes}, replicas={self.replicas}"
+
+
+def initialise(module: nn.Module, seeds: list[int]) -> None:
+    """Draw every replica from a generator of its own: replica k is the single network drawn from seeds[k], to the bit.
+
+    Numbers are drawn on the CPU, whatever device the parameters are on.
+    """
+    for replica, seed in enumerate(seeds):
+        generator = torch.Generator("cpu").manual_seed(seed)
+        for layer in module.modules():
+            if hasattr(layer, "reset_replica"):
+                layer.reset_replica(replica, generator)
+
+
+def _fill(parameter: nn.Parameter, replicas: int, replica: int, draw, generator, *bounds: float) -> None:  # type: ignore[no-untyped-def]
+    with torch.no_grad():
+        part = rows(parameter, replicas)[replica]
+        part.copy_(draw(torch.empty(part.shape, device="cpu"), *bounds, generator=generator))

@@ -1,0 +1,112 @@
+"""The network: stem, multistep stack, head."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn, relu_
+
+from zerosnet.errors import InputError
+from zerosnet.models.config import Config
+from zerosnet.models.layers import BatchNorm, Conv, Linear, initialise
+from zerosnet.models.stack import Stack, Step
+from zerosnet.numerics import Scheme
+
+
+class Network(nn.Module):
+    """K independent networks, images (B, K * in_chans, H, W) -> logits (B, K, classes), for K = 1 (B, classes).
+
+    The state y, the batch statistics and the multistep sum are in float32, or in the images' type where it is wider;
+    `conv_dtype` is the type that convolutions compute in (None: the state's).
+    """
+
+    def __init__(self, config: Config, seeds: Sequence[int] | None = None) -> None:
+        super().__init__()
+        size, replicas = config.structure.traits, config.replicas
+        plans = config.plans()
+        self.config, self.replicas = config, replicas
+        self.in_chans, self.num_classes, self.num_features = (
+            config.in_chans,
+            config.num_classes,
+            config.structure.features,
+        )
+        self.stem = size.stem(config.in_chans, size.stem_channels, replicas=replicas)
+        coefficients = config.coefficients(sum(plan.multistep for plan in plans))
+        self.stack = Stack(config.structure, plans, coefficients, replicas=replicas)
+        self.bn = BatchNorm(self.num_features, replicas=replicas) if size.final_norm else None
+        self.fc = self._classifier(config.num_classes)
+        self._conv_dtype: torch.dtype | None = None
+        initialise(self, list(seeds) if seeds is not None else torch.randint(2**62, (replicas,)).tolist())
+
+    def forward(self, images: Tensor) -> Tensor:
+        return self.forward_head(self.forward_features(images))
+
+    def forward_features(self, images: Tensor) -> Tensor:
+        """The feature map before the pool, (B, K * num_features, h, w)."""
+        return self._normalise(self.stack(self.first_state(images)))
+
+    def forward_head(self, features: Tensor, pre_logits: bool = False) -> Tensor:
+        """Average pool, and the classifier unless `pre_logits`."""
+        pooled = features.mean((2, 3))
+        return pooled if pre_logits else self.fc(pooled)
+
+    def first_state(self, images: Tensor) -> Tensor:
+        """y_0, from the stem."""
+        if images.dim() != 4 or images.shape[1] != self.replicas * self.in_chans:
+            expected = f"(B, {self.replicas * self.in_chans}, H, W)"
+            raise InputError(f"images have shape {tuple(images.shape)}; expected {expected}")
+        dtype = torch.promote_types(images.dtype, torch.float32)
+        return self.stem(images.to(dtype)).to(dtype)
+
+    def logits(self, state: Tensor) -> Tensor:
+        """What the head makes of a last state y_N."""
+        return self.forward_head(self._normalise(state))
+
+    def walk(self, images: Tensor, *, silent_from: int | None = None) -> Iterator[Step]:
+        """Block by block, for diagnosis (see `Stack.walk`); `logits` of the last `state` is the network's output."""
+        return self.stack.walk(self.first_state(images), silent_from=silent_from)
+
+    # -- the scheme ---------------------------------------------------------------------------------------------------
+
+    def schemes(self) -> list[Any]:
+        """The scheme of every block as it is now: a list of schemes, for K > 1 a list of such lists, one a replica."""
+        schemes: list[list[Scheme]] = self.stack.schemes()
+        return schemes[0] if self.replicas == 1 else schemes
+
+    def coefficient_parameters(self) -> Iterator[nn.Parameter]:
+        """The parameters that coefficients are made from: an optimiser's group of their own, as a rule undecayed."""
+        return self.stack.coefficients.parameters()
+
+    # -- precision ----------------------------------------------------------------------------------------------------
+
+    @property
+    def conv_dtype(self) -> torch.dtype | None:
+        return self._conv_dtype
+
+    @conv_dtype.setter
+    def conv_dtype(self, dtype: torch.dtype | None) -> None:
+        if dtype is not None and not dtype.is_floating_point:
+            raise InputError(f"conv_dtype is {dtype}; expected a floating-point type, or None for the state's own")
+        self._conv_dtype = dtype
+        for module in self.modules():
+            if isinstance(module, Conv):
+                module.dtype = dtype
+
+    # -- timm's customs -----------------------------------------------------------------------------------------------
+
+    def get_classifier(self) -> nn.Module:
+        return self.fc
+
+    def reset_classifier(self, num_classes: int, global_pool: str | None = None) -> None:
+        """A new, freshly drawn classifier; num_classes=0 removes it."""
+        if global_pool not in (None, "avg"):
+            raise InputError(f"global_pool is {global_pool!r}; expected 'avg'")
+        self.num_classes = num_classes
+        self.fc = self._classifier(num_classes)
+        initialise(self.fc, torch.randint(2**62, (self.replicas,)).tolist())
+
+    def _classifier(self, num_classes: int) -> nn.Module:
+        return Linear(self.num_features, num_classes, replicas=self.replicas) if num_classes else nn.Identity()
+
+    def _normalise(self, state: Tensor) -> Tensor:
+        return state if self.bn is None else relu_(self.bn(state))

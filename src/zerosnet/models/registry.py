@@ -1,0 +1,185 @@
+"""Networks by name: a family, its depth, and how its coefficients are found, such as zerosnet56_opt."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+import torch
+
+from zerosnet.errors import InputError
+from zerosnet.models.cifar import CIFAR_STRUCTURES
+from zerosnet.models.config import Config
+from zerosnet.models.imagenet import IMAGENET_STRUCTURES
+from zerosnet.models.laws import LM_BETAS, LambdaLaw, Law, LmLaw
+from zerosnet.models.network import Network
+from zerosnet.models.stable import StableLambdaLaw, StableRootsLaw
+from zerosnet.models.structure import Structure
+from zerosnet.numerics import Scheme
+
+AnyScheme = Scheme | str
+
+
+@dataclass(frozen=True)
+class Family:
+    """What the networks of one kind share."""
+
+    scheme: Scheme | None = None
+    """The fixed scheme, where none is given."""
+    takes_scheme: bool = True
+    steps: int | None = None
+    """How many steps a given scheme must have."""
+    law: Callable[..., Law] | None = None
+    """Makes the law of trained coefficients from the options named in `options`."""
+    options: tuple[str, ...] = ()
+    stage_change: str = "project-each"
+
+
+def _lm_law(beta: str = "original") -> Law:
+    if beta not in LM_BETAS:
+        raise InputError(f"beta is {beta!r}; expected one of {', '.join(LM_BETAS)}")
+    return LmLaw(LM_BETAS[beta])
+
+
+def _stable_law(order: int = 1, steps: int = 3) -> Law:
+    if order == 1 and isinstance(steps, int) and steps >= 2:
+        return StableRootsLaw(steps)
+    if order == 2 and steps == 3:
+        return StableLambdaLaw()
+    raise InputError(f"order is {order!r} with steps {steps!r}; expected order 1 and 2 steps or more, or order 2 and 3")
+
+
+FAMILIES: Mapping[tuple[str, str], Family] = {
+    ("preresnet", ""): Family(scheme=Scheme([1], [1]), steps=1),
+    ("lmresnet", ""): Family(law=_lm_law, options=("beta",), steps=2, stage_change="restart"),
+    ("zerosnet", ""): Family(),
+    ("zerosnet", "_opt"): Family(scheme=Scheme(["1/3", "5/9", "1/9"], ["16/9"]), takes_scheme=False),
+    ("zerosnet", "_tra"): Family(law=LambdaLaw, takes_scheme=False),
+    ("zerosnet", "_stable"): Family(law=_stable_law, options=("order", "steps"), takes_scheme=False),
+}
+"""(front, back) of a name; the depth stands between them."""
+
+STRUCTURES: Mapping[int, Structure] = {**CIFAR_STRUCTURES, **IMAGENET_STRUCTURES}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A registered network."""
+
+    name: str
+    family: Family = field(repr=False)
+    structure: Structure
+
+
+REGISTRY: Mapping[str, Entry] = {
+    f"{front}{depth}{back}": Entry(f"{front}{depth}{back}", family, structure)
+    for (front, back), family in FAMILIES.items()
+    for depth, structure in sorted(STRUCTURES.items())
+}
+
+
+def list_models(pattern: str = "*") -> list[str]:
+    """Registered names that match a shell pattern such as "zerosnet*"."""
+    return [name for name in REGISTRY if fnmatchcase(name, pattern)]
+
+
+def create_model(
+    name: str,
+    *,
+    scheme: AnyScheme | Sequence[AnyScheme] | None = None,
+    num_classes: int | None = None,
+    in_chans: int = 3,
+    replicas: int = 1,
+    seed: int | Sequence[int] | None = None,
+    conv_dtype: torch.dtype | None = None,
+    **options: Any,
+) -> Network:
+    """Build a network by name.
+
+    scheme      a Scheme or its text, or a list of them, one a replica: the bare `zerosnetN` needs one; `preresnetN`
+                takes a one-step scheme, `lmresnetN` a two-step one, which fixes its coefficients
+    num_classes default: 10 at CIFAR size, 1000 at ImageNet size
+    seed        an integer or a list of them, one a replica: replica k is the single network of its seed, to the bit
+    conv_dtype  the type that convolutions compute in; the state stays in float32 or wider
+    options     `stage_change` for all: "project-each", "project-shared" or "restart"; for trained coefficients
+                `start`, the scheme(s) to start from, and `shared=True` for one set in all blocks; for `lmresnetN`
+                `beta`: "original" (1), "consistent" (1 + k) or "paper" (1 + 2k); for `zerosnetN_stable` `order` (1, 2)
+                and `steps`
+
+    >>> model = create_model("zerosnet20", scheme="1/3,5/9,1/9;16/9", in_chans=1)
+    >>> model(torch.zeros(2, 1, 28, 28)).shape
+    torch.Size([2, 10])
+    """
+    entry = find_entry(name)
+    structure = entry.structure
+    config = Config(
+        structure=structure,
+        num_classes=structure.traits.num_classes if num_classes is None else num_classes,
+        in_chans=in_chans,
+        replicas=replicas,
+        name=name,
+        **_coefficient_fields(entry, scheme, replicas, options),
+    )
+    network = Network(config, _seeds(seed, replicas))
+    network.conv_dtype = conv_dtype
+    return network
+
+
+def find_entry(name: str) -> Entry:
+    if name not in REGISTRY:
+        depths = ", ".join(map(str, sorted(STRUCTURES)))
+        forms = ", ".join(f"{front}N{back}" for front, back in FAMILIES)
+        raise InputError(f"unknown model {name!r}; expected {forms} with N one of {depths}")
+    return REGISTRY[name]
+
+
+def _coefficient_fields(
+    entry: Entry, scheme: AnyScheme | Sequence[AnyScheme] | None, replicas: int, options: dict[str, Any]
+) -> dict[str, Any]:
+    family, name = entry.family, entry.name
+    fields = {"stage_change": options.pop("stage_change", family.stage_change)}
+    if scheme is not None and not family.takes_scheme:
+        raise InputError(f"{name} takes no scheme; the bare {name.rpartition('_')[0]} does")
+    if scheme is not None or family.law is None:
+        given = family.scheme if scheme is None else scheme
+        if given is None:
+            raise InputError(f'{name} needs a scheme, such as scheme="zerosnet(-9/5)"; {name}_opt needs none')
+        _refuse(options, (), f"{name} with a fixed scheme")
+        return {**fields, "schemes": _one_a_replica(given, replicas, family.steps)}
+    own = {option: options.pop(option) for option in family.options if option in options}
+    start, shared = options.pop("start", None), options.pop("shared", False)
+    _refuse(options, ("start", "shared", *family.options), name)
+    return {
+        **fields,
+        "law": family.law(**own),
+        "shared": shared,
+        "schemes": () if start is None else _one_a_replica(start, replicas, None),
+    }
+
+
+def _refuse(left: dict[str, Any], accepted: tuple[str, ...], whose: str) -> None:
+    if left:
+        known = ", ".join(("stage_change", *accepted))
+        raise InputError(f"unknown option {next(iter(left))!r} for {whose}; it takes {known}")
+
+
+def _one_a_replica(given: AnyScheme | Sequence[AnyScheme], replicas: int, steps: int | None) -> tuple[Scheme, ...]:
+    each = [given] * replicas if isinstance(given, Scheme | str) else list(given)
+    if len(each) != replicas:
+        raise InputError(f"{len(each)} schemes given for replicas={replicas}; expected one, or one a replica")
+    schemes = tuple(Scheme.parse(s) if isinstance(s, str) else s for s in each)
+    for s in schemes:
+        if not isinstance(s, Scheme):
+            raise InputError(f"scheme is {s!r}; expected a Scheme, its text, or a list of them")
+        if steps is not None and s.steps != steps:
+            raise InputError(f"scheme is {s}, with {s.steps} steps; expected {steps}, or use the bare zerosnet")
+    return schemes
+
+
+def _seeds(seed: int | Sequence[int] | None, replicas: int) -> list[int] | None:
+    if seed is None:
+        return None
+    seeds = [seed] if isinstance(seed, int) else list(seed)
+    if len(seeds) != replicas:
+        raise InputError(f"{len(seeds)} seeds given for replicas={replicas}; expected one a replica")
+    return seeds

@@ -1,0 +1,79 @@
+"""The multistep stack: blocks advanced by the rows of a coefficients module."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from zerosnet.models.blocks import Block
+from zerosnet.models.coefficients import Coefficients
+from zerosnet.models.multistep import ONE_STEP, History, Row
+from zerosnet.models.plan import BlockPlan
+from zerosnet.models.structure import Structure
+from zerosnet.numerics import Scheme
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Step:
+    """What happened in one block: y_{n+1} = sum_i row.alphas[i] states[i] + row.betas[0] slope + older slopes."""
+
+    index: int
+    states: tuple[Tensor, ...]
+    """y_n, y_{n-1}, ... as they entered the sum, in the shape of y_{n+1}."""
+    slope: Tensor
+    """f(y_n), not scaled by beta; zeros where f is switched off."""
+    row: Row
+    state: Tensor
+    """y_{n+1}."""
+
+
+class Stack(nn.Module):
+    """y_0 -> y_N, one block a step."""
+
+    def __init__(
+        self, structure: Structure, plans: tuple[BlockPlan, ...], coefficients: Coefficients, *, replicas: int
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            Block(plan, structure.block, activated_projection=structure.traits.activated_projection, replicas=replicas)
+            for plan in plans
+        )
+        self.coefficients = coefficients
+
+    def forward(self, y: Tensor) -> Tensor:
+        history = History((y,))
+        for block, row in zip(self.blocks, self.rows(y)):
+            history = block(history, row)
+        return history.states[0]
+
+    def walk(self, y: Tensor, *, silent_from: int | None = None) -> Iterator[Step]:
+        """Block by block, for diagnosis: the same numbers up to rounding, every term kept as a tensor of its own.
+
+        From block `silent_from` on f is switched off: the scheme goes on with f = 0.
+        """
+        history = History((y,))
+        for block, row in zip(self.blocks, self.rows(y)):
+            index = block.plan.index
+            activated = block.f.activate(history.states[0])
+            projected = block.project(history, activated)
+            silent = silent_from is not None and index >= silent_from
+            slope = torch.zeros_like(projected.states[0]) if silent else block.slope(activated, projected)
+            state = block.combine(projected, slope, row)
+            yield Step(index, projected.states, slope, row, state)
+            history = block.hand_on(history, projected, slope, state)
+
+    def rows(self, like: Tensor) -> list[Row]:
+        """The coefficients of every block, start-up blocks included."""
+        return self._per_block(self.coefficients(like), ONE_STEP)
+
+    def schemes(self) -> list[list[Scheme]]:
+        """The scheme of every block, for each replica."""
+        return [self._per_block(schemes, Scheme([1], [1])) for schemes in self.coefficients.schemes()]
+
+    def _per_block(self, per_slot: list[T], one_step: T) -> list[T]:
+        slots = iter(per_slot)
+        return [next(slots) if block.plan.multistep else one_step for block in self.blocks]
