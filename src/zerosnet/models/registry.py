@@ -110,9 +110,27 @@ def create_model(
     >>> model(torch.zeros(2, 1, 28, 28)).shape
     torch.Size([2, 10])
     """
+    config = configure(
+        name, scheme=scheme, num_classes=num_classes, in_chans=in_chans, replicas=replicas, **options
+    )
+    network = Network(config, _seeds(seed, replicas))
+    network.conv_dtype = conv_dtype
+    return network
+
+
+def configure(
+    name: str,
+    *,
+    scheme: AnyScheme | Sequence[AnyScheme] | None = None,
+    num_classes: int | None = None,
+    in_chans: int = 3,
+    replicas: int = 1,
+    **options: Any,
+) -> Config:
+    """What `create_model` builds from these arguments, as a value."""
     entry = find_entry(name)
     structure = entry.structure
-    config = Config(
+    return Config(
         structure=structure,
         num_classes=structure.traits.num_classes if num_classes is None else num_classes,
         in_chans=in_chans,
@@ -120,9 +138,6 @@ def create_model(
         name=name,
         **_coefficient_fields(entry, scheme, replicas, options),
     )
-    network = Network(config, _seeds(seed, replicas))
-    network.conv_dtype = conv_dtype
-    return network
 
 
 def find_entry(name: str) -> Entry:
