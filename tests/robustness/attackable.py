@@ -34,3 +34,16 @@ def small_convolution(classes: int = 4, channels: int = 1, size: int = 8, seed: 
             nn.Flatten(),
             nn.Linear(8 * side * side, classes),
         )
+
+
+class SideBySide(nn.Module):
+    """Independent networks as one fused network: (B, K*C, H, W) to (B, K, classes)."""
+
+    def __init__(self, *networks: nn.Module) -> None:
+        super().__init__()
+        self.networks = nn.ModuleList(networks)
+        self.replicas = len(networks)
+
+    def forward(self, images: Tensor) -> Tensor:
+        parts = images.chunk(self.replicas, 1)
+        return torch.stack([network(part) for network, part in zip(self.networks, parts)], 1)

@@ -106,14 +106,20 @@ def fgsm(eps: float, **options: Any) -> Attack:
 
 
 def log_odds(logits: Tensor, labels: Tensor) -> Tensor:
-    """m = log((1 - p_y) / p_y), the log-odds that the label is wrong, (B, K) for logits (B, K, classes).
+    """m = log((1 - p_y) / p_y), the log-odds that the label is wrong, (B, K).
 
+    Logits are (B, K, classes); labels are (B,), or (B, K) where every replica has its own.
     The cross-entropy is log(1 + e^m), so both rise together and their gradients point the same way; but where p_y
     rounds to 1 the gradient of the cross-entropy rounds to 0, and a network sure of itself would look robust.
     """
-    chosen = labels[:, None, None].expand(*logits.shape[:2], 1)
+    chosen = per_replica(labels, logits.shape[1])[..., None]
     others = logits.scatter(-1, chosen, -math.inf)
     return others.logsumexp(-1) - logits.gather(-1, chosen).squeeze(-1)
+
+
+def per_replica(labels: Tensor, replicas: int) -> Tensor:
+    """Labels as (B, K): shared ones, (B,), are the same for all replicas."""
+    return labels[:, None].expand(-1, replicas) if labels.ndim == 1 else labels
 
 
 def input_gradient(model: nn.Module, images: Tensor, labels: Tensor) -> Tensor:
@@ -155,7 +161,7 @@ def draw_starts(attack: Attack, index: Tensor, shape: torch.Size, restart: int) 
 
 
 class Adversarial(NamedTuple):
-    """Images found by an attack, (B, K*C, H, W); per replica, (B, K): does it resist them, and what did the attack gain.
+    """Images found by an attack, (B, K*C, H, W), and for each replica, (B, K), whether it resists and what it cost.
 
     `resists` is "classified correctly", or targeted "not classified as the target"; `gain` is the log-odds that the
     label is wrong, or targeted that the target is right.
@@ -207,7 +213,7 @@ def _worse(one: Adversarial, other: Adversarial) -> Adversarial:
 @torch.no_grad()
 def _judge(model: nn.Module, images: Tensor, labels: Tensor, targeted: bool) -> Adversarial:
     logits = replica_logits(model, images).float()
-    reached, odds = logits.argmax(-1) == labels[:, None], log_odds(logits, labels)
+    reached, odds = logits.argmax(-1) == per_replica(labels, logits.shape[1]), log_odds(logits, labels)
     return Adversarial(images, ~reached, -odds) if targeted else Adversarial(images, reached, odds)
 
 

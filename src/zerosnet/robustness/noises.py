@@ -19,6 +19,7 @@ from zerosnet.errors import InputError
 FIELDS: dict[str, Callable[[torch.Size, torch.Generator], Tensor]] = {
     "uniform": lambda shape, generator: torch.rand(shape, generator=generator),
     "normal": lambda shape, generator: torch.randn(shape, generator=generator),
+    "sign": lambda shape, generator: 2.0 * torch.randint(2, shape, generator=generator) - 1.0,
 }
 NOISE_SEED = 1
 
@@ -59,6 +60,13 @@ def constant(mu: float) -> Noise:
     if not -1 <= mu <= 1:
         raise InputError(f"constant noise of {mu}; expected -1 to 1")
     return Noise("clean" if mu == 0 else f"constant {mu:g}", None, mu, 0.0)
+
+
+def random_signs(eps: float) -> Noise:
+    """+eps or -eps for every pixel: a random corner of the L-infinity ball, the attack that knows nothing."""
+    if not 0 <= eps <= 1:
+        raise InputError(f"eps is {eps}; expected 0 to 1, the scale of the images")
+    return Noise(f"random signs {eps:.4g}", "sign", 0.0, eps)
 
 
 def draw_field(name: str, index: Tensor, shape: torch.Size, seed: int = NOISE_SEED) -> Tensor:

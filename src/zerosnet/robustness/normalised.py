@@ -33,7 +33,7 @@ class Normalised(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         copies = images.shape[1] // self.channels
         mean, std = self.mean.repeat(1, copies, 1, 1), self.std.repeat(1, copies, 1, 1)
-        return self.model(each_replica((images - mean) / std, self.replicas // copies))
+        return self.model(each_replica((images.to(mean.dtype) - mean) / std, self.replicas // copies))
 
 
 def each_replica(images: Tensor, replicas: int) -> Tensor:

@@ -1,0 +1,127 @@
+"""The protocols, as values: what is measured of a network, and what to know of the numbers.
+
+The paper's own (`paper-*`) run as they were; those that a reviewer of today would ask for stand beside them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from zerosnet.errors import InputError
+from zerosnet.robustness import measures
+from zerosnet.robustness.autoattack import require_autoattack
+from zerosnet.robustness.checks import sanity_checks
+from zerosnet.robustness.corruptions import NotGiven
+from zerosnet.robustness.measures import Options
+from zerosnet.robustness.result import Measured, Result, rows_of
+from zerosnet.robustness.subject import Subject
+
+DEPTH = "the paper does not state the depth of its networks; 56 layers is our reading"
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A protocol and how it is measured.
+
+    dataset       the paper's; a run of any data set can be used
+    adversarial   its numbers come with sanity checks
+    surrogate     it needs a second network, on which examples are made
+    fused         it can take several networks at once
+    ready         called before any work; complains about what is missing
+    """
+
+    name: str
+    what: str
+    measure: Callable[[Subject, Options], list[Measured]]
+    notes: tuple[str, ...] = ()
+    dataset: str = "cifar10"
+    adversarial: bool = True
+    surrogate: bool = False
+    fused: bool = True
+    ready: Callable[[], object] = lambda: None
+
+
+_ALL = (
+    Protocol(
+        name="paper-noise",
+        what="uniform, Gaussian and constant noise, all levels of the appendix",
+        measure=measures.paper_noise,
+        notes=("images in [0, 1], clipped after injection, normalised inside the network: our reading",),
+        adversarial=False,
+    ),
+    Protocol(
+        name="paper-fgsm",
+        what="FGSM on 100 images as in the paper, and on all of them",
+        measure=measures.paper_fgsm,
+        notes=(
+            "the paper's eps are for inputs in [-1, 1]; in [0, 1] they are half",
+            "the paper used 100 random test images; which ones is not known, ours are chosen by seed 1",
+            DEPTH,
+        ),
+        dataset="mnist",
+    ),
+    Protocol(
+        name="paper-pgd",
+        what="PGD examples made on a surrogate, as in the source the paper follows; white-box PGD beside them",
+        measure=measures.paper_pgd,
+        notes=(
+            "a transfer test, not white-box robustness; without projection it reaches 7/4 eps",
+            "the paper does not name its surrogate; ours is PreResNet-20, trained normally with seed 1",
+            "the paper does not state the number of steps at test time; ours is 7, as in training",
+            DEPTH,
+        ),
+        surrogate=True,
+    ),
+    Protocol(
+        name="pgd-whitebox",
+        what="PGD-20 and PGD-50, step eps/4, five restarts, on the network itself",
+        measure=measures.pgd_whitebox,
+    ),
+    Protocol(
+        name="autoattack",
+        what="AutoAttack, standard version, L-infinity 8/255; needs the extra `autoattack`",
+        measure=measures.autoattack,
+        fused=False,
+        ready=require_autoattack,
+    ),
+    Protocol(
+        name="corruptions",
+        what="common corruptions: CIFAR-10-C, read from its npy files",
+        measure=measures.corruptions,
+        adversarial=False,
+    ),
+)
+PROTOCOLS = {protocol.name: protocol for protocol in _ALL}
+
+
+def protocol(name: str) -> Protocol:
+    if name not in PROTOCOLS:
+        raise InputError(f"protocol is {name!r}; expected one of {', '.join(PROTOCOLS)}")
+    return PROTOCOLS[name]
+
+
+def run_protocol(
+    name: str, target: Subject, options: Options | None = None, *, known: Sequence[float | None] | None = None
+) -> list[Result]:
+    """Run a protocol on a subject; one result a replica.
+
+    `known` is the clean accuracy that training measured for each replica on the same images: a sanity check.
+    """
+    chosen, options = protocol(name), options or Options()
+    chosen.ready()
+    if chosen.surrogate and target.surrogate is None:
+        raise InputError(f"protocol {name} makes its examples on a surrogate, and there is none")
+    if not chosen.fused and target.replicas > 1:
+        raise InputError(f"protocol {name} takes one network at a time, not {target.replicas} fused ones")
+    part = target.chosen(options.images)
+    expected = known if known is not None and part is target else [None] * target.replicas
+    settings = {"images": len(part), "of": len(target), "classes": target.num_classes}
+    try:
+        measured = chosen.measure(part, options)
+    except NotGiven as missing:
+        return [Result(name, notes=chosen.notes, settings=settings, not_run=str(missing))] * target.replicas
+    results = []
+    for replica in range(target.replicas):
+        rows = rows_of(measured, replica)
+        checks = sanity_checks(rows, target.num_classes, expected[replica]) if chosen.adversarial else ()
+        results.append(Result(name, rows, checks, chosen.notes, settings))
+    return results

@@ -1,0 +1,94 @@
+"""What a protocol measured of one network, as values that go to JSON and back."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Check:
+    """A sanity check of adversarial numbers: what holds if the attacks did their work."""
+
+    name: str
+    passed: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """Accuracy in one setting.
+
+    method     what was done, one name for all its levels: "clean", "noise", "fgsm", "pgd-20", "transfer", ...
+    access     "white-box" where the attack saw the network's gradients, "black-box" where not, None for no attack
+    eps        radius, in [0, 1] units; None where there is none
+    reach      how far the attack could get: more than eps where it does not project
+    settings   everything else that decides the number
+    """
+
+    label: str
+    method: str
+    accuracy: float
+    correct: int
+    images: int
+    access: str | None = None
+    eps: float | None = None
+    reach: float | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A setting measured for all replicas at once: `right` is (N, K); the other fields are those of `Row`."""
+
+    label: str
+    method: str
+    right: Tensor
+    access: str | None = None
+    eps: float | None = None
+    reach: float | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def row(self, replica: int) -> Row:
+        right = self.right[:, replica]
+        correct = int(right.sum())
+        return Row(
+            self.label, self.method, correct / len(right), correct, len(right), self.access, self.eps, self.reach,
+            self.settings,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a protocol measured of one network, the sanity checks of its adversarial numbers, and what to know of it."""
+
+    protocol: str
+    rows: tuple[Row, ...] = ()
+    checks: tuple[Check, ...] = ()
+    notes: tuple[str, ...] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
+    not_run: str | None = None
+
+    @property
+    def warnings(self) -> list[str]:
+        """The failed checks, to be shown beside every number of this result."""
+        return [f"{check.name}: {check.detail}" for check in self.checks if not check.passed]
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "warnings": self.warnings}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "Result":
+        return cls(
+            protocol=data["protocol"],
+            rows=tuple(Row(**row) for row in data["rows"]),
+            checks=tuple(Check(**check) for check in data["checks"]),
+            notes=tuple(data["notes"]),
+            settings=data["settings"],
+            not_run=data["not_run"],
+        )
+
+
+def rows_of(measured: Sequence[Measured], replica: int) -> tuple[Row, ...]:
+    return tuple(one.row(replica) for one in measured)

@@ -1,0 +1,189 @@
+import json
+import sys
+import types
+
+import numpy as np
+import pytest
+import torch
+
+from zerosnet.errors import InputError
+from zerosnet.robustness import (
+    PROTOCOLS,
+    Normalised,
+    Options,
+    Result,
+    find_corruptions,
+    protocol,
+    run_protocol,
+    subject,
+)
+
+ON_PAIR = ["paper-noise", "paper-fgsm", "paper-pgd", "pgd-whitebox"]
+
+
+@pytest.fixture(scope="module")
+def results(pair):
+    return {name: run_protocol(name, pair, Options(restarts=1)) for name in ON_PAIR}
+
+
+@pytest.mark.parametrize("name", ON_PAIR)
+def test_a_protocol_gives_one_result_a_network_that_goes_to_json_and_back(results, name):
+    assert len(results[name]) == 2
+    for result in results[name]:
+        assert Result.from_json(json.loads(json.dumps(result.to_json()))) == result
+        assert all(row.accuracy == row.correct / row.images for row in result.rows)
+
+
+def test_paper_noise_has_all_eighteen_settings(results):
+    rows = results["paper-noise"][0].rows
+    assert len(rows) == 18 and rows[0].method == "clean"
+    accuracies = {row.label: row.accuracy for row in rows}
+    assert accuracies["constant -0.4"] < rows[0].accuracy
+    assert results["paper-noise"][0].checks == ()
+
+
+def test_paper_fgsm_halves_the_papers_eps(results):
+    rows = [row for row in results["paper-fgsm"][0].rows if row.method == "fgsm"]
+    assert [(row.eps, row.settings["eps_signed"]) for row in rows] == [(0.075, 0.15), (0.15, 0.3), (0.25, 0.5)]
+
+
+def test_paper_fgsm_runs_on_a_hundred_images_and_on_all(networks, digits):
+    target = subject(Normalised(networks[0], (0.3,), (0.4,)), digits.images[:150], digits.labels[:150])
+    (result,) = run_protocol("paper-fgsm", target)
+    assert [row.images for row in result.rows if row.method == "fgsm"] == [100] * 3 + [150] * 3
+
+
+def test_paper_pgd_is_a_transfer_test_with_white_box_numbers_beside_it(results):
+    rows = results["paper-pgd"][0].rows
+    transfer = [row for row in rows if row.method == "transfer"]
+    assert [row.eps for row in transfer] == [3 / 255, 5 / 255, 8 / 255]
+    assert all(row.access == "black-box" and row.reach == pytest.approx(7 / 4 * row.eps) for row in transfer)
+    assert not any(row.settings["projection"] or row.settings["random_start"] for row in transfer)
+    assert {row.method for row in rows if row.access == "white-box"} >= {"pgd-7 unprojected", "pgd-20", "fgsm"}
+
+
+def test_whitebox_pgd_has_its_settings(results):
+    pgd = [row for row in results["pgd-whitebox"][0].rows if row.method in ("pgd-20", "pgd-50")]
+    assert [(row.settings["steps"], row.eps) for row in pgd] == [
+        (steps, eps / 255) for steps in (20, 50) for eps in (3, 5, 8)
+    ]
+    assert all(row.settings["step"] == row.eps / 4 and row.settings["restarts"] == 1 for row in pgd)
+
+
+def test_white_box_attacks_make_five_restarts_unless_told_otherwise(pair):
+    result = run_protocol("pgd-whitebox", pair.chosen(2))[0]
+    assert {row.settings["restarts"] for row in result.rows if row.method.startswith("pgd")} == {5}
+
+
+@pytest.mark.parametrize("name", ["paper-fgsm", "paper-pgd", "pgd-whitebox"])
+def test_sound_attacks_on_plain_networks_pass_their_checks(results, name):
+    for result in results[name]:
+        assert len(result.checks) == 6
+        assert [warning for warning in result.warnings if "falls with eps" not in warning] == []
+
+
+def test_a_known_accuracy_that_differs_is_a_warning(pair):
+    few = subject(pair.model, pair.images[:8], pair.labels[:8], surrogate=pair.surrogate)
+    results = run_protocol("paper-fgsm", few, known=[1.0, 0.2])
+    assert not any("clean" in w for w in results[0].warnings) and any("clean" in w for w in results[1].warnings)
+
+
+def test_fewer_images_by_option(pair):
+    result = run_protocol("paper-noise", pair, Options(images=5))[0]
+    assert {row.images for row in result.rows} == {5} and result.settings == {"images": 5, "of": 64, "classes": 10}
+
+
+# -- corruptions ------------------------------------------------------------------------------------------------------
+
+
+def test_corruptions_that_are_not_given_are_reported_as_not_run(pair, tmp_path):
+    assert find_corruptions(tmp_path) is None
+    (result, _) = run_protocol("corruptions", pair)
+    assert result.rows == () and "not there" in result.not_run
+
+
+def test_corruptions_are_read_by_severity(pair, tmp_path):
+    folder = tmp_path / "CIFAR-10-C"
+    folder.mkdir()
+    clean = pair.images.numpy().transpose(0, 2, 3, 1)
+    dimmed = np.concatenate([(clean * (1 - severity / 5)).astype(np.uint8) for severity in range(5)])
+    np.save(folder / "labels.npy", np.tile(pair.labels.numpy(), 5))
+    np.save(folder / "dimmed.npy", dimmed)
+    (result, _) = run_protocol("corruptions", pair, Options(corruptions=find_corruptions(tmp_path)))
+    assert [row.settings for row in result.rows[1:]] == [{"corruption": "dimmed", "severity": s} for s in range(1, 6)]
+    assert result.rows[1].accuracy == result.rows[0].accuracy > result.rows[5].accuracy
+
+
+def test_corruptions_of_another_shape_are_refused(pair, tmp_path):
+    np.save(tmp_path / "labels.npy", np.zeros(10, dtype=np.uint8))
+    np.save(tmp_path / "fog.npy", np.zeros((10, 4, 4, 3), dtype=np.uint8))
+    with pytest.raises(InputError, match="fog"):
+        run_protocol("corruptions", pair, Options(corruptions=find_corruptions(tmp_path)))
+    (tmp_path / "fog.npy").write_bytes(b"no array")
+    with pytest.raises(InputError, match="cannot be read"):
+        run_protocol("corruptions", pair, Options(corruptions=find_corruptions(tmp_path)))
+
+
+# -- AutoAttack -------------------------------------------------------------------------------------------------------
+
+
+def test_autoattack_that_is_not_installed_says_how_to_get_it(networks, pair, monkeypatch):
+    for package in ("autoattack", "pyautoattack"):
+        monkeypatch.setitem(sys.modules, package, None)
+    one = subject(Normalised(networks[0], (0.3,), (0.4,)), pair.images, pair.labels)
+    with pytest.raises(InputError, match=r"AutoAttack is not installed; .*zerosnet\[autoattack\]"):
+        run_protocol("autoattack", one)
+
+
+def test_autoattack_is_called_with_images_of_the_unit_interval_and_judged_here(networks, pair, monkeypatch):
+    calls = []
+
+    class AutoAttack:
+        def __init__(self, model, **settings):
+            calls.append(settings)
+
+        def run_standard_evaluation(self, images, labels, bs):
+            assert images.min() >= 0 and images.max() <= 1 and bs >= len(labels)
+            return torch.zeros_like(images)
+
+    monkeypatch.setitem(sys.modules, "autoattack", types.SimpleNamespace(AutoAttack=AutoAttack))
+    one = subject(Normalised(networks[0], (0.3,), (0.4,)), pair.images, pair.labels)
+    (result,) = run_protocol("autoattack", one)
+    (row,) = (row for row in result.rows if row.method == "autoattack")
+    assert calls[0]["norm"] == "Linf" and calls[0]["eps"] == row.eps == 8 / 255
+    black = one.model(torch.zeros(1, 1, 8, 8)).argmax()
+    assert row.correct == int((pair.labels == black).sum())
+
+
+def test_the_packaged_autoattack_runs(networks, pair):
+    pytest.importorskip("pyautoattack", reason="the extra `autoattack` brings it")
+    few = subject(Normalised(networks[0], (0.3,), (0.4,)), pair.images, pair.labels).chosen(8)
+    (result,) = run_protocol("autoattack", few)
+    by_method = {row.method: row.accuracy for row in result.rows}
+    assert by_method["autoattack"] <= by_method["pgd-20"]
+
+
+# -- bad input --------------------------------------------------------------------------------------------------------
+
+
+def test_an_unknown_protocol_is_named(pair):
+    with pytest.raises(InputError, match=f"protocol is 'pgd'; expected one of {', '.join(PROTOCOLS)}"):
+        protocol("pgd")
+
+
+def test_a_transfer_test_without_surrogate_is_refused_before_any_work(networks, pair):
+    one = subject(Normalised(networks[0], (0.3,), (0.4,)), pair.images, pair.labels)
+    with pytest.raises(InputError, match="surrogate"):
+        run_protocol("paper-pgd", one)
+
+
+def test_autoattack_takes_one_network_at_a_time(pair, monkeypatch):
+    monkeypatch.setitem(sys.modules, "autoattack", types.SimpleNamespace(AutoAttack=object))
+    with pytest.raises(InputError, match="one network at a time"):
+        run_protocol("autoattack", pair)
+
+
+@pytest.mark.parametrize("options", [{"restarts": 0}, {"images": -3}, {"images": True}])
+def test_bad_options_are_refused(options):
+    with pytest.raises(InputError, match="at least 1"):
+        Options(**options)
