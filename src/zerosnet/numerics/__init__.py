@@ -1,6 +1,8 @@
 """Schemes as exact values: root condition, order, families, design, regions, growth. No torch here."""
 
+from zerosnet.numerics.absolute import boundary_locus, root_radius, stability_region
 from zerosnet.numerics.analysis import Analysis, analyze
+from zerosnet.numerics.axis_intervals import imaginary_interval, real_interval
 from zerosnet.numerics.families import FAMILIES, Family, family, parse_member
 from zerosnet.numerics.members import adams_bashforth, euler, from_roots, leapfrog, lm, momentum, zerosnet
 from zerosnet.numerics.number import Number
@@ -29,11 +31,13 @@ __all__ = [
     "Verdict",
     "adams_bashforth",
     "analyze",
+    "boundary_locus",
     "consistency_residuals",
     "error_constant",
     "euler",
     "family",
     "from_roots",
+    "imaginary_interval",
     "is_consistent",
     "is_zero_stable",
     "leapfrog",
@@ -42,6 +46,9 @@ __all__ = [
     "normalised_error_constant",
     "order",
     "parse_member",
+    "real_interval",
     "root_condition",
+    "root_radius",
+    "stability_region",
     "zerosnet",
 ]

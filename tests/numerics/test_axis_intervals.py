@@ -1,0 +1,93 @@
+"""Real and imaginary stability intervals: known values, exact where rational, and a scan that agrees."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zerosnet.numerics import Scheme, from_roots, imaginary_interval, real_interval, root_radius
+
+REAL = {
+    "euler": "2",
+    "zerosnet(-9/5)": "1/2",
+    "zerosnet(10)": "44/29",
+    "zerosnet(5)": "12/7",
+    "zerosnet(1)": "1",
+    "zerosnet(1/2)": "1/3",
+    "zerosnet(-1)": "0",
+    "zerosnet(1/4)": "0",
+    "leapfrog": "0",
+    "ab2": "1",
+    "ab3": "6/11",
+    "ab4": "3/10",
+    "0,-1;1": "2",
+}
+
+
+@pytest.mark.parametrize("text", REAL)
+def test_real_interval_is_known_and_exact(text):
+    interval = real_interval(Scheme.parse(text))
+    assert isinstance(interval, Fraction)
+    assert interval == Fraction(REAL[text])
+
+
+@pytest.mark.parametrize(("text", "printed"), [("-9/5", 0.5), ("10", 1.517), ("5", 1.714), ("1", 1), ("1/2", 0.333)])
+def test_real_interval_has_the_digits_known_for_the_zerosnet_family(text, printed):
+    assert float(real_interval(Scheme.parse(f"zerosnet({text})"))) == pytest.approx(printed, abs=5e-4)
+
+
+@pytest.mark.parametrize("text", [*REAL, "ab5", "lm(1/3)"])
+def test_float_schemes_have_the_same_real_interval(text):
+    scheme = Scheme.parse(text)
+    found = real_interval(scheme.to_float())
+    assert isinstance(found, float)
+    assert found == pytest.approx(float(real_interval(scheme)), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [("leapfrog", 1), ("zerosnet(-1)", 1), ("euler", 0), ("ab2", 0), ("ab3", 0.7236), ("ab4", 0.43), ("ab5", 0)],
+)
+def test_imaginary_interval_is_known(text, known):
+    scheme = Scheme.parse(text)
+    assert float(imaginary_interval(scheme)) == pytest.approx(known, abs=5e-4)
+    assert imaginary_interval(scheme.to_float()) == pytest.approx(float(imaginary_interval(scheme)), abs=1e-6)
+
+
+def test_leapfrog_ends_exactly_at_i():
+    assert imaginary_interval(Scheme.parse("leapfrog")) == Fraction(1)
+
+
+def test_without_slopes_intervals_are_infinite_or_empty():
+    still = Scheme.parse("lm(-1/2, paper)")
+    assert real_interval(still) == imaginary_interval(still) == math.inf
+    assert real_interval(Scheme.parse("zerosnet(1/3)")) == imaginary_interval(Scheme.parse("zerosnet(1/3)")) == 0
+
+
+def test_a_root_shared_by_rho_and_sigma_does_no_harm():
+    # rho = (z-1)(z-1/5), sigma = 3/2 (z-1): w moves the other root alone, z = 1/5 + 3w/2
+    scheme = Scheme(["6/5", "-1/5"], ["3/2", "-3/2"])
+    assert real_interval(scheme) == Fraction(4, 5)
+    assert float(imaginary_interval(scheme)) == pytest.approx(2 / 3 * math.sqrt(1 - 1 / 25))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.fractions("-9/10", "9/10", max_denominator=10), min_size=0, max_size=4))
+def test_real_interval_ends_where_a_root_leaves_the_disc(roots):
+    scheme = from_roots(roots)
+    x = float(real_interval(scheme))
+    inside = -x * np.linspace(0.001, 0.999, 25)
+    assert (root_radius(scheme, inside, [0.0]) <= 1 + 1e-7).all()
+    assert root_radius(scheme, [-x * 1.001 - 1e-4], [0.0])[0, 0] > 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.fractions("-4/5", "4/5", max_denominator=5), min_size=1, max_size=3), st.integers(1, 3))
+def test_imaginary_interval_ends_where_a_root_leaves_the_disc(roots, second):
+    scheme = Scheme(from_roots(roots).alphas, [2, Fraction(-second, 2)])
+    y = float(imaginary_interval(scheme))
+    assert (root_radius(scheme, [0.0], y * np.linspace(0.001, 0.999, 25)) <= 1 + 1e-7).all()
+    assert root_radius(scheme, [0.0], [y * 1.01 + 0.05])[0, 0] > 1
