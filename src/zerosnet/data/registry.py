@@ -71,7 +71,7 @@ def list_datasets() -> list[str]:
 
 def source(name: str) -> Source:
     """The table's entry for a data set name, such as "cifar10" or "folder:flowers@64"."""
-    key = parse_name(name)[0]
+    key = parse_name(name)[0] if isinstance(name, str) else ""
     if key not in SOURCES:
         raise InputError(f"dataset is {name!r}; expected one of {', '.join(SOURCES)} (folder[:NAME][@SIZE])")
     return SOURCES[key]

@@ -38,7 +38,8 @@ class Adversarial:
                 raise InputError(f"adversarial {name} is {value!r}; expected a number from 0 to 1")
         if isinstance(self.steps, bool) or not isinstance(self.steps, int) or self.steps < 1:
             raise InputError(f"adversarial steps is {self.steps!r}; expected 1 or more")
-        if (self.kind == "surrogate") != (self.surrogate is not None and self.surrogate_seed is not None):
+        given = {self.surrogate is not None, self.surrogate_seed is not None}
+        if given != {self.kind == "surrogate"}:
             raise InputError("adversarial surrogate and surrogate_seed are given exactly where kind is 'surrogate'")
 
     def to_json(self) -> dict[str, Any]:

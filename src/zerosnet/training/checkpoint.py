@@ -42,13 +42,13 @@ class CheckpointError(OSError):
 
 
 def write_checkpoint(folder: Path, position: int, tensors: Mapping[str, Tensor], state: Mapping[str, Any]) -> Path:
-    """Write one atomically, then remove all but the last two. `tensors` are on the CPU; nothing is unpickled later."""
+    """Write one atomically, then remove all but it and the one before it. `tensors` are on the CPU."""
     from safetensors.torch import save
 
     ordered = {name: tensors[name].detach().contiguous() for name in sorted(tensors)}
     text = json.dumps(state, sort_keys=True)
     metadata = {"position": str(position), "state": text, "checksum": checksum(ordered, text, position)}
-    path = folder / f"{position:012d}{_SUFFIX}"
+    path = _path(folder, position)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_bytes(path, save(ordered, metadata))
@@ -58,17 +58,21 @@ def write_checkpoint(folder: Path, position: int, tensors: Mapping[str, Tensor],
         raise CheckpointError(
             error.errno, f"checkpoint {path.parent.parent.name} at step {position} not written: {why}; {before}"
         ) from error
-    for old in [p for p in positions(folder) if p <= position][:-KEEP]:
-        (folder / f"{old:012d}{_SUFFIX}").unlink(missing_ok=True)
+    there = positions(folder)
+    ahead = [p for p in there if p > position]  # passed over as damaged when the run was continued from before them
+    for p in [*there[: len(there) - len(ahead) - KEEP], *ahead]:
+        _path(folder, p).unlink(missing_ok=True)
     return path
 
 
-def read_checkpoint(folder: Path) -> Checkpoint | None:
-    """The newest checkpoint that is whole, or None where there is none."""
+def read_checkpoint(folder: Path, at_most: int | None = None) -> Checkpoint | None:
+    """The newest checkpoint that is whole (and not past a position), or None where there is none."""
     remove_temporaries(folder)
     damaged: list[str] = []
     for position in reversed(positions(folder)):
-        path = folder / f"{position:012d}{_SUFFIX}"
+        if at_most is not None and position > at_most:
+            continue
+        path = _path(folder, position)
         try:
             tensors, state = _read(path, position)
         except Damaged as reason:
@@ -81,6 +85,10 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
 def positions(folder: Path) -> list[int]:
     """The positions of the checkpoints in a folder, whole or not, in order."""
     return sorted(int(path.stem) for path in folder.glob(f"*{_SUFFIX}") if path.stem.isdigit())
+
+
+def _path(folder: Path, position: int) -> Path:
+    return folder / f"{position:012d}{_SUFFIX}"
 
 
 class Damaged(Exception):
@@ -97,7 +105,7 @@ def _read(path: Path, position: int) -> tuple[dict[str, Tensor], dict[str, Any]]
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
         metadata = header["__metadata__"]
         text, expected = metadata["state"], metadata["checksum"]
-    except (OSError, SafetensorError, ValueError, KeyError) as error:
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
         raise Damaged(f"truncated or not a checkpoint ({type(error).__name__})") from None
     if checksum({name: tensors[name] for name in sorted(tensors)}, text, position) != expected:
         raise Damaged("its checksum does not match its content")

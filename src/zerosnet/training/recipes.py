@@ -148,13 +148,13 @@ RECIPES: dict[str, Callable[[str], Recipe]] = {
 }
 
 
-def recipe(name: str, dataset: str, **overrides: Any) -> Recipe:
+def recipe(name: str, dataset: str, /, **overrides: Any) -> Recipe:
     """A recipe by name, resolved for a data set, with options changed.
 
     >>> recipe("paper", "cifar100").epochs, recipe("paper", "cifar10", epochs=3).epochs
     (300, 3)
     """
-    if name not in RECIPES:
+    if not isinstance(name, str) or name not in RECIPES:
         raise InputError(f"recipe is {name!r}; expected one of {', '.join(RECIPES)}")
     if "name" in overrides:
         raise InputError("recipe option 'name' cannot be changed: it says what the recipe was made from")

@@ -97,13 +97,11 @@ def schedule_to_json(schedule: Schedule) -> dict[str, Any]:
 
 def schedule_from_json(data: Any) -> Schedule:
     """Read a schedule: a name, "cosine", or an object with `kind` and its settings."""
-    if isinstance(data, str):
-        data = {"kind": data}
-    kind = data.get("kind") if isinstance(data, dict) else None
-    if kind not in SCHEDULES:
+    settings = dict(data) if isinstance(data, dict) else {"kind": data}
+    kind = settings.pop("kind", None)
+    if not isinstance(kind, str) or kind not in SCHEDULES:
         raise InputError(f"schedule is {data!r}; expected one of {', '.join(SCHEDULES)}")
     accepted = [f.name for f in fields(SCHEDULES[kind])]
-    settings = {key: value for key, value in data.items() if key != "kind"}
     for key, value in settings.items():
         if key not in accepted:
             raise InputError(f"schedule {kind} has no setting {key!r}; it has {', '.join(accepted) or 'none'}")

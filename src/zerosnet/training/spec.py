@@ -36,8 +36,6 @@ class RunSpec:
     def __post_init__(self) -> None:
         if not isinstance(self.model, str) or not self.model:
             raise InputError(f"model is {self.model!r}; expected a model's name")
-        if not isinstance(self.dataset, str):
-            raise InputError(f"dataset is {self.dataset!r}; expected a data set's name")
         source(self.dataset)
         if not isinstance(self.recipe, Recipe):
             raise InputError(f"recipe is {self.recipe!r}; expected a Recipe")

@@ -1,0 +1,62 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from zerosnet.cli.main import run as command
+from zerosnet.training import Result, RunSpec, Store
+
+SPEC = RunSpec.from_json(
+    {
+        "model": "zerosnet20_opt",
+        "dataset": "digits",
+        "recipe": {"name": "quick", "epochs": 3},
+        "seed": 1,
+        "scheme": "1;1",
+    }
+)
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store(tmp_path / "store")
+    with store.claim(SPEC) as run:
+        run.finish(Result("finished", epochs=3, seconds=1.0, test_accuracy=0.97, best_epoch=2, best_test_accuracy=0.98))
+    store.claim(replace(SPEC, seed=2)).release()
+    return store
+
+
+def test_runs_as_json_is_one_list_of_objects(store, capsys):
+    assert command(["runs", "--store", str(store.root), "--json"]) == 0
+    finished, stopped = json.loads(capsys.readouterr().out)
+    keys = {"id", "model", "scheme", "dataset", "recipe", "seed", "status"}
+    assert keys <= finished.keys() and keys <= stopped.keys()
+    assert (finished["status"], finished["test_accuracy"], finished["recipe"]) == ("finished", 0.97, "quick")
+    assert (stopped["status"], stopped["epochs"]) == ("stopped", 0) and "test_accuracy" not in stopped
+
+
+def test_runs_as_a_table_shows_state_accuracies_and_changed_recipes(store, capsys):
+    assert command(["runs", "--store", str(store.root)]) == 0
+    out = capsys.readouterr().out
+    assert SPEC.id in out and "97.00" in out and "98.00" in out and "stopped" in out and "epochs 3" in out
+
+
+@pytest.mark.parametrize("arguments", [[], ["--json"]])
+def test_an_empty_or_missing_store_is_no_error(tmp_path, capsys, arguments):
+    for place in (tmp_path, tmp_path / "missing"):
+        assert command(["runs", "--store", str(place), *arguments]) == 0
+        out = capsys.readouterr().out
+        assert json.loads(out) == [] if arguments else "no runs" in out
+
+
+def test_a_damaged_run_is_reported_beside_the_others(store, capsys):
+    (store.folder(SPEC) / "result.json").write_text("{")
+    assert command(["runs", "--store", str(store.root), "--json"]) == 0
+    captured = capsys.readouterr()
+    assert len(json.loads(captured.out)) == 1 and "result.json is damaged" in captured.err
+
+
+def test_a_file_in_place_of_a_store_is_bad_input(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert command(["runs", "--store", str(tmp_path / "file")]) == 2
+    assert "expected a folder" in capsys.readouterr().err

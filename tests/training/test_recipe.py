@@ -1,0 +1,114 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from zerosnet import InputError
+from zerosnet.data import list_datasets
+from zerosnet.training import RECIPES, Adversarial, Recipe, Step, changes, recipe
+
+
+def test_paper_is_what_the_paper_states():
+    ten, hundred = recipe("paper", "cifar10"), recipe("paper", "cifar100")
+    assert (ten.epochs, hundred.epochs) == (160, 300)
+    assert (ten.batch, ten.lr, ten.momentum, ten.nesterov, ten.weight_decay) == (128, 0.1, 0.9, False, 1e-4)
+    assert ten.schedule == Step(at=(0.5, 0.75), gamma=0.1)
+    assert ten.coefficient_decay == 0 and ten.label_smoothing == 0
+    assert (ten.augmentation.crop, ten.augmentation.flip) == (4, True)
+
+
+def test_official_differs_from_paper_as_the_authors_code_does():
+    paper, official = recipe("paper", "cifar100"), recipe("official", "cifar100")
+    assert official.epochs == 299 and official.schedule.zero_steps == 1
+    assert official.weight_decay == official.coefficient_decay == 5e-4
+    same = {"name": "paper", "epochs": 300, "schedule": paper.schedule, "weight_decay": 1e-4, "coefficient_decay": 0.0}
+    assert replace(official, **same) == paper
+
+
+def test_mnist_fgsm_is_adam_on_signed_inputs():
+    fgsm = recipe("mnist-fgsm", "mnist")
+    assert (fgsm.optimiser, fgsm.momentum, fgsm.beta2, fgsm.lr) == ("adam", 0.5, 0.999, 2e-4)
+    assert (fgsm.epochs, fgsm.batch, fgsm.scaling, fgsm.augmentation.crop) == (20, 100, "signed", 0)
+
+
+def test_the_two_adversarial_recipes_differ_in_who_is_attacked():
+    paper, madry = recipe("pgd-paper", "cifar10"), recipe("pgd-madry", "cifar10")
+    assert (paper.adversarial.kind, madry.adversarial.kind) == ("surrogate", "white-box")
+    assert not paper.adversarial.project and not paper.adversarial.random_start and paper.adversarial.clean_step
+    assert madry.adversarial.project and madry.adversarial.random_start and not madry.adversarial.clean_step
+    for r in (paper, madry):
+        assert (r.epochs, r.batch, r.lr, r.momentum, r.weight_decay, r.scaling) == (80, 128, 0.1, 0.9, 2e-4, "unit")
+        assert r.adversarial.eps == 8 / 255 and r.adversarial.steps == 7
+    assert paper.reset_momentum and paper.nesterov
+
+
+@pytest.mark.parametrize("dataset", list_datasets())
+@pytest.mark.parametrize("name", list(RECIPES))
+def test_every_recipe_is_resolved_for_every_data_set_and_survives_json(name, dataset):
+    value = recipe(name, dataset)
+    assert value.name == name
+    assert Recipe.from_json(json.loads(json.dumps(value.to_json()))) == value
+    assert changes(value, dataset) == {}
+
+
+def test_options_change_a_recipe_and_are_told_apart_from_it():
+    value = recipe("paper", "cifar10", epochs=3, schedule="cosine", augmentation={"crop": 2})
+    assert (value.epochs, value.schedule.kind, value.augmentation.flip) == (3, "cosine", False)
+    assert set(changes(value, "cifar10")) == {"epochs", "schedule", "augmentation"}
+    assert Recipe.from_json(value.to_json()) == value
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"learning_rate": 1}, "recipe has no option 'learning_rate'; it has epochs, batch, lr"),
+        ({"epochs": 0}, "epochs is 0; expected 1 or more"),
+        ({"epochs": 2.0}, "epochs is 2.0"),
+        ({"batch": True}, "batch is True"),
+        ({"lr": -0.1}, "lr is -0.1; expected a number from 0 on"),
+        ({"lr": float("nan")}, "lr is nan"),
+        ({"lr": "0.1"}, "lr is '0.1'"),
+        ({"momentum": 1.0}, "momentum is 1.0; expected a number from 0 up to, not including, 1"),
+        ({"optimiser": "lamb"}, "optimiser is 'lamb'; expected one of sgd, adam"),
+        ({"optimiser": "adam"}, "beta2 is None"),
+        ({"beta2": 0.9}, "beta2 is 0.9; expected none with sgd"),
+        ({"nesterov": True, "momentum": 0}, "nesterov is True; expected false without momentum"),
+        ({"scaling": "raw"}, "scaling is 'raw'; expected one of normalised, unit, signed"),
+        ({"augmentation": "flip"}, "augmentation is 'flip'"),
+        ({"adversarial": {"kind": "pgd"}}, "adversarial is .*; expected an object with kind"),
+        ({"name": "mine"}, "option 'name' cannot be changed"),
+    ],
+)
+def test_bad_options_are_refused_by_name(options, message):
+    with pytest.raises(InputError, match=message):
+        recipe("paper", "cifar10", **options)
+
+
+def test_unknown_recipes_are_refused_with_the_known_ones():
+    with pytest.raises(InputError, match=r"recipe is 'papr'; expected one of paper, official"):
+        recipe("papr", "cifar10")
+
+
+def test_an_incomplete_record_is_refused():
+    with pytest.raises(InputError, match="recipe 'paper' lacks epochs, batch"):
+        Recipe.from_json({"name": "paper", "lr": 0.1, "schedule": "step"})
+
+
+def test_identity_leaves_out_defaults_so_that_a_later_field_changes_no_id():
+    identity = recipe("paper", "cifar10").identity()
+    assert "label_smoothing" not in identity and identity["schedule"] == {"kind": "step"}
+    assert recipe("quick", "cifar10").identity() != recipe("fast", "cifar10").identity()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"kind": "magic"}, "adversarial kind is 'magic'"),
+        ({"eps": 8}, "adversarial eps is 8; expected a number from 0 to 1"),
+        ({"steps": 0}, "adversarial steps is 0"),
+        ({"surrogate": "preresnet20"}, "exactly where kind is 'surrogate'"),
+    ],
+)
+def test_bad_adversarial_settings_are_refused(settings, message):
+    with pytest.raises(InputError, match=message):
+        Adversarial(**{"kind": "white-box", "eps": 0.1, "step": 0.1, "steps": 1, **settings})

@@ -1,0 +1,70 @@
+import json
+
+import pytest
+
+from zerosnet import InputError
+from zerosnet.training import RunSpec, expand, read_sweep
+
+SHORT = {"model": "zerosnet20_opt", "dataset": "digits", "recipe": "quick", "seed": 1}
+
+
+def test_a_grid_gives_all_combinations_the_last_field_fastest():
+    grid = {**SHORT, "scheme": ["1/2,1/2;1", "1;1"], "seed": [1, 2, 3]}
+    runs = expand({"grid": {key: grid[key] for key in ("model", "dataset", "recipe", "scheme", "seed")}})
+    assert [(str(r.scheme), r.seed) for r in runs] == [(s, i) for s in ("1/2,1/2;1", "1;1") for i in (1, 2, 3)]
+
+
+def test_a_list_of_specs_is_read_and_doubles_are_dropped():
+    runs = expand([SHORT, {**SHORT, "seed": 2}, SHORT])
+    assert [r.seed for r in runs] == [1, 2]
+
+
+def test_lists_and_grids_can_be_mixed():
+    grids = [{**SHORT, "seed": [5, 6]}, {**SHORT, "recipe": [{"name": "quick", "epochs": e} for e in (1, 2)]}]
+    assert len(expand({"specs": [SHORT], "grid": grids})) == 5
+
+
+def test_the_record_of_a_run_is_a_spec(tmp_path):
+    spec = RunSpec.from_json({**SHORT, "scheme": "1;1", "precision": "fp32"})
+    path = tmp_path / "again.json"
+    path.write_text(json.dumps([spec.to_json()]))
+    assert read_sweep(path) == [spec]
+
+
+def test_toml_says_the_same_as_json(tmp_path):
+    (tmp_path / "a.toml").write_text(
+        '[grid]\nmodel = "zerosnet20_opt"\ndataset = "digits"\nrecipe = {name = "quick", epochs = 2}\nseed = [1, 2]\n'
+    )
+    grid = {**SHORT, "recipe": {"name": "quick", "epochs": 2}, "seed": [1, 2]}
+    (tmp_path / "a.json").write_text(json.dumps({"grid": grid}))
+    assert read_sweep(tmp_path / "a.toml") == read_sweep(tmp_path / "a.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "is not valid JSON"),
+        ("3", "expected a list of specs"),
+        ("{}", "expected a list of specs"),
+        ("[]", "not a single run"),
+        ('{"grids": {}}', "expected a list of specs"),
+        ('{"specs": {}}', "specs is {}; expected a list"),
+        ('{"grid": 3}', "grid is 3"),
+        ('{"grid": {"seed": []}}', "grid field 'seed' is an empty list"),
+        ('[{"model": "zerosnet20"}]', "spec 1: a spec lacks 'dataset'"),
+        ('{"grid": {"model": "m", "dataset": "digits", "recipe": "quick", "seed": "x"}}', "grid: seed is 'x'"),
+    ],
+)
+def test_errors_name_the_file_the_place_and_the_field(tmp_path, text, message):
+    path = tmp_path / "sweep.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"sweep file .*sweep\.json.*" + message):
+        read_sweep(path)
+
+
+def test_a_missing_file_is_a_clear_error(tmp_path):
+    with pytest.raises(InputError, match=r"nothing\.json cannot be read \(No such file"):
+        read_sweep(tmp_path / "nothing.json")
+    (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match=r"binary\.json cannot be read \(not text\)"):
+        read_sweep(tmp_path / "binary.json")
