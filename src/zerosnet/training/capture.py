@@ -1,13 +1,22 @@
 """One CUDA graph for a whole step, so that the GPU never waits for Python; elsewhere the step is simply called."""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 WARM_UPS = 3  # lets torch.compile, cuDNN and the allocator settle before the graph is recorded
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def compile_static(function: Function) -> Function:
+    """torch.compile for the one set of shapes a training has."""
+    return torch.compile(function, dynamic=False)  # type: ignore[return-value]
 
 
 class CapturedFunction:
@@ -29,7 +38,9 @@ class CapturedFunction:
         return self.result
 
 
-def captured(function: Callable[[], Any], state: Iterable[Tensor], device: torch.device, pool: Any = None) -> Callable[[], Any]:
+def captured(
+    function: Callable[[], Any], state: Iterable[Tensor], device: torch.device, pool: Any = None
+) -> Callable[[], Any]:
     """The function as a CUDA graph, or the function itself on other devices.
 
     `state` are all tensors that the function changes. The calls that warm up leave them exactly as they were.
@@ -63,3 +74,33 @@ def unchanged(tensors: Iterable[Tensor]) -> Iterator[None]:
 def graph_pool(device: torch.device) -> Any:
     """One pool of memory that several graphs of the same stream of work share; None where there are no graphs."""
     return torch.cuda.graph_pool_handle() if device.type == "cuda" else None
+
+
+class Lead:
+    """Keeps the host a bounded number of steps ahead of the device, so that it can stop within a moment when asked to.
+
+    It waits for a step that lies far back, so the device never runs dry. Where nothing is asynchronous it does nothing.
+    """
+
+    EVERY, MARKS = 8, 4  # the host leads by less than (MARKS + 1) * EVERY steps
+
+    def __init__(self, device: torch.device) -> None:
+        self.asynchronous = device.type == "cuda"
+        self._steps = 0
+        self._marks: deque[torch.cuda.Event] = deque()
+
+    def step(self) -> None:
+        self._steps += 1
+        if not self.asynchronous or self._steps % self.EVERY:
+            return
+        mark = torch.cuda.Event()
+        mark.record()
+        self._marks.append(mark)
+        if len(self._marks) > self.MARKS:
+            self._marks.popleft().synchronize()
+
+
+def forget_compiled(device: torch.device) -> None:
+    """Drop what was compiled for earlier groups: torch.compile gives up silently after a few versions of a function."""
+    if device.type == "cuda":
+        torch._dynamo.reset()

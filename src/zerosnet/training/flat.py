@@ -52,7 +52,9 @@ class Flat:
 
     def rows_of(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         """Tensors of the parameters' shapes as matrices in the buffer's memory order, a row a replica."""
-        return [_in_order(tensor, stride).view(self.replicas, -1) for tensor, (_, _, stride) in zip(tensors, self._layout)]
+        return [
+            _in_order(tensor, stride).view(self.replicas, -1) for tensor, (_, _, stride) in zip(tensors, self._layout)
+        ]
 
 
 def _in_order(tensor: Tensor, stride: tuple[int, ...]) -> Tensor:

@@ -13,16 +13,23 @@ from typing import ClassVar, Protocol
 import torch
 from torch import Tensor, nn
 
+from zerosnet.training.capture import compile_static
 from zerosnet.training.flat import Flat
 
 State = tuple[Tensor, ...]
 
 
 class Rule(Protocol):
-    """An update as a pure elementwise function; `rates` are what it needs of a replica at a step."""
+    """An update as a pure elementwise function; `rates` are what it needs of a replica at a step.
 
-    buffers: ClassVar[tuple[str, ...]]
-    powers: tuple[float, ...]
+    `buffers` names what it remembers of every parameter, `powers` the numbers whose powers it needs.
+    """
+
+    @property
+    def buffers(self) -> tuple[str, ...]: ...
+
+    @property
+    def powers(self) -> tuple[float, ...]: ...
 
     def rates(self, lr: Tensor, powers: Tensor) -> tuple[Tensor, ...]: ...
 
@@ -99,7 +106,7 @@ class Optimizer:
             self.flat_gradients = self.flat.empty()
             self.gradients = self.flat.views(self.flat_gradients)
             update = partial(_update_flat, rule)
-            self._update_flat: Callable[..., None] = torch.compile(update, dynamic=False) if values.is_cuda else update
+            self._update_flat: Callable[..., None] = compile_static(update) if values.is_cuda else update
 
     @torch.no_grad()
     def update(self, gradients: Sequence[Tensor], lr: Tensor, alive: Tensor) -> None:
@@ -121,6 +128,13 @@ class Optimizer:
         )
         for group, p, g, state in rows:
             _update(self.rule, p, g, state, columns, self.decays[group][:, None], alive[:, None])
+
+    @torch.no_grad()
+    def reset(self) -> None:
+        """Forget the past: a fresh optimiser, in place."""
+        for buffer in self.buffers:
+            buffer.zero_()
+        self.powers.fill_(1)
 
     def state(self) -> dict[str, Tensor]:
         """What a checkpoint must hold beside the parameters: tensors that stack the replicas along dim 0."""

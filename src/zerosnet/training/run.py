@@ -81,9 +81,9 @@ class Run:
             files.sync(path)
         write_checkpoint(self.checkpoints, position, tensors, state)
 
-    def load_checkpoint(self) -> Checkpoint | None:
-        """The newest checkpoint that is whole; None: the run begins at the beginning."""
-        return read_checkpoint(self.checkpoints)
+    def load_checkpoint(self, at_most: int | None = None) -> Checkpoint | None:
+        """The newest checkpoint that is whole (and not past a position); None: the run begins at the beginning."""
+        return read_checkpoint(self.checkpoints, at_most)
 
     # -- its end -------------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """The one small interface between the engine and whatever computes gradients.
 
-Parameters and a batch in; losses, correct answers and gradients out. `TorchStep` is the reference, in plain torch; other
-implementations take its place without the engine noticing, and are held to it by tests.
+Parameters and a batch in; losses, correct answers and gradients out. `TorchStep` is the reference, in plain torch;
+other implementations take its place without the engine noticing, and are held to it by tests.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,6 +10,8 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+from zerosnet.training.capture import compile_static
 
 
 class StepResult(NamedTuple):
@@ -38,19 +40,28 @@ class TorchStep:
     another, so the gradient of the sum with respect to a replica's parameters is the gradient of its own mean loss.
     """
 
-    def __init__(self, model: nn.Module, parameters: Sequence[nn.Parameter], *, replicas: int, compiled: bool) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        parameters: Sequence[nn.Parameter],
+        *,
+        replicas: int,
+        label_smoothing: float = 0.0,
+        compiled: bool = False,
+    ) -> None:
         self.model = model
         self.parameters = list(parameters)
 
         def forward(images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-            return scores(per_replica(model(images), replicas), labels)
+            return scores(per_replica(model(images), replicas), labels, label_smoothing)
 
         self._forward: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] = (
-            torch.compile(forward, dynamic=False) if compiled else forward
+            compile_static(forward) if compiled else forward
         )
 
     def __call__(self, images: Tensor, labels: Tensor) -> StepResult:
-        self.model.train()
+        if not self.model.training:
+            self.model.train()
         with torch.enable_grad():
             losses, correct = self._forward(images, labels)
             gradients = torch.autograd.grad(losses.sum(), self.parameters)
@@ -62,15 +73,16 @@ def per_replica(logits: Tensor, replicas: int) -> Tensor:
     return logits.view(len(logits), replicas, -1).transpose(0, 1)
 
 
-def sample_losses(logits: Tensor, labels: Tensor) -> Tensor:
+def sample_losses(logits: Tensor, labels: Tensor, label_smoothing: float = 0.0) -> Tensor:
     """Cross entropy of every sample: logits (K, B, classes), labels (K, B) to (K, B), in at least float32."""
     replicas, batch, classes = logits.shape
     flat = logits.contiguous().view(-1, classes)
     flat = flat if flat.dtype == torch.float64 else flat.float()
-    return F.cross_entropy(flat, labels.reshape(-1), reduction="none").view(replicas, batch)
+    losses = F.cross_entropy(flat, labels.reshape(-1), reduction="none", label_smoothing=label_smoothing)
+    return losses.view(replicas, batch)
 
 
-def scores(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+def scores(logits: Tensor, labels: Tensor, label_smoothing: float = 0.0) -> tuple[Tensor, Tensor]:
     """Mean loss (K,) and number of correct answers (K,) of logits (K, B, classes)."""
     correct = (logits.argmax(-1) == labels).sum(1)
-    return sample_losses(logits, labels).mean(1), correct
+    return sample_losses(logits, labels, label_smoothing).mean(1), correct

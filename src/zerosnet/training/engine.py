@@ -1,0 +1,130 @@
+"""Train runs: group those that can share a step, and take every group from where it stands to its end."""
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+
+import torch
+
+from zerosnet.data import DataSet, load
+from zerosnet.training.fused import no_perturbation
+from zerosnet.training.grouping import group
+from zerosnet.training.loop import Options, train_group
+from zerosnet.training.precision import precision, torch_settings
+from zerosnet.training.progress import Lines, Progress
+from zerosnet.training.run import Run, read_result
+from zerosnet.training.spec import RunSpec
+from zerosnet.training.stopping import Clock
+from zerosnet.training.store import Store
+
+
+def train(
+    specs: Sequence[RunSpec],
+    store: Store,
+    options: Options,
+    clock: Clock | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Train all runs that have not ended; the store holds the outcome.
+
+    What another process is working on is left to it. Once the clock asked to stop, everything begun has a checkpoint.
+    Nothing is written before all specs were found to be possible.
+    """
+    clock, progress = clock or Clock(), progress or Lines(quiet=True)
+    for spec in specs:
+        precision(spec.precision, options.device)
+        no_perturbation(spec.recipe)
+    data = _load_all(specs, options)
+    workers = cores() if options.device.type == "cpu" else 1
+    waiting = [spec for spec in specs if not _has_ended(store, spec, progress)]
+    groups = group(waiting, data, options.device, options.replicas, workers)
+
+    def work(members: Sequence[RunSpec]) -> None:
+        with clock.stopped_by_errors(), _claimed(store, members, progress) as runs:
+            for position, together in meeting_points(runs):
+                if not clock.must_stop():
+                    train_group(together, position, data[together[0].spec], options, clock, progress)
+
+    with clock, progress, torch_settings(options.device, deterministic=options.deterministic):
+        in_parallel(work, groups, min(workers, len(groups)), one_thread=options.deterministic)
+
+
+def in_parallel(work, groups: Sequence[Sequence[RunSpec]], workers: int, *, one_thread: bool) -> None:  # type: ignore[no-untyped-def]
+    """Work on groups: on the CPU several at a time, each in a thread of its own with its share of the cores.
+
+    Many small operations share cores badly, whole networks share them well. How many threads an operation uses can
+    change its last bits: where bits matter it is always one, whatever runs beside it.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1 if one_thread else max(1, before // max(workers, 1)))
+    try:
+        if workers <= 1:
+            for members in groups:
+                work(members)
+            return
+        with ThreadPoolExecutor(workers, thread_name_prefix="group") as pool:
+            for future in [pool.submit(work, members) for members in groups]:
+                future.result()
+    finally:
+        torch.set_num_threads(before)
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return min(torch.get_num_threads(), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1_000)
+
+
+def meeting_points(runs: Sequence[Run]) -> list[tuple[int, list[Run]]]:
+    """Where runs of a group can go on together: pairs of a position and the runs that have a checkpoint there.
+
+    A kill between the checkpoints of two runs leaves them one apart; as every run keeps its last two, they meet at the
+    earlier one. Runs that were begun at different times stay apart.
+    """
+    newest = {run.id: checkpoint.position if (checkpoint := run.load_checkpoint()) else 0 for run in runs}
+    rest, meetings = sorted(runs, key=lambda run: newest[run.id]), []
+    while rest:
+        position = newest[rest[0].id]
+        here = [run for run in rest if newest[run.id] == position or (position and _has(run, position))]
+        meetings.append((position, here))
+        rest = [run for run in rest if run not in here]
+    return meetings
+
+
+def _has(run: Run, position: int) -> bool:
+    checkpoint = run.load_checkpoint(at_most=position)
+    return checkpoint is not None and checkpoint.position == position
+
+
+def _has_ended(store: Store, spec: RunSpec, progress: Progress) -> bool:
+    result = read_result(store.folder(spec))
+    if result is not None:
+        progress.say(f"{spec.id} has {result.status} already; nothing to do")
+    return result is not None
+
+
+@contextmanager
+def _claimed(store: Store, specs: Sequence[RunSpec], progress: Progress) -> Iterator[list[Run]]:
+    """The runs of a group that have not ended and that no other process has, held for the duration."""
+    with ExitStack() as stack:
+        runs = []
+        for spec in specs:
+            run = store.claim(spec)
+            if run is None:
+                progress.say(f"{spec.id} is in another process's hands")
+                continue
+            stack.enter_context(run)
+            if run.result() is None:
+                runs.append(run)
+            else:
+                run.release()
+        yield runs
+
+
+def _load_all(specs: Sequence[RunSpec], options: Options) -> dict[RunSpec, DataSet]:
+    loaded: dict[tuple[str, float | None], DataSet] = {}
+    for spec in specs:
+        if (key := (spec.dataset, spec.validation)) not in loaded:
+            fraction = spec.validation or 0.0
+            loaded[key] = load(spec.dataset, options.data, download=options.download, validation=fraction)
+    return {spec: loaded[spec.dataset, spec.validation] for spec in specs}

@@ -1,0 +1,181 @@
+"""K networks in training as one: all that a step reads or writes, and the step itself."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from zerosnet.data import DataSet, pixel_statistics
+from zerosnet.errors import InputError
+from zerosnet.models import Network
+from zerosnet.numerics import Scheme
+from zerosnet.training.capture import captured, graph_pool
+from zerosnet.training.evaluate import Evaluation, Predictor, Score
+from zerosnet.training.feed import Feed
+from zerosnet.training.optimizer import Adam, Optimizer, Rule, Sgd
+from zerosnet.training.precision import precision
+from zerosnet.training.recipe import Recipe, lr_at
+from zerosnet.training.spec import RunSpec
+from zerosnet.training.step import Step, TorchStep
+
+Perturb = Callable[[Tensor, Tensor], Tensor]
+"""Changes the images (B, K*C, H, W) that a step is about to learn from, given them and their labels (K, B)."""
+
+RULES: dict[str, Callable[[Recipe], Rule]] = {
+    "sgd": lambda recipe: Sgd(recipe.momentum, recipe.nesterov),
+    "adam": lambda recipe: Adam(recipe.momentum, 0.999 if recipe.beta2 is None else recipe.beta2),
+}
+
+
+class FusedTraining:
+    """The replicas of a group of runs that share a step (`grouping.can_share`), on a device.
+
+    All tensors in `tensors()` stack the replicas along dim 0; together with a position they are the whole state, since
+    everything random is a function of seed and epoch. The data set is on the device already.
+    """
+
+    def __init__(self, specs: Sequence[RunSpec], model: Network, data: DataSet, device: torch.device) -> None:
+        recipe, self.replicas = specs[0].recipe, len(specs)
+        self.specs, self.device, self.data = list(specs), device, data
+        numbers, on_gpu = precision(specs[0].precision, device), device.type == "cuda"
+        layout = torch.channels_last if on_gpu else torch.contiguous_format
+        self.model = model.to(device, numbers.dtype).to(memory_format=layout)
+        self.model.conv_dtype = numbers.conv_dtype
+        self.optimizer = _optimizer(self.model, [spec.recipe for spec in specs])
+        self.reset_momentum = recipe.reset_momentum
+        mean, std = pixel_statistics(data, recipe.scaling)
+        statistics = (torch.tensor(mean, device=device), torch.tensor(std, device=device))
+        options: dict[str, Any] = {"channels_last": on_gpu, "dtype": numbers.dtype, "compiled": on_gpu}
+        self.feed = Feed(
+            data.train,
+            seeds=[spec.seed for spec in specs],
+            batch=recipe.batch,
+            augmentation=recipe.augmentation,
+            statistics=statistics,
+            rates=lambda epoch: _rates(specs, epoch, len(data.train) // recipe.batch),
+            epochs=recipe.epochs,
+            **options,
+        )
+        self.steps, self.batch = self.feed.steps, recipe.batch
+        self.lived = torch.zeros(self.replicas, dtype=torch.int64, device=device)
+        self.alive = torch.ones(self.replicas, dtype=torch.bool, device=device)
+        self.losses = torch.zeros(self.replicas, dtype=torch.float64, device=device)
+        self.correct = torch.zeros(self.replicas, dtype=torch.int64, device=device)
+        self.perturb = no_perturbation(recipe)
+        self.gradients: Step = TorchStep(
+            self.model,
+            list(self.model.parameters()),
+            replicas=self.replicas,
+            label_smoothing=recipe.label_smoothing,
+            compiled=on_gpu,
+        )
+        pool = graph_pool(device)
+        self.step = captured(self._step, self._changing(), device, pool)
+        predict = Predictor(self.model, replicas=self.replicas, compiled=on_gpu)
+
+        def evaluation(images: Any, capture: bool = True) -> Evaluation:
+            return Evaluation(predict, images, statistics, pool=pool, capture=capture, **options)
+
+        self.tests = {"test": evaluation(data.test)}
+        if data.validation is not None:
+            self.tests["validation"] = evaluation(data.validation)
+        self._on_training_set = lambda: evaluation(data.train, capture=False)
+
+    def _step(self) -> None:
+        """Augment, forward, backward, update, count: all on the device, nothing waits for the host."""
+        images, labels, lr = self.feed.batch()
+        losses, correct, gradients = self.gradients(self.perturb(images, labels), labels)
+        self.alive &= torch.isfinite(losses)
+        self.lived += self.alive
+        self.optimizer.update(gradients, lr, self.alive)
+        self.losses += losses
+        self.correct += correct
+        self.feed.counter += 1
+
+    def begin_epoch(self, epoch: int, step: int) -> None:
+        """Lay out an epoch; one that is taken up in the middle keeps the sums it has."""
+        self.feed.begin(epoch, step)
+        if step == 0:
+            self.losses.zero_()
+            self.correct.zero_()
+            if self.reset_momentum:
+                self.optimizer.reset()
+
+    def train_scores(self) -> list[Score]:
+        """Loss and accuracy over the epoch so far, as the steps saw them; waits for the device."""
+        steps = max(int(self.feed.counter), 1)
+        sums = zip(self.losses.tolist(), self.correct.tolist())
+        return [Score(loss / steps, correct / (steps * self.batch)) for loss, correct in sums]
+
+    def final_train_scores(self) -> list[Score]:
+        """Loss and accuracy on the training set as it is, in evaluation mode."""
+        evaluation = self._on_training_set()
+        evaluation.run()
+        return evaluation.scores()
+
+    @torch.no_grad()
+    def diverged(self) -> list[bool]:
+        """Which replicas have met a loss or have a parameter that is not finite; they are frozen from then on."""
+        rows = self.optimizer.flat.rows(self.optimizer.flat.values)
+        self.alive &= torch.stack([row.isfinite().all(1) for row in rows]).all(0)
+        return [not alive for alive in self.alive.tolist()]
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All that a checkpoint holds, by name; each stacks the replicas along dim 0."""
+        state = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
+        state |= {f"optimizer.{name}": tensor for name, tensor in self.optimizer.state().items()}
+        counts = {"alive": self.alive, "lived": self.lived, "epoch.losses": self.losses, "epoch.correct": self.correct}
+        return state | counts
+
+    def weights(self) -> dict[str, Tensor]:
+        """The fused network's parameters and running statistics."""
+        return self.model.state_dict()
+
+    def trained_schemes(self) -> list[list[Scheme]] | None:
+        """Where coefficients are trained: the scheme of every block as it is now, for each replica."""
+        if not any(True for _ in self.model.coefficient_parameters()):
+            return None
+        schemes = self.model.schemes()
+        return schemes if self.replicas > 1 else [schemes]
+
+    @torch.no_grad()
+    def load(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take up the state of `tensors()`, in place."""
+        own = self.tensors()
+        if set(own) != set(tensors) or any(own[name].shape != tensors[name].shape for name in own):
+            raise InputError("a checkpoint does not fit its network; was it written for another version?")
+        for name, tensor in own.items():
+            tensor.copy_(tensors[name])
+
+    def close(self) -> None:
+        self.feed.close()
+
+    def _changing(self) -> Iterable[Tensor]:
+        return [*self.tensors().values(), self.feed.counter]
+
+
+def no_perturbation(recipe: Recipe) -> Perturb:
+    """The hook for adversarial training: what a recipe does to the images before a step."""
+    if recipe.adversarial is not None:
+        raise InputError(f"recipe {recipe.name!r} trains on adversarial examples, which this engine cannot make yet")
+    return lambda images, labels: images
+
+
+def _optimizer(model: Network, recipes: Sequence[Recipe]) -> Optimizer:
+    """Two groups of parameters: the coefficients of trainable schemes, and all others."""
+    coefficients = {id(p) for p in model.coefficient_parameters()}
+    parameters = dict(model.named_parameters())
+    return Optimizer(
+        parameters,
+        RULES[recipes[0].optimiser](recipes[0]),
+        replicas=len(recipes),
+        decays=[[r.weight_decay for r in recipes], [r.coefficient_decay for r in recipes]],
+        groups={name: int(id(p) in coefficients) for name, p in parameters.items()},
+    )
+
+
+def _rates(specs: Sequence[RunSpec], epoch: int, steps: int) -> Tensor:
+    """Learning rates of an epoch, a row a step, a column a replica."""
+    positions = range(epoch * steps, (epoch + 1) * steps)
+    return torch.tensor([[lr_at(s.recipe, p, steps) for s in specs] for p in positions], dtype=torch.float64)

@@ -1,0 +1,103 @@
+"""Which runs can share a step, how many of them at once, and the network that they are together."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from zerosnet.data import DataSet
+from zerosnet.errors import InputError
+from zerosnet.models import Config, Network, configure
+from zerosnet.training.precision import precision
+from zerosnet.training.schedule import Constant
+from zerosnet.training.spec import RunSpec
+from zerosnet.training.step import TorchStep
+
+if TYPE_CHECKING:
+    from torch import device as Device
+
+MOST = 32  # replicas in a step; above that a large GPU gains nothing
+MEMORY = 0.8  # the part of the free memory that may be planned with
+
+
+def network_config(spec: RunSpec, data: DataSet) -> Config:
+    """The network of a run, as a value."""
+    return configure(spec.model, scheme=spec.scheme, num_classes=data.num_classes, in_chans=data.in_chans)
+
+
+def key(spec: RunSpec, data: DataSet) -> Hashable:
+    """Equal for runs that can share a step.
+
+    They must have the same structure, data, batch, epochs, optimiser, augmentation and precision. Scheme, seed,
+    learning rate and its schedule, and the decays are a replica's own.
+    """
+    config = network_config(spec, data)
+    scheme = config.schemes[0] if config.schemes else None
+    terms = None if scheme is None else (len(scheme.alphas), len(scheme.betas))
+    network = (config.structure, config.law, config.shared, config.stage_change, terms)
+    shared = replace(spec.recipe, name="", lr=0.0, schedule=Constant(), weight_decay=0.0, coefficient_decay=0.0)
+    return network, spec.dataset, spec.validation, spec.precision, shared
+
+
+def group(
+    specs: Sequence[RunSpec], data: Mapping[RunSpec, DataSet], device: "Device", replicas: int | None, workers: int = 1
+) -> list[list[RunSpec]]:
+    """Runs that train together, at most `replicas` in a group; None: what memory allows, spread over the workers."""
+    if replicas is not None and replicas < 1:
+        raise InputError(f"replicas is {replicas}; expected 1 or more")
+    sharing: dict[Hashable, list[RunSpec]] = {}
+    for spec in specs:
+        sharing.setdefault(key(spec, data[spec]), []).append(spec)
+    result: list[list[RunSpec]] = []
+    for members in sharing.values():
+        most = replicas or fitting(members[0], data[members[0]], device)
+        count = -(-len(members) // most)
+        if replicas is None and len(sharing) == 1:
+            count = min(max(count, workers), len(members))
+        result += _even(members, count)
+    return result
+
+
+def fitting(spec: RunSpec, data: DataSet, device: "Device") -> int:
+    """How many replicas fit into the memory of the device: by one plain step of one network, at most `MOST`."""
+    if device.type != "cuda":
+        return MOST
+    torch.cuda.empty_cache()
+    free, _ = torch.cuda.mem_get_info(device)
+    before = torch.cuda.memory_allocated(device)
+    torch.cuda.reset_peak_memory_stats(device)
+    numbers = precision(spec.precision, device)
+    model = Network(network_config(spec, data), [spec.seed])
+    model.conv_dtype = numbers.conv_dtype
+    model = model.to(device, numbers.dtype).to(memory_format=torch.channels_last)
+    images = torch.zeros(spec.recipe.batch, data.in_chans, *data.size, device=device, dtype=numbers.dtype)
+    labels = torch.zeros(1, spec.recipe.batch, dtype=torch.int64, device=device)
+    TorchStep(model, list(model.parameters()), replicas=1)(images.to(memory_format=torch.channels_last), labels)
+    torch.cuda.synchronize(device)
+    needed = torch.cuda.max_memory_allocated(device) - before
+    return max(1, min(MOST, int(MEMORY * free / needed)))
+
+
+def build_model(specs: Sequence[RunSpec], data: DataSet) -> Network:
+    """The fused network of runs that share a step, freshly drawn: replica k is the network of specs[k] alone."""
+    configs = [network_config(spec, data) for spec in specs]
+    schemes = tuple(scheme for config in configs for scheme in config.schemes)
+    return Network(replace(configs[0], schemes=schemes, replicas=len(specs)), [spec.seed for spec in specs])
+
+
+def build_single(spec: RunSpec, data: DataSet, weights: Mapping[str, Tensor]) -> nn.Module:
+    """The network of one run with the weights it was trained to."""
+    model = Network(network_config(spec, data), [spec.seed])
+    model.to(next(iter(weights.values())).dtype)
+    model.load_state_dict(dict(weights))
+    return model
+
+
+def _even(members: Sequence[RunSpec], count: int) -> list[list[RunSpec]]:
+    """Split into `count` groups whose sizes differ by one at most, in order."""
+    size, larger = divmod(len(members), count)
+    starts = [i * size + min(i, larger) for i in range(count + 1)]
+    return [list(members[a:b]) for a, b in pairwise(starts)]

@@ -1,0 +1,136 @@
+"""One group of runs from where it stands to its end: the training loop."""
+
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from zerosnet.data import DataSet
+from zerosnet.environment import environment
+from zerosnet.training.capture import Lead, forget_compiled
+from zerosnet.training.checkpoint import join, snapshot
+from zerosnet.training.fused import FusedTraining
+from zerosnet.training.grouping import build_model, build_single
+from zerosnet.training.progress import Progress
+from zerosnet.training.record import Journal
+from zerosnet.training.run import Run
+from zerosnet.training.stopping import Clock, Interval, SaveTimer
+from zerosnet.training.writer import BackgroundWriter
+
+
+@dataclass(frozen=True)
+class Options:
+    """Where and how to train; nothing here is part of a run's identity.
+
+    `replicas` None lets memory decide; `deterministic` gives the same bits every time, at some cost.
+    """
+
+    device: torch.device
+    data: Path | None = None
+    download: bool = False
+    replicas: int | None = None
+    deterministic: bool = False
+    checkpoint_every: Interval = Interval(seconds=60)  # noqa: RUF009 (frozen)
+    tensorboard: bool = False
+
+
+class Stopwatch:
+    """Seconds of a group, shared out evenly among its replicas; goes on from what was spent before."""
+
+    def __init__(self, replicas: int, before: float = 0.0) -> None:
+        self.replicas, self.before, self.since = replicas, before, time.monotonic()
+
+    def __call__(self) -> float:
+        return self.before + (time.monotonic() - self.since) / self.replicas
+
+
+def train_group(
+    runs: Sequence[Run], position: int, data: DataSet, options: Options, clock: Clock, progress: Progress
+) -> None:
+    """Train runs that share a step, all from the same position (a number of steps), to the end or till told to stop."""
+    specs, replicas = [run.spec for run in runs], len(runs)
+    forget_compiled(options.device)
+    data = data.to(options.device)
+    training = FusedTraining(specs, build_model(specs, data), data, options.device)
+    steps, total = training.steps, training.steps * specs[0].recipe.epochs
+    states = resume(training, runs, position)
+    journal = Journal(runs, training, tensorboard=options.tensorboard)
+    is_open = [True] * replicas  # a run that diverged has ended; its replica is carried along, frozen
+    whole = Stopwatch(replicas, max(state.get("seconds", 0.0) for state in states))
+    this_epoch = Stopwatch(replicas, max(state.get("epoch_seconds", 0.0) for state in states))
+    timer, lead = SaveTimer(options.checkpoint_every), Lead(options.device)
+    display = progress.group(specs, journal.last(), position, total)
+
+    with closing(training), closing(journal), BackgroundWriter() as writer:
+
+        def save() -> None:
+            state = {"seconds": whole(), "epoch_seconds": this_epoch() if position % steps else 0.0}
+            parts = zip(runs, snapshot(training.tensors(), replicas), is_open)
+            writer.submit(
+                [partial(run.save_checkpoint, position, part, state) for run, part, goes_on in parts if goes_on]
+            )
+            timer.saved()
+
+        while position < total and any(is_open):
+            epoch, first = divmod(position, steps)
+            training.begin_epoch(epoch, first)
+            for _ in range(first, steps):
+                training.step()
+                position += 1
+                lead.step()
+                display.step(position)
+                if position % steps and clock.must_stop():
+                    save()
+                    return
+                if position % steps and timer.due_after_step():
+                    save()
+            journal.record(epoch + 1, this_epoch(), is_open)
+            this_epoch = Stopwatch(replicas)
+            for k, diverged in enumerate(training.diverged()):
+                if diverged and is_open[k]:
+                    is_open[k] = False
+                    result = journal.diverged(k, whole())
+                    runs[k].finish(result)
+                    progress.say(f"{runs[k].id} diverged: {result.reason}")
+            display.epoch(journal.last())
+            if position == total:
+                break
+            if clock.must_stop():
+                save()
+                return
+            if timer.due_after_epoch(epoch + 1):
+                save()
+        writer.wait()
+        if any(is_open):
+            finish(training, journal, is_open, whole)
+
+
+def resume(training: FusedTraining, runs: Sequence[Run], position: int) -> list[dict[str, float]]:
+    """Take up the runs at a position at which all have a checkpoint (0: the beginning); what else they had noted."""
+    for run in runs:
+        run.rewind(position // training.steps)
+        run.write_environment(environment())
+    if position == 0:
+        return [{} for _ in runs]
+    checkpoints = [run.load_checkpoint(at_most=position) for run in runs]
+    assert all(checkpoint is not None and checkpoint.position == position for checkpoint in checkpoints)
+    training.load(join([checkpoint.tensors for checkpoint in checkpoints if checkpoint]))
+    return [checkpoint.state for checkpoint in checkpoints if checkpoint]
+
+
+def finish(training: FusedTraining, journal: Journal, is_open: Sequence[bool], seconds: Stopwatch) -> None:
+    """The last epoch is over: training accuracy as it is, weights, results."""
+    from zerosnet.models import save_model
+
+    scores = training.final_train_scores()
+    for k, weights in enumerate(snapshot(training.weights(), training.replicas)):
+        if not is_open[k]:
+            continue
+        run = journal.runs[k]
+        model = build_single(run.spec, training.data, weights)
+        facts = {"run": run.id, **run.spec.to_json()}
+        run.finish(journal.finished(k, seconds(), scores[k]), partial(save_model, model, facts=facts))

@@ -1,0 +1,188 @@
+"""What a person sees while networks train: a live table on a terminal, a line an epoch elsewhere, all on stderr."""
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from zerosnet.training.spec import RunSpec
+
+REFRESH = 0.25  # seconds between two pictures of the live table
+Row = Mapping[str, Any]
+
+
+@dataclass
+class GroupProgress:
+    """A group of runs on its way: `done` of `total` steps, and the newest metrics of every run (None: none yet)."""
+
+    specs: Sequence[RunSpec]
+    rows: Sequence[Row | None]
+    done: int
+    total: int
+    changed: "Callable[[GroupProgress, bool], None]"
+    """Called after every step (False) and every epoch (True)."""
+    first: int = field(init=False)
+    since: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.first, self.since = self.done, time.monotonic()
+
+    def step(self, done: int) -> None:
+        self.done = done
+        self.changed(self, False)
+
+    def epoch(self, rows: Sequence[Row | None]) -> None:
+        self.rows = rows
+        self.changed(self, True)
+
+    def left(self) -> str:
+        """How long the rest will take, if it goes on as it went."""
+        if self.done == self.first:
+            return "?"
+        pace = (time.monotonic() - self.since) / (self.done - self.first)
+        minutes, seconds = divmod(round(pace * (self.total - self.done)), 60)
+        return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}" if minutes >= 60 else f"{minutes}:{seconds:02d}"
+
+
+class Progress(Protocol):
+    """Where the engine reports; from several threads at once, where several groups train side by side."""
+
+    def group(self, specs: Sequence[RunSpec], rows: Sequence[Row | None], done: int, total: int) -> GroupProgress: ...
+
+    def say(self, line: str) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class Lines:
+    """Plain lines: one an epoch and group; nothing at all where quiet."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self.quiet = quiet
+
+    def group(self, specs: Sequence[RunSpec], rows: Sequence[Row | None], done: int, total: int) -> GroupProgress:
+        for spec in specs:
+            self.say(f"training {describe(spec)}" + (f", from step {done} of {total}" if done else ""))
+        return GroupProgress(specs, rows, done, total, self._changed)
+
+    def say(self, line: str) -> None:
+        if not self.quiet:
+            print(line, file=sys.stderr, flush=True)
+
+    def _changed(self, group: GroupProgress, epoch: bool) -> None:
+        rows = [row for row in group.rows if row is not None]
+        if not epoch or not rows:
+            return
+        parts = [
+            f"epoch {rows[0]['epoch']}/{group.specs[0].recipe.epochs}",
+            f"{len(group.specs)} x" if len(group.specs) > 1 else "",
+            "loss " + _span([row["train_loss"] for row in rows], "{:.4f}"),
+            "train " + _span([row["train_accuracy"] for row in rows], "{:.2%}"),
+            "test " + _span([row["test_accuracy"] for row in rows], "{:.2%}"),
+            f"{sum(row['seconds'] for row in rows):.1f} s",
+            f"left {group.left()}",
+        ]
+        self.say("  ".join(part for part in parts if part))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass
+
+
+class LiveTable:
+    """A table that stays in place: a row a replica, a bar a group."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self.console = Console(stderr=True)
+        self.live = Live(console=self.console, auto_refresh=False)
+        self.groups: list[GroupProgress] = []
+        self._lock = threading.Lock()
+        self._shown = 0.0
+
+    def group(self, specs: Sequence[RunSpec], rows: Sequence[Row | None], done: int, total: int) -> GroupProgress:
+        group = GroupProgress(specs, rows, done, total, self._changed)
+        with self._lock:
+            self.groups.append(group)
+        self._changed(group, True)
+        return group
+
+    def say(self, line: str) -> None:
+        self.console.print(line, highlight=False, markup=False)
+
+    def _changed(self, group: GroupProgress, epoch: bool) -> None:
+        if not epoch and time.monotonic() - self._shown < REFRESH:
+            return
+        with self._lock:
+            self._shown = time.monotonic()
+            self.live.update(self._picture(), refresh=True)
+
+    def _picture(self) -> Any:
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+
+        table, bars = Table("run", box=None, pad_edge=False), Table.grid(padding=(0, 1))
+        for heading in ("epoch", "loss", "train", "test", "best"):
+            table.add_column(heading, justify="right")
+        for group in self.groups:
+            for spec, row in zip(group.specs, group.rows):
+                table.add_row(describe(spec), f"{row['epoch'] if row else 0}/{spec.recipe.epochs}", *_cells(row or {}))
+            if group.done < group.total:
+                bar = ProgressBar(total=group.total, completed=group.done, width=40)
+                bars.add_row(bar, f"step {group.done}/{group.total}", f"left {group.left()}")
+        return Group(table, bars)
+
+    def __enter__(self) -> Self:
+        self.live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.live.stop()
+
+
+def progress(quiet: bool = False) -> Progress:
+    """The live table on a terminal, lines elsewhere."""
+    return LiveTable() if sys.stderr.isatty() and not quiet else Lines(quiet)
+
+
+def describe(spec: RunSpec) -> str:
+    """A run in a few words: model, scheme if it is not the model's own, data set, recipe, seed."""
+    scheme = [] if spec.scheme is None else [f"({spec.scheme})"]
+    return " ".join([spec.model, *scheme, spec.dataset, spec.recipe.name, f"seed {spec.seed}"])
+
+
+_FORMS = {
+    "train_loss": "{:.4f}",
+    "train_accuracy": "{:.2%}",
+    "test_accuracy": "{:.2%}",
+    "best_test_accuracy": "{:.2%}",
+}
+
+
+def _cells(row: Row) -> list[str]:
+    return [_span([row.get(name)], form) for name, form in _FORMS.items()]
+
+
+def _span(values: Sequence[float | None], form: str) -> str:
+    """Lowest and highest of several numbers; "-" where there is none."""
+    finite = [value for value in values if value is not None and value - value == 0]
+    if not finite:
+        return "-"
+    low, high = form.format(min(finite)), form.format(max(finite))
+    return low if low == high else f"{low}..{high}"

@@ -1,0 +1,111 @@
+"""What is written down of a group in training: a line an epoch for every run, and how each one ended."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from zerosnet.errors import MissingExtra
+from zerosnet.training.evaluate import Score
+from zerosnet.training.fused import FusedTraining
+from zerosnet.training.recipe import lr_at
+from zerosnet.training.result import Result
+from zerosnet.training.run import Run
+
+
+class Journal:
+    """The metrics of the runs of a group, in memory and in their folders."""
+
+    def __init__(self, runs: Sequence[Run], training: FusedTraining, *, tensorboard: bool) -> None:
+        self.runs, self.training = list(runs), training
+        self.rows: list[list[dict[str, Any]]] = [run.metrics() for run in runs]
+        self._boards = [_board(run) for run in runs] if tensorboard else []
+
+    def last(self) -> list[dict[str, Any] | None]:
+        """The newest row of every run with the best test accuracy so far, for display."""
+        return [{**rows[-1], "best_test_accuracy": best(rows)[1]} if rows else None for rows in self.rows]
+
+    def record(self, epoch: int, seconds: float, open_runs: Sequence[bool]) -> None:
+        """Evaluate all replicas after `epoch` epochs and add a row to every run that has not ended."""
+        training = self.training
+        for test in training.tests.values():
+            test.run()
+        tests = {name: test.scores() for name, test in training.tests.items()}
+        train = training.train_scores()
+        for k, run in enumerate(self.runs):
+            if not open_runs[k]:
+                continue
+            row: dict[str, Any] = {
+                "epoch": epoch,
+                "lr": lr_at(run.spec.recipe, epoch * training.steps - 1, training.steps),
+            }
+            row |= _named("train", train[k])
+            for name, scores in tests.items():
+                row |= _named(name, scores[k])
+            row["seconds"] = seconds
+            if (schemes := training.trained_schemes()) is not None:
+                row["coefficients"] = [scheme.to_json() for scheme in schemes[k]]
+            run.append_metrics(row)
+            self.rows[k].append(row)
+            if self._boards:
+                _draw(self._boards[k], row)
+
+    def finished(self, k: int, seconds: float, train: Score) -> Result:
+        """The result of a run that has come to its last epoch."""
+        rows = self.rows[k]
+        last, (best_epoch, best_accuracy) = rows[-1], best(rows)
+        return Result(
+            "finished",
+            last["epoch"],
+            seconds,
+            test_accuracy=last["test_accuracy"],
+            test_loss=finite(last["test_loss"]),
+            best_epoch=best_epoch,
+            best_test_accuracy=best_accuracy,
+            train_accuracy=train.accuracy,
+            train_loss=finite(train.loss),
+            validation_accuracy=last.get("validation_accuracy"),
+            validation_loss=finite(last.get("validation_loss")),
+        )
+
+    def diverged(self, k: int, seconds: float) -> Result:
+        """The result of a run whose loss or weights are no longer finite."""
+        rows = self.rows[k]
+        reason = f"loss or weights not finite after {int(self.training.lived[k])} steps"
+        best_epoch, best_accuracy = best([row for row in rows if finite(row["test_loss"]) is not None])
+        return Result(
+            "diverged", len(rows), seconds, best_epoch=best_epoch, best_test_accuracy=best_accuracy, reason=reason
+        )
+
+    def close(self) -> None:
+        for board in self._boards:
+            board.close()
+
+
+def best(rows: Sequence[Mapping[str, Any]]) -> tuple[int | None, float | None]:
+    """The epoch with the highest test accuracy, the first of several, and that accuracy."""
+    if not rows:
+        return None, None
+    row = max(rows, key=lambda row: (row["test_accuracy"], -row["epoch"]))
+    return row["epoch"], row["test_accuracy"]
+
+
+def finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _named(name: str, score: Score) -> dict[str, float]:
+    return {f"{name}_loss": score.loss, f"{name}_accuracy": score.accuracy}
+
+
+def _board(run: Run) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise MissingExtra("tensorboard", "tensorboard") from None
+    return SummaryWriter(str(run.folder / "tensorboard"))
+
+
+def _draw(board: Any, row: Mapping[str, Any]) -> None:
+    for name, value in row.items():
+        if isinstance(value, float):
+            board.add_scalar(name.replace("_", "/"), value, row["epoch"])
