@@ -16,6 +16,8 @@ from zerosnet.environment import environment
 BENCHMARKS = {
     "numerics": "root condition, exact and batched, and stability regions, beside NodePy",
     "models": "step time and memory of ZeroSNet against PreResNet",
+    "kernels": "every kernel of the native step beside its memory floor (CUDA)",
+    "robustness": "the paper's noises and PGD-20 on ten networks, fused against one by one (CUDA)",
     "training": "seconds per epoch and network, alone and fused, against the authors' way (CUDA)",
 }
 RESULTS = Path(__file__).parent / "results"
@@ -41,7 +43,11 @@ def main() -> int:
         if "skipped" in measured:
             print(f"   skipped: {measured['skipped']}")
             continue
-        record = {"command": " ".join(["python -m benchmarks", *sys.argv[1:]]), "environment": environment(), **measured}
+        record = {
+            "command": " ".join(["python -m benchmarks", *sys.argv[1:]]),
+            "environment": environment(),
+            **measured,
+        }
         path = options.out / f"{name}{module.suffix() if hasattr(module, 'suffix') else ''}.json"
         path.write_text(json.dumps(record, indent=1) + "\n")
         print(f"   written to {path}")

@@ -155,6 +155,7 @@ def test_autoattack_is_called_with_images_of_the_unit_interval_and_judged_here(n
     assert row.correct == int((pair.labels == black).sum())
 
 
+@pytest.mark.slow
 def test_the_packaged_autoattack_runs(networks, pair):
     pytest.importorskip("pyautoattack", reason="the extra `autoattack` brings it")
     few = subject(Normalised(networks[0], (0.3,), (0.4,)), pair.images, pair.labels).chosen(8)

@@ -1,41 +1,61 @@
 """An adapter to AutoAttack (Croce and Hein, 2020): the official implementation, or its packaged fork."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from zerosnet.errors import MissingExtra
 from zerosnet.robustness.normalised import frozen
 from zerosnet.robustness.subject import Subject, under
 
-PACKAGES = ("autoattack", "pyautoattack")
+
+@dataclass(frozen=True)
+class Package:
+    """A package with a class `AutoAttack`, and the two words in which they differ."""
+
+    name: str
+    batch: str
+    settings: dict[str, Any] = field(default_factory=dict)
 
 
-def require_autoattack() -> Any:
-    """The class `AutoAttack` of whichever package is installed."""
+PACKAGES = (Package("autoattack", "bs", {"verbose": False}), Package("pyautoattack", "batch_size"))
+Ensemble = Callable[[Tensor, Tensor, int], Tensor]
+
+
+def require_autoattack() -> tuple[Package, Any]:
+    """Whichever package is installed, and its class `AutoAttack`."""
     for package in PACKAGES:
         try:
-            return import_module(package).AutoAttack
+            return package, import_module(package.name).AutoAttack
         except ModuleNotFoundError as error:
-            if error.name != package:
+            if error.name not in (package.name, None):
                 raise
     raise MissingExtra("AutoAttack", "autoattack")
 
 
-def under_autoattack(target: Subject, eps: float, *, version: str = "standard", seed: int = 1) -> Tensor:
-    """Which images one network gets right under AutoAttack in L-infinity, (N, 1).
+def ensemble(model: nn.Module, eps: float, device: str, *, version: str = "standard", seed: int = 1) -> Ensemble:
+    """The standard ensemble in L-infinity, as a function of images, labels and batch size that returns examples.
 
-    The ensemble: APGD on the cross-entropy, targeted APGD on the DLR loss, targeted FAB, and the black-box Square
-    attack. Its examples are judged here, by the same code as all others.
+    APGD on the cross-entropy, targeted APGD on the DLR loss, targeted FAB, and the black-box Square attack.
     """
-    device = target.images.device
+    package, autoattack = require_autoattack()
+    attack = autoattack(model, norm="Linf", eps=eps, version=version, seed=seed, device=device, **package.settings)
+
+    def examples(images: Tensor, labels: Tensor, batch: int) -> Tensor:
+        found = attack.run_standard_evaluation(images, labels, **{package.batch: batch})
+        adversarial: Tensor = found[0] if isinstance(found, tuple) else found  # the fork adds its accuracies
+        return adversarial.detach().to(images)
+
+    return examples
+
+
+def under_autoattack(target: Subject, eps: float) -> Tensor:
+    """Which images one network gets right under AutoAttack, (N, 1); judged here, by the same code as all attacks."""
+    attack = ensemble(target.model, eps, str(target.images.device))
     with frozen(target.model):
-        attack = require_autoattack()(
-            target.model, norm="Linf", eps=eps, version=version, seed=seed, verbose=False, device=str(device)
-        )
-        chunks = list(target.chunks())
-        examples = [attack.run_standard_evaluation(*target.at(chunk)[:2], bs=target.batch).detach() for chunk in chunks]
-    at = iter(examples)
-    return under(target, 1, lambda images, labels, index: [next(at).to(torch.float32)])[0]
+        examples = [attack(images, labels, target.batch) for images, labels, _ in map(target.at, target.chunks())]
+    made = iter(examples)
+    return under(target, 1, lambda images, labels, index: [next(made)])[0]

@@ -11,6 +11,7 @@ from zerosnet.errors import InputError
 from zerosnet.robustness.attacks import Attack, attempt, climb
 from zerosnet.robustness.noises import NOISE_SEED, Noise, add_noise, draw_field
 from zerosnet.robustness.normalised import (
+    each_replica,
     frozen,
     replica_logits,
     replicas_of,
@@ -57,6 +58,11 @@ class Subject:
         there = picked.to(self.images.device)
         part = replace(self, images=self.images[there], labels=self.labels[there], index=self.index[picked])
         return replace(part, batch=min(self.batch, count))
+
+    def compiled(self) -> "Subject":
+        """The same with compiled networks, for CUDA; after the checks, which show the network another shape."""
+        surrogate = None if self.surrogate is None else torch.compile(self.surrogate, dynamic=False)
+        return replace(self, model=torch.compile(self.model, dynamic=False), surrogate=surrogate)
 
     def chunks(self, positions: Tensor | None = None) -> Iterator[Tensor]:
         """Positions (all by default) in pieces of `batch`; on CUDA the last one is filled up, to keep one shape."""
@@ -105,7 +111,8 @@ def under(target: Subject, count: int, versions: Versions) -> Tensor:
     with frozen(target.model):
         for chunk in target.chunks():
             images, labels, index = target.at(chunk)
-            guesses = [replica_logits(target.model, v).argmax(-1) for v in versions(images, labels, index)]
+            shown = (each_replica(version, target.replicas) for version in versions(images, labels, index))
+            guesses = [replica_logits(target.model, images).argmax(-1) for images in shown]
             right[:, chunk] = (torch.stack(guesses) == labels[:, None]).cpu()
     return right
 
