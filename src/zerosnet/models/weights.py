@@ -1,0 +1,125 @@
+"""A network in one file: safetensors, with everything that `load_model` needs in the metadata.
+
+The metadata (safetensors allows strings only) holds `format`, `config` (structure, scheme or law, options) and `facts`
+(whatever the caller knows about training) as JSON, and a `checksum` over both and the tensors. No code is ever run.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from zerosnet.errors import InputError
+from zerosnet.models.config import Config
+from zerosnet.models.network import Network
+
+FORMAT = "zerosnet 1"
+
+
+def save_model(model: Network, path: str | Path, facts: Mapping[str, Any] | None = None, *, half: bool = False) -> Path:
+    """Write a network; the file is there complete or not at all.
+
+    facts  JSON-ready, read again by `model_facts`
+    half   the weights of convolutions and classifier as float16, which `load_model` turns back into float32; batch
+           norms and coefficients stay as they are, since statistics of unstable networks do not fit into float16
+    """
+    path = Path(path)
+    config = replace(model.config, num_classes=model.num_classes)
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    if half:
+        tensors = {name: _halved(name, tensor) for name, tensor in tensors.items()}
+    try:
+        texts = {"config": json.dumps(config.to_json()), "facts": json.dumps(dict(facts or {}))}
+    except (TypeError, ValueError) as error:
+        raise InputError(f"facts are {facts!r}; expected what JSON can hold ({error})") from None
+    from safetensors.torch import save
+
+    metadata = {"format": FORMAT, **texts, "checksum": _checksum(tensors, texts)}
+    _write(path, save(tensors, metadata))
+    return path
+
+
+def load_model(path: str | Path) -> Network:
+    """The network that `save_model` wrote, in float32 (or wider, where it was wider), in training mode, on the CPU."""
+    tensors, texts = _read(Path(path))
+    try:
+        config = Config.from_json(json.loads(texts["config"]))
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(f"{path} describes no network that this version knows: {error}") from None
+    network = Network(config, seeds=[0] * config.replicas)
+    wide = {name: tensor.float() if tensor.dtype is torch.float16 else tensor for name, tensor in tensors.items()}
+    own = network.state_dict()
+    for name in [*own, *wide]:
+        if name not in own or name not in wide or own[name].shape != wide[name].shape:
+            raise InputError(f"{path} does not fit the network it describes: see {name}")
+    network.to(max((tensor.dtype for tensor in wide.values()), key=lambda dtype: dtype.itemsize))
+    network.load_state_dict(wide)
+    return network
+
+
+def model_facts(path: str | Path) -> dict[str, Any]:
+    """The facts that a file was written with."""
+    facts: dict[str, Any] = json.loads(_read(Path(path))[1]["facts"])
+    return facts
+
+
+def _halved(name: str, tensor: Tensor) -> Tensor:
+    if tensor.dtype is not torch.float32 or tensor.dim() < 2 or "coefficients" in name:
+        return tensor
+    halved = tensor.half()
+    if not torch.isfinite(halved).all():
+        raise InputError(f"{name} reaches {tensor.abs().max():.3g}, which float16 cannot hold; save with half=False")
+    return halved
+
+
+def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Tensors and metadata, checked."""
+    from safetensors import SafetensorError, safe_open
+
+    if not path.is_file():
+        raise InputError(f"no such file: {path}")
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except SafetensorError as error:
+        raise InputError(f"{path} is no safetensors file, or damaged: {error}") from None
+    if metadata.get("format") != FORMAT:
+        raise InputError(f"{path} was not written by save_model (format {metadata.get('format')!r}, not {FORMAT!r})")
+    texts = {name: metadata.get(name, "") for name in ("config", "facts")}
+    if metadata.get("checksum") != _checksum(tensors, texts):
+        raise InputError(f"{path} is damaged: its checksum is wrong")
+    return tensors, texts
+
+
+def _checksum(tensors: Mapping[str, Tensor], texts: Mapping[str, str]) -> str:
+    digest = blake2b(digest_size=16)
+    for name in sorted(texts):
+        digest.update(f"{name}={texts[name]}\n".encode())
+    for name in sorted(tensors):
+        digest.update(f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)}\n".encode())
+        digest.update(tensors[name].numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Into a temporary file of the same folder, which then takes the place of `path`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
