@@ -1,9 +1,10 @@
-"""Everything the root condition and the order conditions say about a scheme, in one value."""
+"""What the root condition, the order conditions and finite depth say about a scheme, in one value."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from zerosnet.numerics import number as num
+from zerosnet.numerics.growth import Growth, growth
 from zerosnet.numerics.number import Number
 from zerosnet.numerics.order import (
     consistency_residuals,
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Analysis:
-    """A scheme, its verdict, and its order; an inconsistent scheme has order 0 and no error constant."""
+    """A scheme, its verdict, its order (0 and no error constant where it is not consistent), its growth over 27 blocks."""
 
     scheme: Scheme
     verdict: Verdict
@@ -30,6 +31,7 @@ class Analysis:
     order: int
     error_constant: Number | None
     normalised_error_constant: Number | None
+    growth: Growth
 
     def to_json(self) -> dict[str, Any]:
         """What `zerosnet analyze --json` prints. Coefficients, residuals and error constants follow the rule for
@@ -52,6 +54,7 @@ class Analysis:
             "order": self.order,
             "error_constant": _json(self.error_constant),
             "normalised_error_constant": _json(self.normalised_error_constant),
+            "growth": self.growth.to_json(),
             "latex": self.scheme.to_latex(),
         }
 
@@ -73,6 +76,7 @@ class Analysis:
             ("order", str(self.order) if self.consistent else "none"),
             ("error constant", _text(self.error_constant)),
             ("divided by sigma(1)", _text(self.normalised_error_constant)),
+            ("growth", f"at most {self.growth.constant:.3g}-fold over {self.growth.blocks} blocks"),
         ]
 
     def __rich__(self) -> "Table":
@@ -94,6 +98,7 @@ def analyze(scheme: Scheme) -> Analysis:
         order=order(scheme),
         error_constant=error_constant(scheme),
         normalised_error_constant=normalised_error_constant(scheme),
+        growth=growth(scheme),
     )
 
 

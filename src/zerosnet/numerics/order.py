@@ -75,4 +75,4 @@ def _vanishes(scheme: Scheme, q: int) -> bool:
     total = sum(terms, Fraction(0))
     if isinstance(total, Fraction):
         return total == 0
-    return bool(abs(total) <= _TOLERANCE * sum(abs(term) for term in terms))
+    return bool(abs(total) <= _TOLERANCE * sum(abs(float(term)) for term in terms))

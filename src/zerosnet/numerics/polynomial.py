@@ -4,7 +4,7 @@ Integers are far faster than fractions. Every function returns primitive polynom
 coefficient where only the roots matter, so that the numbers stay as small as they can be.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import gcd as gcd_of_integers
 from math import lcm
@@ -48,9 +48,9 @@ def evaluate(p: Polynomial, x: int) -> int:
     return value
 
 
-def derivative(p: Polynomial) -> Polynomial:
+def derivative(p: Polynomial, normalise: Callable[[list[int]], Polynomial] = primitive) -> Polynomial:
     degree = len(p) - 1
-    return primitive([c * (degree - i) for i, c in enumerate(p[:-1])])
+    return normalise([c * (degree - i) for i, c in enumerate(p[:-1])])
 
 
 def reciprocal(p: Polynomial) -> Polynomial:

@@ -21,6 +21,8 @@ from zerosnet.numerics.polynomial import (
     strip_zero_roots,
 )
 
+_UNIT = 2.0**-52
+
 
 @dataclass(frozen=True)
 class Root:
@@ -61,23 +63,23 @@ def _simple_roots(p: Polynomial, self_inversive: bool) -> list[tuple[complex, fl
     if len(p) == 2:
         root = Fraction(-p[1], p[0])
         return [(complex(_to_float(root)), _to_float(abs(root) - 1))]
-    start: list[Any] | None = None
+    start: list[Any] = []
     try:
-        unit = 2.0**-52
-        start = _aberth([float(c) for c in p], _starting_points(p), unit)
-        located = _locate(p, start, unit, self_inversive)
+        floats = [float(c) for c in p]
+        start = _aberth(floats, _starting_points(p), _UNIT)
+        located = _locate(floats, start, _UNIT, self_inversive)
         if located is not None:
             return located
     except (OverflowError, ZeroDivisionError):
-        start = None
+        start = []
     from mpmath import mp
 
     bits = 128
     while True:
         with mp.workprec(bits):
-            unit = mp.mpf(2) ** (4 - bits)
-            start = _aberth([mp.mpf(c) for c in p], start or _starting_points(p, mp), unit)
-            located = _locate(p, start, unit, self_inversive)
+            reals, unit = [mp.mpf(c) for c in p], mp.mpf(2) ** (4 - bits)
+            start = _aberth(reals, [mp.mpc(z) for z in start or _starting_points(p, mp)], unit)
+            located = _locate(reals, start, unit, self_inversive)
         if located is not None:
             return located
         bits *= 2
@@ -90,7 +92,9 @@ def _to_float(value: Any) -> float:
         return inf if value > 0 else -inf
 
 
-def _locate(p: Polynomial, roots: Sequence[Any], unit: Any, self_inversive: bool) -> list[tuple[complex, float]] | None:
+def _locate(
+    p: Sequence[Any], roots: Sequence[Any], unit: Any, self_inversive: bool
+) -> list[tuple[complex, float]] | None:
     """Decide the side of every root by its disc, or None where this precision cannot.
 
     A disc of radius n |p(z) / p'(z)| about z holds a root. Where the discs are well apart each holds exactly one; a
@@ -98,10 +102,9 @@ def _locate(p: Polynomial, roots: Sequence[Any], unit: Any, self_inversive: bool
     1/conj(r) is a root as well, and no other disc is near enough to hold it.
     """
     degree = len(p) - 1
-    coefficients = [c + 0 * roots[0].real for c in p]
     radii = []
     for z in roots:
-        value, slope, size = _horner(coefficients, z)
+        value, slope, size = _horner(p, z)
         noise = 8 * degree * unit * size
         if abs(slope) * abs(z) <= 2 * degree * noise:
             return None

@@ -87,7 +87,7 @@ class Scheme:
             if coefficient == 0:
                 continue
             sign = "-" if coefficient < 0 else "+" if right else ""
-            size: Number = abs(coefficient)
+            size = -coefficient if coefficient < 0 else coefficient
             right += f" {sign} " + ("" if size == 1 else num.to_latex(size) + " ") + symbol
         return "y_{n+1} = " + (" ".join(right.split()) or "0")
 

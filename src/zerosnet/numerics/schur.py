@@ -14,15 +14,20 @@ has degree n-1, one root inside the circle less, and as many roots on and outsid
   roots of s' are inside.
 """
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
-from zerosnet.numerics.polynomial import Polynomial, derivative, primitive, strip_zero_roots
+from zerosnet.numerics.polynomial import derivative, primitive, strip_zero_roots
 
-StableKind = Literal["strongly stable", "weakly stable"]
 Decision = Literal["strongly stable", "weakly stable", "unstable"]
 
 
-def circle_part(p: Polynomial) -> Polynomial | None:
+# integers, or elements of another ordered ring; `normalise` takes common factors and leading zeros out
+Coefficients = tuple[Any, ...]
+Normalise = Callable[[list[Any]], Coefficients]
+
+
+def circle_part(p: Coefficients, normalise: Normalise = primitive) -> Coefficients | None:
     """The self-inversive rest of the recursion, (1,) where all roots are inside, None where a root must be outside."""
     p = strip_zero_roots(p)[0]
     while len(p) > 1:
@@ -32,16 +37,16 @@ def circle_part(p: Polynomial) -> Polynomial | None:
                 return None
             return p
         reduced = [first * c - last * d for c, d in zip(p, p[::-1])]
-        p = strip_zero_roots(primitive(reduced))[0]
+        p = strip_zero_roots(normalise(reduced))[0]
     return (1,)
 
 
-def is_schur(p: Polynomial) -> bool:
+def is_schur(p: Coefficients, normalise: Normalise = primitive) -> bool:
     """Whether all roots lie in the open unit disc."""
-    return circle_part(p) == (1,)
+    return circle_part(p, normalise) == (1,)
 
 
-def decide(p: Polynomial) -> Decision:
+def decide(p: Coefficients, normalise: Normalise = primitive) -> Decision:
     """The root condition: every root in the closed disc, those on the circle simple.
 
     Strongly stable: besides, no root but possibly 1 on the circle.
@@ -49,7 +54,7 @@ def decide(p: Polynomial) -> Decision:
     >>> decide((1, 0, -1)), decide((3, -2, -1)), decide((1, -2, 1))
     ('weakly stable', 'strongly stable', 'unstable')
     """
-    rest = circle_part(p)
-    if rest is None or (len(rest) > 1 and not is_schur(derivative(rest))):
+    rest = circle_part(p, normalise)
+    if rest is None or (len(rest) > 1 and not is_schur(derivative(rest, normalise), normalise)):
         return "unstable"
     return "strongly stable" if rest in ((1,), (1, -1)) else "weakly stable"

@@ -3,7 +3,7 @@
 The roots move continuously with the parameter x, so the verdict can only change where a root touches the unit circle
 or where a coefficient has a pole. With P(z, x) the characteristic polynomial, free of denominators, and without its
 root 1 if it has that for every x, a root on the circle is a common root of P and its reciprocal P*. Those x are the
-real zeros of a resultant. At each of them, and at one rational point in every gap, the root condition is decided exactly.
+real zeros of a resultant. At each of them, and at a rational point in every gap, the root condition is decided exactly.
 """
 
 import itertools
@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from zerosnet.errors import InputError
 from zerosnet.numerics.number import number
 from zerosnet.numerics.parameter_set import Interval, ParameterSet
 from zerosnet.numerics.polynomial import integer_polynomial
@@ -100,9 +99,11 @@ def _is_stable(alphas: Sequence[Any]) -> bool:
 
 
 def _is_stable_at(alphas: Alphas, value: Any) -> bool:
-    if not value.is_Rational:
-        raise InputError(f"the stable set has the irrational end {value}; only families with rational ends are solved")
-    return _is_stable(alphas(_end(value)))
+    if value.is_Rational:
+        return _is_stable(alphas(_end(value)))
+    from zerosnet.numerics.algebraic import decide_at
+
+    return decide_at(alphas, value) != "unstable"
 
 
 def _end(value: Any) -> Any:
