@@ -92,13 +92,12 @@ class Block(nn.Module):
     def forward(self, history: History, row: Row) -> History:
         activated = self.f.activate(history.states[0])
         projected = self.project(history, activated)
-        if self.plan.keep_slopes:
-            slope = self.slope(activated, projected)
-            y = self.combine(projected, slope, row)
-        else:  # beta goes into the weight of f's last convolution, the sum into its output
+        if not self.plan.keep_slopes:  # beta goes into the weight of f's last convolution, the sum into its output
             slope = self.slope(activated, projected, row.betas[0])
-            y = accumulate(slope, zip(row.alphas, projected.states), self.replicas)
-        return self.hand_on(history, projected, slope, y)
+            y, states = accumulate(slope, row.alphas, projected.states, self.replicas)
+            return self.hand_on(history, projected._replace(states=states), slope, y)
+        slope = self.slope(activated, projected)
+        return self.hand_on(history, projected, slope, self.combine(projected, slope, row))
 
     def project(self, history: History, activated: Tensor) -> History:
         """The history as it enters the sum: each entry that needs it brought to the shape of y_{n+1}.
@@ -121,8 +120,9 @@ class Block(nn.Module):
 
     def combine(self, projected: History, slope: Tensor, row: Row) -> Tensor:
         """The multistep sum as a new tensor, its terms left as they are."""
-        slopes = zip(row.betas, (slope, *projected.slopes))
-        return weighted_sum([*zip(row.alphas, projected.states), *slopes], self.replicas)
+        slopes = (slope, *projected.slopes)[: len(row.betas)]
+        states = projected.states[: len(row.alphas)]
+        return weighted_sum((*row.alphas, *row.betas), (*states, *slopes), self.replicas)
 
     def hand_on(self, history: History, projected: History, slope: Tensor, y: Tensor) -> History:
         """What the next block receives."""

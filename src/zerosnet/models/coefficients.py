@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from zerosnet.errors import InputError
 from zerosnet.models.laws import Law
-from zerosnet.models.layers import rows
+from zerosnet.models.layers import Coefficient, rows
 from zerosnet.models.multistep import Row
 from zerosnet.numerics import Scheme
 
@@ -90,8 +90,8 @@ class TrainedCoefficients(Coefficients):
         base = self.law.base(rows(self.values, self.replicas).double().transpose(0, 1))  # (blocks, K, ...)
         alphas = self.law.alphas(base).to(like.dtype).transpose(1, 2)  # (blocks, steps, K)
         beta = self.law.beta(base)
-        betas = [(1.0,)] * self.blocks if beta is None else [(b,) for b in beta.to(like.dtype).unbind()]
-        table = [Row(a.unbind(), b) for a, b in zip(alphas.unbind(), betas)]
+        betas: Sequence[Coefficient] = [1.0] * self.blocks if beta is None else beta.to(like.dtype).unbind()
+        table = [Row(a.unbind(), (b,)) for a, b in zip(alphas.unbind(), betas)]
         return table * self.slots if self.shared else table
 
     @torch.no_grad()

@@ -6,13 +6,15 @@ bit-identical to the single network; elsewhere one grouped convolution serves al
 """
 
 import math
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 Coefficient = float | tuple[float, ...] | Tensor
-"""A number shared by all replicas, or one a replica: K floats where they are fixed, a tensor (K,)."""
+"""A number shared by all replicas, or one a replica: K floats, on the CPU only, or a tensor (K,)."""
 
 
 def rows(tensor: Tensor, replicas: int) -> Tensor:
@@ -20,18 +22,20 @@ def rows(tensor: Tensor, replicas: int) -> Tensor:
     return tensor.view(replicas, tensor.shape[0] // replicas, *tensor.shape[1:])
 
 
-def separately(tensor: Tensor, replicas: int) -> bool:
-    """Whether the replicas are computed one after the other: on the CPU, for the sake of bit-identity."""
-    return replicas == 1 or tensor.device.type == "cpu"
-
-
-def per_channel(coefficient: Coefficient, channels: int) -> Coefficient:
-    """One number for each of the K * channels channels, replica by replica."""
-    return coefficient[:, None].expand(-1, channels).flatten() if isinstance(coefficient, Tensor) else coefficient
+def one_by_one(tensor: Tensor) -> bool:
+    """Whether replicas are computed one after the other: on the CPU, for the sake of bit-identity."""
+    return tensor.device.type == "cpu"
 
 
 def of_replica(coefficient: Coefficient, replica: int) -> float | Tensor:
     return coefficient if isinstance(coefficient, float) else coefficient[replica]
+
+
+def per_channel(coefficient: Coefficient, channels: int, dims: int) -> float | Tensor:
+    """One number for each of the K * channels channels, replica by replica, and `dims` dimensions behind them."""
+    if isinstance(coefficient, Tensor):
+        return coefficient[:, None].expand(-1, channels).reshape(-1, *(1,) * dims)
+    return of_replica(coefficient, 0)
 
 
 class Conv(nn.Module):
@@ -52,17 +56,15 @@ class Conv(nn.Module):
     def forward(self, x: Tensor, scale: Coefficient = 1.0) -> Tensor:
         """scale * conv(x), the scale multiplied into the weight: cheaper than a pass over the activations."""
         x = x if self.dtype is None else x.to(self.dtype)
-        if not separately(x, self.replicas):
-            return self._convolve(x, self.weight, per_channel(scale, self.channels), self.replicas)
         if self.replicas == 1:
             return self._convolve(x, self.weight, of_replica(scale, 0))
+        if not one_by_one(x):
+            return self._convolve(x, self.weight, per_channel(scale, self.channels, 3), self.replicas)
         parts = zip(x.split(self.in_channels, 1), self.weight.split(self.channels))
         return torch.cat([self._convolve(part, w, of_replica(scale, k)) for k, (part, w) in enumerate(parts)], 1)
 
-    def _convolve(self, x: Tensor, weight: Tensor, scale: Coefficient, groups: int = 1) -> Tensor:
-        if isinstance(scale, Tensor):
-            weight = weight * scale.view(-1, 1, 1, 1) if scale.dim() else weight * scale
-        elif scale != 1.0:
+    def _convolve(self, x: Tensor, weight: Tensor, scale: float | Tensor, groups: int = 1) -> Tensor:
+        if isinstance(scale, Tensor) or scale != 1.0:
             weight = weight * scale
         return functional.conv2d(x, weight.to(x.dtype), stride=self.stride, padding=self.kernel // 2, groups=groups)
 
@@ -116,7 +118,7 @@ class Linear(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if self.replicas == 1:
             return functional.linear(x, self.weight, self.bias)
-        if separately(x, self.replicas):
+        if one_by_one(x):
             parts = zip(x.split(self.features, 1), self.weight.split(self.classes), self.bias.split(self.classes))
             return torch.stack([functional.linear(*part) for part in parts], 1)
         weight, bias = rows(self.weight, self.replicas), rows(self.bias, self.replicas)
@@ -127,6 +129,13 @@ class Linear(nn.Module):
         return f"{self.features}, {self.classes}, replicas={self.replicas}"
 
 
+@runtime_checkable
+class Drawn(Protocol):
+    """A module with parameters that are drawn, one replica after the other."""
+
+    def reset_replica(self, replica: int, generator: torch.Generator) -> None: ...
+
+
 def initialise(module: nn.Module, seeds: list[int]) -> None:
     """Draw every replica from a generator of its own: replica k is the single network drawn from seeds[k], to the bit.
 
@@ -135,11 +144,18 @@ def initialise(module: nn.Module, seeds: list[int]) -> None:
     for replica, seed in enumerate(seeds):
         generator = torch.Generator("cpu").manual_seed(seed)
         for layer in module.modules():
-            if hasattr(layer, "reset_replica"):
+            if isinstance(layer, Drawn):
                 layer.reset_replica(replica, generator)
 
 
-def _fill(parameter: nn.Parameter, replicas: int, replica: int, draw, generator, *bounds: float) -> None:  # type: ignore[no-untyped-def]
+def _fill(
+    parameter: nn.Parameter,
+    replicas: int,
+    replica: int,
+    draw: Callable[..., Tensor],
+    generator: torch.Generator,
+    *arguments: float,
+) -> None:
     with torch.no_grad():
         part = rows(parameter, replicas)[replica]
-        part.copy_(draw(torch.empty(part.shape, device="cpu"), *bounds, generator=generator))
+        part.copy_(draw(torch.empty(part.shape, device="cpu"), *arguments, generator=generator))

@@ -110,9 +110,7 @@ def create_model(
     >>> model(torch.zeros(2, 1, 28, 28)).shape
     torch.Size([2, 10])
     """
-    config = configure(
-        name, scheme=scheme, num_classes=num_classes, in_chans=in_chans, replicas=replicas, **options
-    )
+    config = configure(name, scheme=scheme, num_classes=num_classes, in_chans=in_chans, replicas=replicas, **options)
     network = Network(config, _seeds(seed, replicas))
     network.conv_dtype = conv_dtype
     return network

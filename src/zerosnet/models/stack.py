@@ -1,8 +1,8 @@
 """The multistep stack: blocks advanced by the rows of a coefficients module."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -44,9 +44,13 @@ class Stack(nn.Module):
         )
         self.coefficients = coefficients
 
+    @property
+    def steps(self) -> Sequence[Block]:
+        return cast(Sequence[Block], self.blocks)
+
     def forward(self, y: Tensor) -> Tensor:
         history = History((y,))
-        for block, row in zip(self.blocks, self.rows(y)):
+        for block, row in zip(self.steps, self.rows(y)):
             history = block(history, row)
         return history.states[0]
 
@@ -56,7 +60,7 @@ class Stack(nn.Module):
         From block `silent_from` on f is switched off: the scheme goes on with f = 0.
         """
         history = History((y,))
-        for block, row in zip(self.blocks, self.rows(y)):
+        for block, row in zip(self.steps, self.rows(y)):
             index = block.plan.index
             activated = block.f.activate(history.states[0])
             projected = block.project(history, activated)
@@ -76,4 +80,4 @@ class Stack(nn.Module):
 
     def _per_block(self, per_slot: list[T], one_step: T) -> list[T]:
         slots = iter(per_slot)
-        return [next(slots) if block.plan.multistep else one_step for block in self.blocks]
+        return [next(slots) if block.plan.multistep else one_step for block in self.steps]
