@@ -47,6 +47,13 @@ def test_the_last_two_are_kept(tmp_path):
     assert positions(tmp_path) == [10, 30]
 
 
+def test_an_older_one_can_be_asked_for(tmp_path):
+    for position in (10, 20):
+        write_checkpoint(tmp_path, position, TENSORS, {"at": position})
+    assert [read_checkpoint(tmp_path, at_most=p).state["at"] for p in (20, 19, 10)] == [20, 10, 10]
+    assert read_checkpoint(tmp_path, at_most=9) is None
+
+
 def test_a_run_continued_from_before_a_damaged_one_forgets_the_damaged_one(tmp_path):
     for position in (10, 20):
         write_checkpoint(tmp_path, position, TENSORS, {"at": position})
