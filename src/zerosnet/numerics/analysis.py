@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Analysis:
-    """A scheme, its verdict, its order (0 and no error constant where it is not consistent), its growth over 27 blocks."""
+    """A scheme, its verdict, its order (0, and no error constant, where inconsistent), its growth over 27 blocks."""
 
     scheme: Scheme
     verdict: Verdict

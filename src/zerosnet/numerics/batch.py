@@ -5,8 +5,8 @@ For p = z^m + c_1 z^(m-1) + ... + c_m all roots lie inside the unit circle where
     p(1) > 0,   (-1)^m p(-1) > 0,   and |k| < 1 at every degree m >= 2 of the recursion
     k = c_m,    c'_i = (c_i - k c_{m-i}) / (1 - k^2),   i = 1 .. m-1.
 
-A root within rounding of 1 is taken for the principal root and divided out first. Each test is answered with yes, no, or
-"too close to say", by a running bound on the error of the coefficients; whatever cannot be said is borderline.
+A root within rounding of 1 is taken for the principal root and divided out first. Each test is answered with yes, no,
+or "too close to say", by a running bound on the error of the coefficients; whatever cannot be said is borderline.
 """
 
 import numpy as np

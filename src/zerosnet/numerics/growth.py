@@ -1,7 +1,7 @@
 """Finite depth: a network has a few dozen blocks, not infinitely many. How far can a perturbation grow in N of them?
 
-Without f the states Y_n = (y_n, ..., y_{n-d+1}) obey Y_{n+1} = A Y_n with the companion matrix A. The first row r_k of A^k
-holds what each starting value contributes to the state k blocks later, so that
+Without f the states Y_n = (y_n, ..., y_{n-d+1}) obey Y_{n+1} = A Y_n with the companion matrix A. The first row r_k of
+A^k holds what each starting value contributes to the state k blocks later, so that
 
     c(k) = sum_i |r_k[i]|   (the 1-norm of that row)
 
@@ -22,7 +22,7 @@ from zerosnet.numerics.scheme import Scheme
 Floats = npt.NDArray[np.float64]
 BLOCKS = 27  # of the 56-layer network
 
-_RESCALE_ABOVE = 1e100
+_RESCALE_ABOVE = 1e4  # coefficients may be as large as 1e300
 
 
 def companion(scheme: Scheme) -> Floats:
@@ -92,7 +92,7 @@ class Growth:
 
     @property
     def constant(self) -> float:
-        return float(_power_of_ten(np.float64(self.log10_constant)))
+        return float(_power_of_ten(np.array(self.log10_constant)))
 
     def to_json(self) -> dict[str, float | None]:
         """Logarithms are numbers, null for that of 0."""

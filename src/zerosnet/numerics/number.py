@@ -7,6 +7,7 @@ import math
 import re
 from decimal import Decimal
 from fractions import Fraction
+from operator import index
 from typing import Any
 
 from zerosnet.errors import InputError
@@ -14,6 +15,7 @@ from zerosnet.errors import InputError
 Number = Fraction | float
 
 _ACCEPTED = 'a number such as 2, 0.1, "1/3" or "0.1"'
+_LARGEST = 10**300  # so that a float can hold any coefficient, and a sum of them
 _EXPONENT = re.compile(r"[eE]([+-]?\d+)")
 _LARGEST_EXPONENT = 400
 _LONGEST = 2_000
@@ -25,9 +27,16 @@ def number(value: Any, name: str = "number") -> Number:
     >>> number("16/9"), number(0.5), number("0.5")
     (Fraction(16, 9), 0.5, Fraction(1, 2))
     """
+    result = _read(value, name)
+    if not -_LARGEST <= result <= _LARGEST:
+        raise InputError(f"{name} is larger than 1e300; expected {_ACCEPTED}")
+    return result
+
+
+def _read(value: Any, name: str) -> Number:
     if isinstance(value, str):
         return _from_text(value, name)
-    if isinstance(value, bool):
+    if isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b":
         raise InputError(f"{name} is {value!r}; expected {_ACCEPTED}")
     if isinstance(value, int | Fraction):
         return Fraction(value)
@@ -35,12 +44,12 @@ def number(value: Any, name: str = "number") -> Number:
         return _from_text(str(value), name)
     if getattr(value, "is_Rational", False):  # sympy, without importing it
         return Fraction(int(value.p), int(value.q))
-    if hasattr(value, "__index__"):  # numpy integers
-        return Fraction(int(value))
-    if hasattr(value, "__float__"):
-        result = float(value)
-        if math.isfinite(result):
-            return result
+    try:
+        return Fraction(index(value))  # numpy integers; fails for arrays of floats, which int() would round
+    except TypeError:
+        pass
+    if hasattr(value, "__float__") and math.isfinite(value):
+        return float(value)
     raise InputError(f"{name} is {value!r}; expected {_ACCEPTED}")
 
 
@@ -59,7 +68,7 @@ def _from_text(text: str, name: str) -> Fraction:
 def numbers(text: str, name: str = "numbers") -> tuple[Fraction, ...]:
     """Read a comma-separated list of exact numbers, such as "1/3,5/9,1/9"."""
     parts = text.split(",") if text.strip() else []
-    return tuple(_from_text(part, f"{name}[{i}]") for i, part in enumerate(parts))
+    return tuple(Fraction(number(part, f"{name}[{i}]")) for i, part in enumerate(parts))
 
 
 def is_exact(value: Number) -> bool:

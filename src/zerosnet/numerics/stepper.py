@@ -60,7 +60,7 @@ def integrate(scheme: Scheme, problem: Problem, n: int, start: str = "exact") ->
         raise InputError(f"n is {n}; expected at least the {scheme.steps} steps of the scheme")
     alphas, betas = [float(a) for a in scheme.alphas], [float(b) for b in scheme.betas]
     h = (problem.end - problem.start) / n
-    times = problem.start + h * np.arange(n + 1)
+    times = np.linspace(problem.start, problem.end, n + 1)
     states = [problem.solution(problem.start)]
     for t in times[: scheme.steps - 1]:
         states.append(STARTS[start](problem, float(t), states[-1], h))
