@@ -83,6 +83,19 @@ class Recipe:
         """What distinguishes this recipe: its name and all settings, down to the inner ones, not at their default."""
         return _identity(self)
 
+    def describe(self) -> str:
+        """The resolved recipe as one line to print.
+
+        >>> from zerosnet.training import recipe
+        >>> recipe("paper", "mnist").describe()
+        'paper: 160 epochs, batch 128 (last partial batch dropped), lr 0.1, schedule step, weight decay 0.0001'
+        """
+        words = [f"{self.epochs} epochs", f"batch {self.batch} (last partial batch dropped)", f"lr {self.lr}"]
+        rest = {key: value for key, value in self.identity().items() if key not in ("name", "epochs", "batch", "lr")}
+        return f"{self.name}: " + ", ".join(
+            [*words, *(f"{key.replace('_', ' ')} {_words(v)}" for key, v in rest.items())]
+        )
+
 
 def lr_at(recipe: Recipe, step: int, steps_per_epoch: int) -> float:
     """The learning rate of step `step`, counted from 0 over the whole training."""
@@ -127,6 +140,14 @@ def _identity(value: Any) -> Any:
     kind = {"kind": value.kind} if isinstance(value, Schedule) else {}
     settings = {f.name: _identity(v) for f in fields(value) if (v := getattr(value, f.name)) != f.default}
     return {**kind, **settings}
+
+
+def _words(value: Any) -> str:
+    """A setting as text: an inner value is its kind and what else it says."""
+    if not isinstance(value, dict):
+        return str(list(value) if isinstance(value, tuple) else value)
+    inner = {key: item for key, item in value.items() if key != "kind"}
+    return " ".join([*([value["kind"]] if "kind" in value else []), *(f"{k} {_words(v)}" for k, v in inner.items())])
 
 
 def _is_int(value: Any) -> bool:
