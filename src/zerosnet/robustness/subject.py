@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -61,8 +62,11 @@ class Subject:
 
     def compiled(self) -> "Subject":
         """The same with compiled networks, for CUDA; after the checks, which show the network another shape."""
-        surrogate = None if self.surrogate is None else torch.compile(self.surrogate, dynamic=False)
-        return replace(self, model=torch.compile(self.model, dynamic=False), surrogate=surrogate)
+        return replace(
+            self,
+            model=cast(nn.Module, torch.compile(self.model, dynamic=False)),
+            surrogate=cast(nn.Module, torch.compile(self.surrogate, dynamic=False)) if self.surrogate else None,
+        )
 
     def chunks(self, positions: Tensor | None = None) -> Iterator[Tensor]:
         """Positions (all by default) in pieces of `batch`; on CUDA the last one is filled up, to keep one shape."""

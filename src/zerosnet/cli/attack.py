@@ -1,0 +1,88 @@
+"""`zerosnet attack`: what perturbations do to finished runs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from zerosnet.cli.main import app
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from zerosnet.robustness import Result
+
+_WIDTH_OF_PLAIN_OUTPUT = 160
+
+
+@app.command()
+def attack(
+    runs: Annotated[list[str], typer.Argument(help="Runs in the store, by id or a part of it that only one run has.")],
+    protocol: str = typer.Option(help="paper-noise, paper-fgsm, paper-pgd, pgd-whitebox, autoattack or corruptions."),
+    store: str = typer.Option("runs", help="The folder that holds the runs."),
+    data: str | None = typer.Option(None, help="The folder that holds the data set, and CIFAR-10-C if it is there."),
+    device: str = typer.Option("auto", help="auto, cpu or cuda."),
+    restarts: int | None = typer.Option(None, help="Restarts of pgd-whitebox (5)."),
+    images: int | None = typer.Option(None, help="Use so many test images, chosen at random by seed 1 (all)."),
+    again: bool = typer.Option(False, "--again", help="Measure anew what the store has already."),
+    json: bool = typer.Option(False, "--json", help="One JSON document on stdout: a list of objects, one a run."),
+) -> None:
+    """Run a robustness protocol on finished runs; the results are kept in the store, beside the runs.
+
+    Runs of the same architecture are attacked side by side. Every adversarial number comes with its sanity checks;
+    failed ones are shown as warnings.
+    """
+    import sys
+
+    from zerosnet.training.attack import attack_runs
+    from zerosnet.training.precision import find_device
+    from zerosnet.training.store import Store
+
+    def say(line: str) -> None:
+        print(line, file=sys.stderr)
+
+    results = attack_runs(
+        Store(store),
+        runs,
+        protocol,
+        device=find_device(device),
+        data=None if data is None else Path(data),
+        restarts=restarts,
+        images=images,
+        again=again,
+        say=say,
+    )
+    if json:
+        import json as encoder
+
+        print(encoder.dumps([{"run": run, **result.to_json()} for run, result in results.items()], indent=2))
+        return
+    from rich.console import Console
+
+    console = Console(width=None if sys.stdout.isatty() else _WIDTH_OF_PLAIN_OUTPUT, highlight=False)
+    if any(result.rows for result in results.values()):
+        console.print(_table(results))
+    for line in _remarks(results):
+        console.print(line, markup=False)
+
+
+def _table(results: "dict[str, Result]") -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    measured = {run: result for run, result in results.items() if result.rows}
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("accuracy %", no_wrap=True)
+    for run, result in measured.items():
+        table.add_column(run + (" (!)" if result.warnings else ""), justify="right", overflow="fold")
+    for rows in zip(*(result.rows for result in measured.values())):
+        table.add_row(rows[0].label, *(f"{100 * row.accuracy:.2f}" for row in rows))
+    return table
+
+
+def _remarks(results: "dict[str, Result]") -> list[str]:
+    """What was not run, what to know, and above all which sanity checks failed."""
+    notes = {note: None for result in results.values() for note in result.notes}
+    lines = [f"not run: {run}: {result.not_run}" for run, result in results.items() if result.not_run]
+    lines += [f"note: {note}" for note in notes]
+    return lines + [f"WARNING (!) {run}: {warning}" for run, result in results.items() for warning in result.warnings]

@@ -1,0 +1,120 @@
+"""Attack finished runs: fuse those that can be, run a protocol on them, and keep the results beside the runs.
+
+STORE/<id>/attacks/<protocol>.json holds what was measured with the protocol as it is; what was measured with fewer
+images or restarts has them in its name, and never takes the place of the whole.
+"""
+
+import time
+from collections.abc import Callable, Hashable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from zerosnet.data import DataSet, load
+from zerosnet.environment import environment
+from zerosnet.errors import InputError
+from zerosnet.models import Network
+from zerosnet.robustness import Options, Protocol, find_corruptions, protocol, run_protocol, subject
+from zerosnet.robustness import Result as Measurement
+from zerosnet.training import files
+from zerosnet.training.networks import as_classifier, find_surrogate, fusion_key, load_network, numbers_of
+from zerosnet.training.precision import torch_settings
+from zerosnet.training.store import RunRecord, Store
+
+MOST = 16  # networks attacked side by side
+Member = tuple[RunRecord, Network]
+
+
+def attack_runs(
+    store: Store,
+    runs: Sequence[str],
+    name: str,
+    *,
+    device: torch.device,
+    data: Path | None = None,
+    restarts: int | None = None,
+    images: int | None = None,
+    again: bool = False,
+    say: Callable[[str], None] = lambda line: None,
+) -> dict[str, Measurement]:
+    """Run protocol `name` on runs of the store, by id or part of it; results by run id, in the order given.
+
+    What was measured before is read from the store, unless `again`. Everything that can be wrong is found before any
+    network is attacked.
+    """
+    chosen, options = protocol(name), Options(restarts, images, None if data is None else find_corruptions(data))
+    chosen.ready()
+    records = {record.id: record for record in map(store.find, runs)}
+    if not records:
+        raise InputError("no run was given; expected at least one id")
+    stored = {} if again else {r.id: found for r in records.values() if (found := read_attack(r, name, options))}
+    members = [(record, load_network(record)) for record in records.values()]
+    members = [member for member in members if member[0].id not in stored]
+    sets = {record.spec.dataset: load(record.spec.dataset, data) for record, _ in members}
+    surrogates = {dataset: find_surrogate(store, dataset) for dataset in sets} if chosen.surrogate else {}
+    for group in _groups(members, MOST if chosen.fused else 1):
+        first = group[0][0]
+        dataset = sets[first.spec.dataset].to(device)
+        say(f"{name}: {len(group)} x {first.spec.model} on {first.spec.dataset}")
+        stored |= _attack_group(group, chosen, options, dataset, surrogates.get(first.spec.dataset), device)
+    return {run: stored[run] for run in records}
+
+
+def _attack_group(
+    group: Sequence[Member],
+    chosen: Protocol,
+    options: Options,
+    data: DataSet,
+    surrogate: RunRecord | None,
+    device: torch.device,
+) -> dict[str, Measurement]:
+    records, networks = zip(*group)
+    source = None if surrogate is None else as_classifier([surrogate], [load_network(surrogate)], data, device)
+    began = time.monotonic()
+    with torch_settings(device, deterministic=False):
+        model = as_classifier(records, networks, data, device)
+        target = subject(model, data.test.images, data.test.labels, surrogate=source)
+        target = target.compiled() if device.type == "cuda" else target
+        known = [None if record.result is None else record.result.test_accuracy for record in records]
+        results = run_protocol(chosen.name, target, options, known=known)
+    numbers = numbers_of(records[0], device)
+    facts = {
+        "dataset": data.name,
+        "surrogate": None if surrogate is None else surrogate.id,
+        "device": device.type,
+        "convolutions": str(numbers.conv_dtype or numbers.dtype).removeprefix("torch."),
+        "seconds": (time.monotonic() - began) / len(records),
+        "environment": environment(),
+    }
+    for record, result in zip(records, results):
+        write_attack(record, options, result, facts)
+    return {record.id: result for record, result in zip(records, results)}
+
+
+def attack_path(record: RunRecord, name: str, options: Options | None = None) -> Path:
+    """Where a result is kept; reduced ones have other names than whole ones."""
+    reduced = {} if options is None else {"images": options.images, "restarts": options.restarts}
+    suffix = "".join(f"+{key}={value}" for key, value in reduced.items() if value is not None)
+    return record.folder / "attacks" / f"{name}{suffix}.json"
+
+
+def read_attack(record: RunRecord, name: str, options: Options | None = None) -> Measurement | None:
+    """What a protocol measured of a run; None where it has not been run, or could not be."""
+    path = attack_path(record, name, options)
+    result = Measurement.from_json(files.read_json(path)) if path.exists() else None
+    return None if result is None or result.not_run is not None else result
+
+
+def write_attack(record: RunRecord, options: Options, result: Measurement, facts: dict[str, Any]) -> None:
+    path = attack_path(record, result.protocol, options)
+    path.parent.mkdir(exist_ok=True)
+    files.write_json(path, {"run": record.id, **result.to_json(), **facts})
+
+
+def _groups(members: Sequence[Member], most: int) -> list[list[Member]]:
+    """Runs that can be fused, at most `most` at a time."""
+    alike: dict[Hashable, list[Member]] = {}
+    for record, network in members:
+        alike.setdefault(fusion_key(record, network), []).append((record, network))
+    return [same[i : i + most] for same in alike.values() for i in range(0, len(same), most)]

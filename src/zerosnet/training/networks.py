@@ -1,0 +1,72 @@
+"""The networks of finished runs, taken from the store: to be attacked, or to make adversarial examples on."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+
+import torch
+
+from zerosnet.data import DataSet, pixel_statistics
+from zerosnet.errors import InputError
+from zerosnet.models import Network, combine
+from zerosnet.models.weights import load_model
+from zerosnet.robustness import Normalised
+from zerosnet.training.precision import Precision, precision
+from zerosnet.training.recipes import RECIPES
+from zerosnet.training.store import RunRecord, Store
+
+
+def load_network(record: RunRecord) -> Network:
+    """The network of a finished run, as its last epoch left it."""
+    if record.status != "finished":
+        raise InputError(f"run {record.id} is {record.status}; expected a finished one")
+    return load_model(record.folder / "weights.safetensors")
+
+
+def find_surrogate(store: Store, dataset: str, model: str = "preresnet20", seed: int = 1) -> RunRecord:
+    """The finished, normally trained run of this model and seed; of several the one whose recipe is first in the book.
+
+    The paper does not name the network on which its PGD examples were made; PreResNet-20 with seed 1 is our choice.
+    """
+    fitting = [
+        record
+        for record in store.records()
+        if (record.spec.model, record.spec.dataset, record.spec.seed) == (model, dataset, seed)
+        and record.spec.scheme is None
+        and record.spec.recipe.adversarial is None
+        and record.status == "finished"
+    ]
+    if not fitting:
+        raise InputError(
+            f"there is no surrogate in store {store.root}: a finished, normally trained {model} on {dataset} with seed "
+            f"{seed}; make it with: zerosnet train {model} --dataset {dataset} --seed {seed} --store {store.root}"
+        )
+    book = {name: place for place, name in enumerate(RECIPES)}
+    return min(fitting, key=lambda r: (book.get(r.spec.recipe.name, len(book)), bool(r.spec.changes), r.id))
+
+
+def numbers_of(record: RunRecord, device: torch.device) -> Precision:
+    """What a run's network computes with: as in its training, as far as the device has that."""
+    wanted = record.spec.precision
+    return precision(None if wanted == "bf16" and device.type != "cuda" else wanted, device)
+
+
+def fusion_key(record: RunRecord, network: Network) -> Hashable:
+    """Equal for runs whose networks can be shown the same images as one fused network."""
+    config = network.config
+    terms = tuple((len(scheme.alphas), len(scheme.betas)) for scheme in config.schemes)
+    structure = (config.structure, config.law, config.shared, config.stage_change, config.num_classes, terms)
+    return structure, record.spec.dataset, record.spec.recipe.scaling, record.spec.precision
+
+
+def as_classifier(
+    records: Sequence[RunRecord], networks: Sequence[Network], data: DataSet, device: torch.device
+) -> Normalised:
+    """The networks of runs with one `fusion_key`, fused, on a device, ready for images of [0, 1]."""
+    config, numbers = networks[0].config, numbers_of(records[0], device)
+    schemes = tuple(scheme for network in networks for scheme in network.config.schemes)
+    fused = Network(replace(config, schemes=schemes, replicas=len(networks)), seeds=[0] * len(networks))
+    fused.to(numbers.dtype).load_state_dict(combine([network.state_dict() for network in networks]))
+    fused.conv_dtype = numbers.conv_dtype
+    layout = torch.channels_last if device.type == "cuda" else torch.contiguous_format
+    statistics = pixel_statistics(data, records[0].spec.recipe.scaling)
+    return Normalised(fused.to(memory_format=layout), *statistics).to(device, numbers.dtype).eval()

@@ -1,0 +1,148 @@
+"""Runs are attacked from the store: checked, fused, measured, kept."""
+
+import json
+from functools import partial
+
+import pytest
+import torch
+
+from zerosnet.cli.main import run as command
+from zerosnet.errors import InputError
+from zerosnet.models import create_model
+from zerosnet.models.weights import save_model
+from zerosnet.robustness import Options
+from zerosnet.training import Result, RunSpec, Store, recipe
+from zerosnet.training.attack import attack_path, attack_runs, read_attack
+from zerosnet.training.networks import find_surrogate
+
+CPU = torch.device("cpu")
+FEW = {"device": CPU, "images": 6}
+
+
+def finished(store: Store, model: str, seed: int, recipe_name: str = "quick", **changes) -> str:
+    """A run that has ended, with weights as they were drawn: what attacks measure of it does not matter here."""
+    spec = RunSpec(model, "digits", recipe(recipe_name, "digits", epochs=1, **changes), seed)
+    with store.claim(spec) as run:
+        network = create_model(model, in_chans=1, seed=seed)
+        run.finish(Result("finished", 1, 0.1, test_accuracy=0.1), partial(save_model, network))
+    return spec.id
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    store = Store(tmp_path_factory.mktemp("store"))
+    for seed in (1, 2):
+        finished(store, "zerosnet20_opt", seed)
+    finished(store, "preresnet20", 1)
+    return store
+
+
+@pytest.fixture(scope="module")
+def opt(store):
+    return [record.id for record in store.records() if record.spec.model == "zerosnet20_opt"]
+
+
+def test_runs_are_fused_and_measure_as_each_alone(store, opt):
+    together = attack_runs(store, opt, "paper-noise", **FEW)
+    alone = {run: attack_runs(store, [run], "paper-noise", again=True, **FEW)[run] for run in opt}
+    assert together == alone and list(together) == opt
+
+
+def test_results_are_kept_beside_the_run_and_read_again(store, opt):
+    (result,) = attack_runs(store, opt[:1], "paper-fgsm", **FEW).values()
+    record = store.find(opt[0])
+    path = record.folder / "attacks" / "paper-fgsm+images=6.json"
+    stored = json.loads(path.read_text())
+    assert (
+        stored["run"] == opt[0] and stored["environment"]["packages"]["torch"] and stored["convolutions"] == "float32"
+    )
+    assert len(stored["checks"]) == 6 and len(stored["rows"]) == len(result.rows)
+    before = path.stat().st_mtime_ns
+    assert attack_runs(store, opt[:1], "paper-fgsm", **FEW)[opt[0]] == result
+    assert path.stat().st_mtime_ns == before
+
+
+def test_a_part_never_takes_the_place_of_the_whole(store, opt):
+    attack_runs(store, opt[:1], "paper-noise", **FEW)
+    assert read_attack(store.find(opt[0]), "paper-noise") is None
+
+
+def test_a_transfer_test_finds_its_surrogate_in_the_store(store, opt):
+    attack_runs(store, opt[:1], "paper-pgd", **FEW)
+    stored = json.loads((store.find(opt[0]).folder / "attacks" / "paper-pgd+images=6.json").read_text())
+    assert stored["surrogate"] == find_surrogate(store, "digits").id
+    assert stored["surrogate"].startswith("preresnet20-digits-quick-s1")
+
+
+def test_a_store_without_surrogate_says_how_to_get_one(tmp_path):
+    store = Store(tmp_path)
+    run = finished(store, "preresnet20", 2)
+    with pytest.raises(InputError, match=r"no surrogate .* zerosnet train preresnet20 --dataset digits --seed 1"):
+        attack_runs(store, [run], "paper-pgd", **FEW)
+
+
+def test_of_several_surrogates_the_first_recipe_in_the_book_is_taken(tmp_path):
+    store = Store(tmp_path)
+    for name in ("quick", "paper", "fast"):
+        finished(store, "preresnet20", 1, name)
+    finished(store, "preresnet20", 1, "pgd-madry")
+    assert find_surrogate(store, "digits").spec.recipe.name == "paper"
+
+
+def test_corruptions_that_are_not_given_are_reported_as_not_run(store, opt):
+    (result,) = attack_runs(store, opt[:1], "corruptions", **FEW).values()
+    assert result.not_run and not result.rows
+
+
+# -- bad input, before any work ---------------------------------------------------------------------------------------
+
+
+def test_a_run_that_is_not_finished_is_refused(tmp_path):
+    store = Store(tmp_path)
+    spec = RunSpec("zerosnet20_opt", "digits", recipe("quick", "digits"), 1)
+    store.claim(spec).release()
+    with pytest.raises(InputError, match="is stopped; expected a finished one"):
+        attack_runs(store, [spec.id], "paper-noise", device=CPU)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nobody", "--protocol", "paper-noise"], "run is 'nobody'; there is none"),
+        (["zerosnet20", "--protocol", "paper-noise"], "2 runs in store"),
+        (["preresnet20", "--protocol", "pgd"], "protocol is 'pgd'; expected one of paper-noise"),
+        (["preresnet20", "--protocol", "paper-noise", "--images", "0"], "images is 0"),
+        (["preresnet20", "--protocol", "pgd-whitebox", "--restarts", "-1"], "restarts is -1"),
+        (["preresnet20", "--protocol", "paper-noise", "--device", "tpu"], "device is 'tpu'"),
+    ],
+)
+def test_the_command_explains_bad_input(store, capsys, arguments, message):
+    assert command(["attack", *arguments, "--store", str(store.root)]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+
+
+# -- the command ------------------------------------------------------------------------------------------------------
+
+
+def test_the_command_gives_one_json_document(store, opt, capsys):
+    assert (
+        command(["attack", *opt, "--protocol", "paper-noise", "--images", "6", "--store", str(store.root), "--json"])
+        == 0
+    )
+    document = json.loads(capsys.readouterr().out)
+    assert [one["run"] for one in document] == opt
+    assert all(len(one["rows"]) == 18 and one["protocol"] == "paper-noise" for one in document)
+
+
+def test_the_table_shows_failed_checks_as_warnings(store, opt, capsys):
+    attack_runs(store, opt, "paper-fgsm", **FEW)
+    path = attack_path(store.find(opt[1]), "paper-fgsm", Options(images=6))
+    stored = json.loads(path.read_text())
+    stored["checks"][3] |= {"passed": False, "detail": "pgd-20 90.00% at 0.075"}
+    path.write_text(json.dumps(stored))
+    assert command(["attack", *opt, "--protocol", "paper-fgsm", "--images", "6", "--store", str(store.root)]) == 0
+    output = capsys.readouterr().out
+    assert f"WARNING (!) {opt[1]}: PGD not weaker than FGSM: pgd-20 90.00% at 0.075" in output
+    assert f"{opt[1]} (!)" in output and f"{opt[0]} (!)" not in output
+    assert "fgsm, 6 images, eps 0.075" in output and "the paper's eps are for inputs in [-1, 1]" in output
