@@ -1,10 +1,35 @@
 """Networks built from a scheme: layers, the multistep stack, CIFAR- and ImageNet-size families by name."""
 
 from zerosnet.models.config import Config
+from zerosnet.models.diagnose import diagnose
+from zerosnet.models.diagnosis import BlockDiagnosis, Diagnosis
 from zerosnet.models.network import Network
+from zerosnet.models.official import load_official
+from zerosnet.models.parameters import ParameterRow, parameter_count, parameter_table
 from zerosnet.models.registry import configure, create_model, list_models
 from zerosnet.models.replicas import combine, extract
 from zerosnet.models.stack import Step
 from zerosnet.models.structure import Structure
+from zerosnet.models.weights import load_model, model_facts, save_model
 
-__all__ = ["Config", "Network", "Step", "Structure", "combine", "configure", "create_model", "extract", "list_models"]
+__all__ = [
+    "BlockDiagnosis",
+    "Config",
+    "Diagnosis",
+    "Network",
+    "ParameterRow",
+    "Step",
+    "Structure",
+    "combine",
+    "configure",
+    "create_model",
+    "diagnose",
+    "extract",
+    "list_models",
+    "load_model",
+    "load_official",
+    "model_facts",
+    "parameter_count",
+    "parameter_table",
+    "save_model",
+]

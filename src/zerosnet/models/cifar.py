@@ -4,7 +4,7 @@ from torch import Tensor, nn
 
 from zerosnet.errors import InputError
 from zerosnet.models.layers import Conv
-from zerosnet.models.structure import SIZES, Size, Structure
+from zerosnet.models.structure import LAYERS, SIZES, Size, Structure
 
 
 class CifarStem(nn.Module):
@@ -27,18 +27,18 @@ SIZES["cifar"] = Size(
     final_norm=True,
     num_classes=10,
     image=(32, 32),
+    crop=1.0,
     mean=(0.4914, 0.4822, 0.4465),
     std=(0.2470, 0.2435, 0.2616),
 )
 
-_LAYERS = {"basic": 2, "bottleneck": 3}
-
 
 def cifar(depth: int, block: str = "basic") -> Structure:
     """The structure with `depth` layers: 6n + 2 with basic blocks, 9n + 2 with bottlenecks, n blocks a stage."""
-    n, rest = divmod(depth - 2, 3 * _LAYERS[block])
+    period = 3 * LAYERS[block]
+    n, rest = divmod(depth - 2, period)
     if rest or n < 1:
-        raise InputError(f"depth is {depth}; expected {3 * _LAYERS[block]}n + 2 layers with {block} blocks")
+        raise InputError(f"depth is {depth}; expected {period}n + 2 layers with {block} blocks")
     return Structure("cifar", block, (n, n, n))
 
 

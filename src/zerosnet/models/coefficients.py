@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from zerosnet.errors import InputError
 from zerosnet.models.laws import Law
 from zerosnet.models.layers import Coefficient, rows
 from zerosnet.models.multistep import Row
@@ -30,11 +29,7 @@ class Coefficients(nn.Module):
 
 
 class FixedCoefficients(Coefficients):
-    """The same scheme in all blocks of a replica.
-
-    Replicas may have different schemes with as many alphas and betas. Others are refused, not padded with zeros:
-    padding would change their start-up or give them projections that the single network does not have.
-    """
+    """The same scheme in all blocks of a replica; schemes of different replicas have as many alphas and betas."""
 
     table: Tensor
 
@@ -42,12 +37,6 @@ class FixedCoefficients(Coefficients):
         super().__init__()
         self.slots, self.replicas, self._schemes = slots, len(schemes), tuple(schemes)
         self.alphas, self.betas = len(schemes[0].alphas), len(schemes[0].betas)
-        if any((len(s.alphas), len(s.betas)) != (self.alphas, self.betas) for s in schemes):
-            found = ", ".join(str(s) for s in dict.fromkeys(schemes))
-            raise InputError(
-                f"scheme is [{found}]; replicas of one network need as many alphas and as many betas each "
-                f"(zeros may be written out, which changes the start-up)"
-            )
         numbers = [[float(c) for c in (*s.alphas, *s.betas)] for s in schemes]
         self._numbers = list(zip(*numbers))
         self.register_buffer("table", torch.tensor(numbers, dtype=torch.float64).T, persistent=False)

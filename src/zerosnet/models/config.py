@@ -44,6 +44,10 @@ class Config:
                 raise InputError(f"{argument} is {value!r}; expected an integer of at least {least}")
         if len(self.schemes) != self.replicas and not (self.law and not self.schemes):
             raise InputError(f"{len(self.schemes)} schemes given for {self.replicas} replicas; expected one a replica")
+        # not padded with zeros: that would change the start-up, or add projections that the single network has not
+        if len({(len(scheme.alphas), len(scheme.betas)) for scheme in self.schemes}) > 1:
+            found = ", ".join(f'"{scheme}"' for scheme in dict.fromkeys(self.schemes))
+            raise InputError(f"schemes of one network are {found}; expected as many alphas and as many betas in each")
 
     def plans(self) -> tuple[BlockPlan, ...]:
         terms = (self.law.steps, 1) if self.law else (len(self.schemes[0].alphas), len(self.schemes[0].betas))

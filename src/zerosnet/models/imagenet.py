@@ -28,6 +28,7 @@ SIZES["imagenet"] = Size(
     final_norm=False,
     num_classes=1000,
     image=(224, 224),
+    crop=0.875,
     mean=(0.485, 0.456, 0.406),
     std=(0.229, 0.224, 0.225),
 )

@@ -43,16 +43,25 @@ def accumulate(
     """total + sum of coefficient * tensor, written into `total`, and the tensors to hand on in place of `tensors`.
 
     `total` must be nobody else's, and its own value not be needed for its gradient. Tensors beyond the coefficients
-    are left out of the sum. Compilers get plain expressions, which they fuse themselves.
+    are left out of the sum.
     """
     terms, others = tensors[: len(coefficients)], tensors[len(coefficients) :]
     one_fixed = len(terms) == 1 and not isinstance(coefficients[0], Tensor)
-    if one_fixed or torch.compiler.is_compiling() or not torch.is_grad_enabled():
+    if one_fixed or _needs_plain():
         for coefficient, tensor in zip(coefficients, terms):
             total = _add_(total, _number(coefficient, tensor, replicas), tensor)
         return total, tuple(tensors)
     total, *handed = MultistepSum.apply(total, replicas, *coefficients, *terms)
     return total, (*handed, *others)
+
+
+def _needs_plain() -> bool:
+    """Compilers fuse plain expressions themselves, torch.func's transforms cannot see into a `Function`."""
+    return (
+        not torch.is_grad_enabled()
+        or torch.compiler.is_compiling()
+        or torch._C._are_functorch_transforms_active()  # what Function.apply asks, too
+    )
 
 
 def weighted_sum(coefficients: Sequence[Coefficient], tensors: Sequence[Tensor], replicas: int) -> Tensor:

@@ -1,6 +1,7 @@
 """The network: stem, multistep stack, head."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from zerosnet.errors import InputError
 from zerosnet.models.config import Config
 from zerosnet.models.layers import BatchNorm, Conv, Linear, initialise
 from zerosnet.models.stack import Stack, Step
+from zerosnet.models.timm_config import timm_config
 from zerosnet.numerics import Scheme
 
 
@@ -94,6 +96,12 @@ class Network(nn.Module):
 
     # -- timm's customs -----------------------------------------------------------------------------------------------
 
+    @property
+    def default_cfg(self) -> dict[str, Any]:
+        return timm_config(self.config)
+
+    pretrained_cfg = default_cfg
+
     def get_classifier(self) -> nn.Module:
         return self.fc
 
@@ -101,7 +109,7 @@ class Network(nn.Module):
         """A new, freshly drawn classifier; num_classes=0 removes it."""
         if global_pool not in (None, "avg"):
             raise InputError(f"global_pool is {global_pool!r}; expected 'avg'")
-        self.num_classes = num_classes
+        self.config, self.num_classes = replace(self.config, num_classes=num_classes), num_classes
         self.fc = self._classifier(num_classes)
         initialise(self.fc, torch.randint(2**62, (self.replicas,)).tolist())
 

@@ -99,7 +99,8 @@ def create_model(
     scheme      a Scheme or its text, or a list of them, one a replica: the bare `zerosnetN` needs one; `preresnetN`
                 takes a one-step scheme, `lmresnetN` a two-step one, which fixes its coefficients
     num_classes default: 10 at CIFAR size, 1000 at ImageNet size
-    seed        an integer or a list of them, one a replica: replica k is the single network of its seed, to the bit
+    seed        a list of integers, one a replica: replica k is the single network of its seed, to the bit; an
+                integer stands for seed, seed + 1, ...
     conv_dtype  the type that convolutions compute in; the state stays in float32 or wider
     options     `stage_change` for all: "project-each", "project-shared" or "restart"; for trained coefficients
                 `start`, the scheme(s) to start from, and `shared=True` for one set in all blocks; for `lmresnetN`
@@ -192,7 +193,7 @@ def _one_a_replica(given: AnyScheme | Sequence[AnyScheme], replicas: int, steps:
 def _seeds(seed: int | Sequence[int] | None, replicas: int) -> list[int] | None:
     if seed is None:
         return None
-    seeds = [seed] if isinstance(seed, int) else list(seed)
+    seeds = list(range(seed, seed + replicas)) if isinstance(seed, int) else list(seed)
     if len(seeds) != replicas:
         raise InputError(f"{len(seeds)} seeds given for replicas={replicas}; expected one a replica")
     return seeds

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from torch import Tensor, nn
+from torch import nn
 
 from zerosnet.errors import InputError
 
@@ -30,6 +30,8 @@ class Size:
     """BN-ReLU before the average pool."""
     num_classes: int
     image: tuple[int, int]
+    crop: float
+    """How much of an image is looked at in a test."""
     mean: tuple[float, float, float]
     std: tuple[float, float, float]
 
@@ -39,6 +41,9 @@ SIZES: dict[str, Size] = {}
 
 EXPANSION = {"basic": 1, "bottleneck": 4}
 """Channels of the state for each channel inside f."""
+
+LAYERS = {"basic": 2, "bottleneck": 3}
+"""Convolutions of f."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,7 @@ class Structure:
     @property
     def depth(self) -> int:
         """Layers with weights along f, the stem and the classifier included."""
-        return {"basic": 2, "bottleneck": 3}[self.block] * sum(self.blocks) + 2
+        return LAYERS[self.block] * sum(self.blocks) + 2
 
     def to_json(self) -> dict[str, Any]:
         return {"size": self.size, "block": self.block, "blocks": list(self.blocks)}
@@ -81,8 +86,3 @@ class Structure:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Structure":
         return cls(data["size"], data["block"], tuple(data["blocks"]))
-
-
-def pooled(state: Tensor) -> Tensor:
-    """Average over the image, (B, C, H, W) -> (B, C)."""
-    return state.mean((2, 3))

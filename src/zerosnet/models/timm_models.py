@@ -1,0 +1,82 @@
+"""Every registered network under its name in timm: `timm.create_model("zerosnet56_opt")`.
+
+timm takes seconds to import, so nothing here imports it. Where it is loaded already, the networks are registered at
+once; otherwise as soon as somebody imports it.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+from zerosnet.errors import InputError
+from zerosnet.models.config import Config
+from zerosnet.models.network import Network
+from zerosnet.models.registry import REGISTRY, create_model
+from zerosnet.models.timm_config import timm_config
+from zerosnet.numerics import Scheme
+
+_HOME = "timm.models"
+
+default_cfgs: dict[str, dict[str, Any]] = {}
+"""timm looks here when it registers a network."""
+
+
+def register_with_timm() -> None:
+    """Now, or when timm is imported."""
+    if _HOME in sys.modules:
+        _register()
+    elif not any(isinstance(finder, _AfterImport) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _AfterImport())
+
+
+def _register() -> None:
+    from timm.models import register_model
+
+    for name, entry in REGISTRY.items():
+        classes = entry.structure.traits.num_classes
+        default_cfgs[name] = timm_config(
+            Config(entry.structure, schemes=(Scheme([1], [1]),), num_classes=classes, name=name)
+        )
+        register_model(_entrypoint(name))
+
+
+def _entrypoint(name: str) -> Callable[..., Network]:
+    def create(
+        pretrained: bool = False,
+        pretrained_cfg: Any = None,
+        pretrained_cfg_overlay: Any = None,
+        cache_dir: Any = None,
+        **options: Any,
+    ) -> Network:
+        if pretrained:
+            raise InputError(f"pretrained is True; there are no pretrained weights of {name}, expected False")
+        return create_model(name, **options)
+
+    create.__name__ = create.__qualname__ = name
+    create.__doc__ = f"`zerosnet.models.create_model({name!r}, ...)`."
+    return create
+
+
+class _AfterImport(MetaPathFinder):
+    """Registers the networks right after timm's own."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != _HOME:
+            return None
+        sys.meta_path.remove(self)
+        spec = find_spec(fullname)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def execute_and_register(module: ModuleType) -> None:
+                execute(module)
+                _register()
+
+            spec.loader.exec_module = execute_and_register  # type: ignore[method-assign]
+        return spec
