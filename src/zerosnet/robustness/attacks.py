@@ -144,10 +144,10 @@ def climb(model: nn.Module, images: Tensor, labels: Tensor, attack: Attack, star
     adversarial = images if start is None else (images + attack.eps * start).clamp(0, 1)
     for _ in range(attack.steps):
         gradient = input_gradient(model, adversarial, labels)
-        move = norm.direction(gradient.view(apart)).view_as(images)
+        move = norm.direction(gradient.reshape(apart)).reshape(images.shape)
         adversarial = adversarial + sign * attack.step * move
         if attack.projection:
-            adversarial = images + norm.project((adversarial - images).view(apart), attack.eps).view_as(images)
+            adversarial = images + norm.project((adversarial - images).reshape(apart), attack.eps).reshape(images.shape)
         adversarial = adversarial.clamp(0, 1)
     return adversarial
 
