@@ -1,5 +1,6 @@
 """One CUDA graph for a whole step, so that the GPU never waits for Python; elsewhere the step is simply called."""
 
+import gc
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -101,6 +102,8 @@ class Lead:
 
 
 def forget_compiled(device: torch.device) -> None:
-    """Drop what was compiled for earlier groups: torch.compile gives up silently after a few versions of a function."""
+    """Let go of what was compiled and recorded before: torch.compile stops compiling after a few versions of a function."""
     if device.type == "cuda":
         torch._dynamo.reset()
+        gc.collect()
+        torch.cuda.empty_cache()

@@ -8,8 +8,9 @@ from contextlib import ExitStack, contextmanager
 import torch
 
 from zerosnet.data import DataSet, load
-from zerosnet.training.fused import no_perturbation
-from zerosnet.training.grouping import group
+from zerosnet.training.capture import forget_compiled
+from zerosnet.training.fused import FusedTraining, no_perturbation
+from zerosnet.training.grouping import build_model, group
 from zerosnet.training.loop import Options, train_group
 from zerosnet.training.precision import precision, torch_settings
 from zerosnet.training.progress import Lines, Progress
@@ -44,10 +45,17 @@ def train(
         with clock.stopped_by_errors(), _claimed(store, members, progress) as runs:
             for position, together in meeting_points(runs):
                 if not clock.must_stop():
-                    train_group(together, position, data[together[0].spec], options, clock, progress)
+                    training = prepare([run.spec for run in together], data[together[0].spec], options.device)
+                    train_group(training, together, position, options, clock, progress)
 
     with clock, progress, torch_settings(options.device, deterministic=options.deterministic):
         in_parallel(work, groups, min(workers, len(groups)), one_thread=options.deterministic)
+
+
+def prepare(specs: Sequence[RunSpec], data: DataSet, device: torch.device) -> FusedTraining:
+    """The networks of runs that share a step, freshly drawn, on a device, with their step recorded where possible."""
+    forget_compiled(device)
+    return FusedTraining(specs, build_model(specs, data), data.to(device), device)
 
 
 def in_parallel(work, groups: Sequence[Sequence[RunSpec]], workers: int, *, one_thread: bool) -> None:  # type: ignore[no-untyped-def]

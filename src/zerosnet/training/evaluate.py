@@ -44,7 +44,8 @@ class Predictor:
 class Evaluation:
     """One set of images and the sums over it; every replica sees the same images.
 
-    Batches have one fixed shape: the last one is filled up with images that do not count.
+    Batches have one fixed shape: the last one is filled up with images that do not count. `batch` None: a size that
+    suits the device and the number of replicas.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Evaluation:
         images: ImageSet,
         statistics: tuple[Tensor, Tensor],
         *,
+        batch: int | None = None,
         channels_last: bool = False,
         dtype: torch.dtype = torch.float32,
         compiled: bool = False,
@@ -62,7 +64,8 @@ class Evaluation:
         self.predict, self.images, self.statistics = predict, images, statistics
         self.options: dict[str, Any] = {"channels_last": channels_last, "dtype": dtype}
         device, replicas = images.labels.device, predict.replicas
-        self.passes, self.batch = batches(len(images), replicas, device)
+        self.batch = batch or batch_size(len(images), replicas, device)
+        self.passes = -(-len(images) // self.batch)
         self.start = torch.zeros(1, dtype=torch.int64, device=device)
         self.offsets = torch.arange(self.batch, device=device)
         self.losses = torch.zeros(replicas, dtype=torch.float64, device=device)
@@ -97,11 +100,11 @@ class Evaluation:
         self.start += self.batch
 
 
-def batches(n: int, replicas: int, device: torch.device) -> tuple[int, int]:
-    """How many passes of how many images cover n: as even as possible."""
+def batch_size(n: int, replicas: int, device: torch.device) -> int:
+    """How many images to take at a time, such that n of them fill the batches as evenly as possible."""
     most = max(CUDA_IMAGES // replicas, 100) if device.type == "cuda" else CPU_BATCH
     passes = -(-n // most)
-    return passes, -(-n // passes)
+    return -(-n // passes)
 
 
 def evaluate(

@@ -1,6 +1,7 @@
 """K networks in training as one: all that a step reads or writes, and the step itself."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -35,10 +36,19 @@ class FusedTraining:
     everything random is a function of seed and epoch. The data set is on the device already.
     """
 
-    def __init__(self, specs: Sequence[RunSpec], model: Network, data: DataSet, device: torch.device) -> None:
+    def __init__(
+        self,
+        specs: Sequence[RunSpec],
+        model: Network,
+        data: DataSet,
+        device: torch.device,
+        *,
+        compiled: bool | None = None,
+    ) -> None:
         recipe, self.replicas = specs[0].recipe, len(specs)
         self.specs, self.device, self.data = list(specs), device, data
         numbers, on_gpu = precision(specs[0].precision, device), device.type == "cuda"
+        compiled = on_gpu if compiled is None else compiled
         layout = torch.channels_last if on_gpu else torch.contiguous_format
         self.model = model.to(device, numbers.dtype).to(memory_format=layout)
         self.model.conv_dtype = numbers.conv_dtype
@@ -46,7 +56,7 @@ class FusedTraining:
         self.reset_momentum = recipe.reset_momentum
         mean, std = pixel_statistics(data, recipe.scaling)
         statistics = (torch.tensor(mean, device=device), torch.tensor(std, device=device))
-        options: dict[str, Any] = {"channels_last": on_gpu, "dtype": numbers.dtype, "compiled": on_gpu}
+        options: dict[str, Any] = {"channels_last": on_gpu, "dtype": numbers.dtype, "compiled": compiled}
         self.feed = Feed(
             data.train,
             seeds=[spec.seed for spec in specs],
@@ -68,19 +78,18 @@ class FusedTraining:
             list(self.model.parameters()),
             replicas=self.replicas,
             label_smoothing=recipe.label_smoothing,
-            compiled=on_gpu,
+            compiled=compiled,
         )
         pool = graph_pool(device)
         self.step = captured(self._step, self._changing(), device, pool)
-        predict = Predictor(self.model, replicas=self.replicas, compiled=on_gpu)
+        predict = Predictor(self.model, replicas=self.replicas, compiled=compiled)
 
-        def evaluation(images: Any, capture: bool = True) -> Evaluation:
-            return Evaluation(predict, images, statistics, pool=pool, capture=capture, **options)
-
-        self.tests = {"test": evaluation(data.test)}
+        evaluation = partial(Evaluation, predict, statistics=statistics, pool=pool, **options)
+        self.tests: dict[str, Evaluation] = {"test": evaluation(data.test)}
+        batch = self.tests["test"].batch  # one batch size, so that the network is compiled once
         if data.validation is not None:
-            self.tests["validation"] = evaluation(data.validation)
-        self._on_training_set = lambda: evaluation(data.train, capture=False)
+            self.tests["validation"] = evaluation(data.validation, batch=batch)
+        self._on_training_set = partial(evaluation, data.train, batch=batch, capture=False)
 
     def _step(self) -> None:
         """Augment, forward, backward, update, count: all on the device, nothing waits for the host."""

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import torch
 
-from zerosnet.data import DataSet
 from zerosnet.environment import environment
-from zerosnet.training.capture import Lead, forget_compiled
+from zerosnet.models.weights import save_model
+from zerosnet.training.capture import Lead
 from zerosnet.training.checkpoint import join, snapshot
 from zerosnet.training.fused import FusedTraining
-from zerosnet.training.grouping import build_model, build_single
+from zerosnet.training.grouping import build_single
 from zerosnet.training.progress import Progress
 from zerosnet.training.record import Journal
 from zerosnet.training.run import Run
@@ -49,13 +49,10 @@ class Stopwatch:
 
 
 def train_group(
-    runs: Sequence[Run], position: int, data: DataSet, options: Options, clock: Clock, progress: Progress
+    training: FusedTraining, runs: Sequence[Run], position: int, options: Options, clock: Clock, progress: Progress
 ) -> None:
     """Train runs that share a step, all from the same position (a number of steps), to the end or till told to stop."""
-    specs, replicas = [run.spec for run in runs], len(runs)
-    forget_compiled(options.device)
-    data = data.to(options.device)
-    training = FusedTraining(specs, build_model(specs, data), data, options.device)
+    specs, replicas = training.specs, training.replicas
     steps, total = training.steps, training.steps * specs[0].recipe.epochs
     states = resume(training, runs, position)
     journal = Journal(runs, training, tensorboard=options.tensorboard)
@@ -124,8 +121,6 @@ def resume(training: FusedTraining, runs: Sequence[Run], position: int) -> list[
 
 def finish(training: FusedTraining, journal: Journal, is_open: Sequence[bool], seconds: Stopwatch) -> None:
     """The last epoch is over: training accuracy as it is, weights, results."""
-    from zerosnet.models import save_model
-
     scores = training.final_train_scores()
     for k, weights in enumerate(snapshot(training.weights(), training.replicas)):
         if not is_open[k]:

@@ -1,0 +1,255 @@
+"""What a trained network costs: ZeroSNet-56 alone and fused through the whole engine, beside the authors' way.
+
+On a GPU: seconds per epoch and network with everything included (data, augmentation, update, metrics, evaluation,
+journal), from the engine's own loop on synthetic images of CIFAR's shape; the time inside the recorded steps; what a
+checkpoint costs; and the authors' way of training (eager, channels first, one synchronisation a step) in the same run.
+On a CPU: ten 20-layer networks on digits.
+"""
+
+import gc
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch.nn import functional as F
+
+from benchmarks.plain import PlainZeroSNet
+from zerosnet.data import DataSet, ImageSet
+from zerosnet.numerics import Scheme
+from zerosnet.training import RunSpec, Store, recipe, snapshot
+from zerosnet.training.engine import prepare, train
+from zerosnet.training.fused import FusedTraining
+from zerosnet.training.loop import Options, train_group
+from zerosnet.training.precision import torch_settings
+from zerosnet.training.progress import Lines
+from zerosnet.training.stopping import Clock, Interval
+
+SCHEMES = ("-9/5", "10", "1/2")  # lambda of the replicas in turn: as in a table, they do not all have the same one
+TIME_LIMIT = 440  # seconds for the whole of it on a GPU; what no longer fits is left out and said so
+
+
+@dataclass(frozen=True)
+class Case:
+    """So many networks of 56 layers, for so many epochs, of which the first is not counted."""
+
+    name: str
+    replicas: int
+    epochs: int
+    seconds_needed: float
+    """About how long the case takes, compilation included."""
+    target: float
+    """Seconds per epoch and network."""
+    times_faster: float
+    """Than the authors' way."""
+
+
+CASES = (
+    Case("K=10", 10, 4, 130, 0.85, 12),
+    Case("K=1", 1, 5, 90, 1.9, 5.5),
+    Case("K=30", 30, 3, 170, 0.78, 12),
+)
+
+
+def suffix() -> str:
+    return "-cuda" if torch.cuda.is_available() else "-cpu"
+
+
+def run() -> dict[str, Any]:
+    return on_cuda() if torch.cuda.is_available() else on_cpu()
+
+
+def on_cuda(
+    cases: Sequence[Case] = CASES, device: str = "cuda", images: int = 50_000, size: int = 32
+) -> dict[str, Any]:
+    """The table of the GPU; the other arguments make a small version for a test without one."""
+    began, data = time.monotonic(), synthetic(images, size)
+    authors = authors_way(device, data)
+    print(f"   the authors' way: {authors['ms_per_step']:.2f} ms a step", flush=True)
+    rows: list[dict[str, Any]] = []
+    for case in cases:
+        if time.monotonic() - began + case.seconds_needed > TIME_LIMIT:
+            rows.append({"case": case.name, "skipped": "no time left"})
+            continue
+        row = measure(case, torch.device(device), data)
+        row["times_faster"] = authors["seconds_per_epoch"] / row["seconds_per_epoch_and_network"]
+        rows.append(row)
+        print("   " + _line(case, row), flush=True)
+        _clean()
+    print("   summary", *(_line(case, row) for case, row in zip(cases, rows)), sep="\n   ", flush=True)
+    return {"authors": authors, "rows": rows, "seconds": time.monotonic() - began}
+
+
+def measure(case: Case, device: torch.device, data: DataSet) -> dict[str, Any]:
+    """One case through the engine's own loop, and its parts."""
+    schemes = [Scheme.parse(f"zerosnet({SCHEMES[k % len(SCHEMES)]})") for k in range(case.replicas)]
+    specs = [replace(s, scheme=scheme) for s, scheme in zip(_specs(case.replicas, case.epochs, "zerosnet56"), schemes)]
+    options = Options(device, checkpoint_every=Interval(seconds=1e9))
+    with tempfile.TemporaryDirectory() as folder, torch_settings(device, deterministic=False):
+        began = time.monotonic()
+        training = prepare(specs, data, device)
+        _wait(device)
+        row: dict[str, Any] = {
+            "case": case.name,
+            "replicas": case.replicas,
+            "prepare_seconds": time.monotonic() - began,
+        }
+        count = min(60, training.steps - 1)
+        row["step_ms"] = _milliseconds(training.step, count, device)
+        training.feed.counter.zero_()
+        test = training.tests["test"]
+        row["evaluation_ms"] = _milliseconds(test.run, 2, device)
+        row["kernels"] = kernels(training) if device.type == "cuda" else []
+        runs = [run for spec in specs if (run := Store(folder).claim(spec)) is not None]
+        row |= checkpoint_cost(training, runs, device)
+        train_group(training, runs, 0, options, Clock(), Lines(quiet=True))
+        epochs = [sum(r.metrics()[e]["seconds"] for r in runs) for e in range(1, case.epochs)]
+        for held in runs:
+            held.release()
+    epoch = statistics.median(epochs)
+    inside = (training.steps * row["step_ms"] + row["evaluation_ms"]) / 1e3
+    row |= {
+        "seconds_per_epoch": epoch,
+        "seconds_per_epoch_and_network": epoch / case.replicas,
+        "outside_recorded_steps": max(0.0, 1 - inside / epoch),
+        "evaluation_share": row["evaluation_ms"] / 1e3 / epoch,
+        "target": case.target,
+        "peak_memory_gib": torch.cuda.max_memory_allocated() / 2**30 if device.type == "cuda" else None,
+    }
+    return row
+
+
+def checkpoint_cost(training: FusedTraining, runs: Sequence[Any], device: torch.device) -> dict[str, float]:
+    """Seconds that training waits for a checkpoint, and seconds that writing it takes in the background."""
+    _wait(device)
+    began = time.monotonic()
+    parts = snapshot(training.tensors(), training.replicas)
+    waiting = time.monotonic() - began
+    for held, part in zip(runs, parts):
+        held.save_checkpoint(1, part, {})
+    writing = time.monotonic() - began - waiting
+    return {
+        "checkpoint_waiting_seconds": waiting,
+        "checkpoint_writing_seconds": writing,
+        "checkpoint_share_at_one_a_minute": waiting / 60,
+    }
+
+
+def authors_way(device: str, data: DataSet, steps: int = 60) -> dict[str, float]:
+    """Eager, channels first, float32, one network, `loss.item()` and the accuracy read in every step."""
+    model = PlainZeroSNet(56).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=5e-4)
+    batch = min(128, len(data.train))
+    images = (data.train.images[:batch].float() / 255).to(device)
+    labels = data.train.labels[:batch].to(device)
+
+    def step() -> float:
+        logits = model(images)
+        loss = F.cross_entropy(logits, labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        correct = (logits.argmax(1) == labels).sum().item()
+        return loss.item() + correct
+
+    steps = steps if device == "cuda" else 1
+    times = []
+    for _ in range(steps // 3 + 1):
+        step()
+    for _ in range(steps):
+        began = time.monotonic()
+        step()
+        times.append(time.monotonic() - began)
+    seconds = statistics.median(times)
+    return {"ms_per_step": 1e3 * seconds, "seconds_per_epoch": seconds * (len(data.train) // batch)}
+
+
+def kernels(training: FusedTraining, steps: int = 3, most: int = 15) -> list[dict[str, Any]]:
+    """Where the time of a step goes: the kernels that take most of it, in microseconds a step."""
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+        for _ in range(steps):
+            training.step()
+        torch.cuda.synchronize()
+    training.feed.counter.zero_()
+    events = [event for event in profiler.key_averages() if event.self_device_time_total > 0]
+    events.sort(key=lambda event: -event.self_device_time_total)
+    return [
+        {"kernel": e.key[:90], "us": e.self_device_time_total / steps, "calls": e.count / steps} for e in events[:most]
+    ]
+
+
+def on_cpu(networks: int = 10) -> dict[str, Any]:
+    """Ten 20-layer networks on digits with recipe quick: seconds, and the accuracies they reach."""
+    specs = [
+        replace(spec, dataset="digits", recipe=recipe("quick", "digits"))
+        for spec in _specs(networks, 1, "zerosnet20_opt")
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        store, began = Store(folder), time.monotonic()
+        train(specs, store, Options(torch.device("cpu")))
+        seconds = time.monotonic() - began
+        accuracies = [record.result.test_accuracy for record in store.records() if record.result]
+    print(f"   {networks} networks: {seconds:.1f} s, test accuracy {min(accuracies):.2%} to {max(accuracies):.2%}")
+    return {"networks": networks, "seconds": seconds, "target_seconds": 150, "test_accuracies": accuracies}
+
+
+def synthetic(images: int, size: int) -> DataSet:
+    """Random images of CIFAR's shape and number."""
+    generator = torch.Generator().manual_seed(0)
+
+    def part(n: int) -> ImageSet:
+        pixels = torch.randint(256, (n, 3, size, size), dtype=torch.uint8, generator=generator)
+        return ImageSet(pixels, torch.randint(10, (n,), generator=generator))
+
+    return DataSet("cifar10", part(images), part(images // 5), 10, (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616))
+
+
+def _specs(count: int, epochs: int, model: str) -> list[RunSpec]:
+    return [RunSpec(model, "cifar10", recipe("paper", "cifar10", epochs=epochs), seed) for seed in range(count)]
+
+
+def _milliseconds(function: Callable[[], Any], count: int, device: torch.device) -> float:
+    function()
+    _wait(device)
+    began = time.monotonic()
+    for _ in range(count):
+        function()
+    _wait(device)
+    return 1e3 * (time.monotonic() - began) / count
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def _clean() -> None:
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+
+
+def _line(case: Case, row: dict[str, Any]) -> str:
+    if "skipped" in row:
+        return f"{case.name:5} skipped: {row['skipped']}"
+    memory = f", {row['peak_memory_gib']:.1f} GiB" if row["peak_memory_gib"] else ""
+    return (
+        f"{case.name:5} {row['seconds_per_epoch_and_network']:.3f} s per epoch and network (target {case.target}), "
+        f"step {row['step_ms']:.2f} ms, evaluation {row['evaluation_share']:.1%}, "
+        f"outside {row['outside_recorded_steps']:.1%}, "
+        f"{row['times_faster']:.1f} times faster (target {case.times_faster}), "
+        f"checkpoint {row['checkpoint_waiting_seconds']:.3f} + {row['checkpoint_writing_seconds']:.3f} s, "
+        f"prepared in {row['prepare_seconds']:.0f} s{memory}"
+    )
+
+
+if __name__ == "__main__":
+    import json
+
+    print(json.dumps(run(), indent=1))

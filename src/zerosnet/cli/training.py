@@ -1,0 +1,96 @@
+"""What `train` and `sweep` share: their options, and the way from a list of specs to the finished runs."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from zerosnet.training import RunSpec
+
+Data = Annotated[Path | None, typer.Option(help="The folder that holds the data set's files; digits need none.")]
+Download = Annotated[bool, typer.Option("--download", help="Fetch the data set's files where they are missing.")]
+StoreFolder = Annotated[str, typer.Option(help="The folder that holds the runs.")]
+Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+Epochs = Annotated[int | None, typer.Option(help="Epochs, in place of the recipe's.")]
+Precision = Annotated[str | None, typer.Option(help="bf16 (convolutions; CUDA only), fp32 or fp64; part of the run.")]
+Replicas = Annotated[int | None, typer.Option(help="Networks trained as one; what fits into memory by default.")]
+Deterministic = Annotated[bool, typer.Option("--deterministic", help="The same bits every time.")]
+MaxSeconds = Annotated[float | None, typer.Option(help="Stop cleanly after so long, to be continued later.")]
+CheckpointEvery = Annotated[str, typer.Option(help="Epochs, such as 5, or seconds, such as 60s.")]
+Tensorboard = Annotated[bool, typer.Option("--tensorboard", help="Write TensorBoard files into the runs' folders too.")]
+
+
+@dataclass(frozen=True)
+class Request:
+    """The options of a training command as they were given."""
+
+    data: Path | None
+    download: bool
+    store: str
+    device: str
+    replicas: int | None
+    deterministic: bool
+    max_seconds: float | None
+    checkpoint_every: str
+    tensorboard: bool
+    json: bool
+
+
+def train_and_report(specs: "Sequence[RunSpec]", request: Request) -> int:
+    """Train the runs, show what became of them, and return the exit code: 130 or 143 after a signal."""
+    from zerosnet.training import Store
+    from zerosnet.training.engine import train
+    from zerosnet.training.loop import Options
+    from zerosnet.training.precision import find_device
+    from zerosnet.training.progress import progress
+    from zerosnet.training.stopping import Clock, Interval
+
+    store, clock = Store(request.store), Clock(request.max_seconds)
+    options = Options(
+        device=find_device(request.device),
+        data=request.data,
+        download=request.download,
+        replicas=request.replicas,
+        deterministic=request.deterministic,
+        checkpoint_every=Interval.parse(request.checkpoint_every),
+        tensorboard=request.tensorboard,
+    )
+    train(specs, store, options, clock, progress())
+    summaries = [_summary(store, spec) for spec in specs]
+    if request.json:
+        import json
+
+        print(json.dumps(summaries, indent=2))
+    else:
+        for summary in summaries:
+            print(_line(summary))
+    open_runs = sum(summary["status"] in ("stopped", "waiting") for summary in summaries)
+    if open_runs and clock.must_stop():
+        cause = "the time limit" if clock.signal is None else clock.signal.name
+        print(f"zerosnet: stopped by {cause}; the same command goes on with {open_runs} run(s)", file=sys.stderr)
+    return 0 if clock.signal is None else 128 + clock.signal
+
+
+def _summary(store: Any, spec: "RunSpec") -> dict[str, Any]:
+    if not (store.folder(spec) / "spec.json").exists():
+        return {"id": spec.id, "model": spec.model, "seed": spec.seed, "status": "waiting"}
+    summary: dict[str, Any] = store.find(spec.id).summary()
+    return summary
+
+
+def _line(summary: dict[str, Any]) -> str:
+    parts = [summary["id"], summary["status"]]
+    if summary["status"] == "finished":
+        parts.append(f"test {summary['test_accuracy']:.2%}")
+        parts.append(f"best {summary['best_test_accuracy']:.2%} (epoch {summary['best_epoch']})")
+        parts.append(f"train {summary['train_accuracy']:.2%}")
+    elif summary["status"] == "diverged":
+        parts.append(summary["reason"])
+    elif "epochs" in summary:
+        parts.append(f"after {summary['epochs']} epoch(s)")
+    return "  ".join(parts)
