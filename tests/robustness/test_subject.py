@@ -51,6 +51,11 @@ def test_skipping_fooled_images_changes_nothing(pair):
     assert torch.equal(under_attack(pair, attack), attack_images(pair.model, images, pair.labels, attack).resists)
 
 
+def test_where_nothing_resists_nothing_is_attacked(pair):
+    none = torch.zeros(64, 2, dtype=torch.bool)
+    assert torch.equal(under_attack(pair, pgd(0.1, 2, restarts=2), resisting=none), none)
+
+
 def test_a_part_of_the_images_keeps_their_noise(pair):
     part = pair.chosen(10)
     assert len(part) == 10 and torch.equal(part.images, pair.images[part.index])

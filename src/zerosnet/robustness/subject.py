@@ -71,7 +71,8 @@ class Subject:
     def chunks(self, positions: Tensor | None = None) -> Iterator[Tensor]:
         """Positions (all by default) in pieces of `batch`; on CUDA the last one is filled up, to keep one shape."""
         positions = torch.arange(len(self)) if positions is None else positions
-        for chunk in positions.split(self.batch):
+        for begin in range(0, len(positions), self.batch):
+            chunk = positions[begin : begin + self.batch]
             if self.images.is_cuda and len(chunk) < self.batch:
                 chunk = torch.cat([chunk, chunk[-1:].expand(self.batch - len(chunk))])
             yield chunk

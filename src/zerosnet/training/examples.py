@@ -4,7 +4,7 @@ Everything is on the device and a function of seed, epoch and step, so that it c
 after an interruption as if there had been none, and is the same for a replica alone and among others.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 import torch
@@ -87,6 +87,3 @@ class AdversarialExamples:
         drawn = counted_uniform(self._seeds, position, apart[:, 0].numel())
         by_image = drawn.view(self.replicas, len(apart), *apart.shape[2:]).transpose(0, 1)
         return (2 * by_image - 1).to(apart.dtype)
-
-
-MakeExamples = Callable[[Normalised, Tensor], Examples]
