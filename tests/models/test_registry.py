@@ -1,0 +1,111 @@
+"""Every registered network, and what is refused."""
+
+import pytest
+import torch
+
+from zerosnet.errors import InputError
+from zerosnet.models import Config, configure, create_model, list_models
+from zerosnet.numerics import Scheme, euler, lm, zerosnet
+
+DEEP = ("101", "152", "326", "650", "1298")
+
+
+def arguments(name: str) -> dict[str, str]:
+    """A bare zerosnet needs a scheme."""
+    return {"scheme": "zerosnet(1)"} if name.startswith("zerosnet") and "_" not in name else {}
+
+
+def count(model: torch.nn.Module) -> int:
+    return sum(p.numel() for p in model.parameters())
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow if any(d in n for d in DEEP) else ()) for n in list_models()]
+)
+def test_every_registered_model_is_built_and_trains_all_its_parameters(name: str) -> None:
+    model = create_model(name, num_classes=5, seed=1, **arguments(name))
+    image = 16 if model.config.structure.size == "cifar" else 40
+    logits = model(torch.randn(2, 3, image, image))
+    assert logits.shape == (2, 5) and logits.isfinite().all()
+    logits.square().sum().backward()
+    assert [n for n, p in model.named_parameters() if p.grad is None or not p.grad.isfinite().all()] == []
+    assert len(model.schemes()) == sum(model.config.structure.blocks)
+    assert f"resnet{model.config.structure.depth}" in name or f"snet{model.config.structure.depth}" in name
+    assert Config.from_json(model.config.to_json()) == model.config
+
+
+@pytest.mark.parametrize(
+    ("depth", "authors"), [(20, 278_490), (32, 472_922), (44, 667_354), (56, 861_786), (110, 1_736_730)]
+)
+def test_cifar_networks_have_the_authors_parameters_less_the_unused_ones(depth: int, authors: int) -> None:
+    assert count(create_model(f"zerosnet{depth}_opt")) == authors - 1_088
+    assert count(create_model(f"zerosnet{depth}_tra")) == authors - 1_088 + (depth - 2) // 2 - 2
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [("zerosnet18_opt", 12_030_888), ("zerosnet50_opt", 31_050_408), ("preresnet18", 11_686_824)],
+)
+def test_imagenet_networks_have_the_authors_parameters(name: str, parameters: int) -> None:
+    assert count(create_model(name)) == parameters
+
+
+def test_lmresnet_has_one_projection_a_stage_change_like_preresnet() -> None:
+    pre, lm_ = create_model("preresnet20"), create_model("lmresnet20")
+    assert count(lm_) - count(pre) == 9 - 3 == sum(p.numel() for p in lm_.coefficient_parameters())
+
+
+def test_names_are_found_by_pattern() -> None:
+    assert len(list_models()) == 6 * 14
+    assert list_models("zerosnet56*") == ["zerosnet56", "zerosnet56_opt", "zerosnet56_tra", "zerosnet56_stable"]
+    assert list_models("nothing*") == []
+
+
+def test_given_schemes_fix_preresnet_and_lmresnet() -> None:
+    assert set(create_model("preresnet20", scheme=euler("1/2")).schemes()) == {euler("1/2")}
+    fixed = create_model("lmresnet20", scheme=lm("-1/2"))
+    assert list(fixed.coefficient_parameters()) == []
+    assert set(fixed.schemes()) == {Scheme([1], [1]), lm("-1/2")}
+    assert fixed.config.stage_change == "restart"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("zerosnet57", {}, ["zerosnet57", "zerosnetN_opt", "56"]),
+        ("zerosnet20", {}, ["needs a scheme", "zerosnet20_opt"]),
+        ("zerosnet20_opt", {"scheme": "zerosnet(1)"}, ["takes no scheme"]),
+        ("preresnet20", {"scheme": "zerosnet(1)"}, ["3 steps", "expected 1"]),
+        ("lmresnet20", {"beta": "2k"}, ["2k", "consistent", "original"]),
+        ("lmresnet20", {"scheme": "lm(-1/2)", "beta": "paper"}, ["'beta'", "fixed"]),
+        ("zerosnet20_stable", {"order": 3}, ["order is 3"]),
+        ("zerosnet20_stable", {"order": 2, "steps": 4}, ["steps 4"]),
+        ("zerosnet20_opt", {"stage_change": "pool"}, ["'pool'", "project-each", "restart"]),
+        ("zerosnet20_opt", {"depth": 3}, ["'depth'", "stage_change"]),
+        ("zerosnet20_opt", {"num_classes": -1}, ["num_classes is -1"]),
+        ("zerosnet20_opt", {"in_chans": 0}, ["in_chans is 0"]),
+        ("zerosnet20_opt", {"replicas": 0}, ["replicas is 0"]),
+        ("zerosnet20_opt", {"replicas": 2, "seed": [1]}, ["1 seeds", "replicas=2"]),
+        ("zerosnet20", {"replicas": 2, "scheme": ["zerosnet(1)"]}, ["1 schemes", "replicas=2"]),
+        ("zerosnet20", {"replicas": 2, "scheme": ["zerosnet(1)", "1;1"]}, ["as many alphas"]),
+        ("zerosnet20_opt", {"conv_dtype": torch.int8}, ["int8", "floating"]),
+        ("zerosnet20_tra", {"start": "1;1"}, ["start is 1;1", "zerosnet(lambda)"]),
+        ("zerosnet20_stable", {"start": "zerosnet(1/4)"}, ["start", "0.99"]),
+        ("zerosnet20_stable", {"start": "1/2,1/4,1/8;1"}, ["consistent"]),
+        ("zerosnet20_stable", {"order": 2, "start": "zerosnet(-1)"}, ["1/lambda"]),
+    ],
+)
+def test_what_is_refused_is_named_with_what_is_accepted(name: str, options: dict, words: list[str]) -> None:
+    with pytest.raises(InputError) as error:
+        create_model(name, **options)
+    assert all(word in str(error.value) for word in words), error.value
+
+
+def test_images_of_another_shape_are_refused() -> None:
+    with pytest.raises(InputError, match=r"\(B, 1, H, W\)"):
+        create_model("zerosnet20_opt", in_chans=1)(torch.zeros(1, 3, 8, 8))
+
+
+def test_configure_describes_without_building() -> None:
+    config = configure("zerosnet1298", scheme=zerosnet(1), num_classes=7)
+    assert (config.structure.depth, config.num_classes, config.schemes) == (1298, 7, (zerosnet(1),))
