@@ -38,7 +38,7 @@ def train(
     changes = {} if epochs is None else {"epochs": epochs}
     each = [
         {"model": model, "dataset": dataset, "seed": s, "scheme": one, "precision": precision, "validation": validation}
-        for one in (scheme or [None])
+        for one in dict.fromkeys(scheme or [None])  # type: ignore[list-item]
         for s in dict.fromkeys(seed or [1])
     ]
     resolved = find_recipe(recipe, dataset, **changes)

@@ -102,7 +102,7 @@ class Lead:
 
 
 def forget_compiled(device: torch.device) -> None:
-    """Let go of what was compiled and recorded before: torch.compile stops compiling after a few versions of a function."""
+    """Let go of what was compiled and recorded before: torch.compile gives up after a few versions of a function."""
     if device.type == "cuda":
         torch._dynamo.reset()
         gc.collect()

@@ -20,7 +20,7 @@ def write_bytes(path: Path, content: bytes | memoryview) -> None:
     write_with(path, write)
 
 
-def write_with(path: Path, write: Callable[[Path], None]) -> None:
+def write_with(path: Path, write: Callable[[Path], object]) -> None:
     """Like `write_bytes`, for writers that want a path; where one fails, the file that was there stays."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}{TEMPORARY}")
     try:

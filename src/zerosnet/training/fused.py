@@ -84,12 +84,12 @@ class FusedTraining:
         self.step = captured(self._step, self._changing(), device, pool)
         predict = Predictor(self.model, replicas=self.replicas, compiled=compiled)
 
-        evaluation = partial(Evaluation, predict, statistics=statistics, pool=pool, **options)
-        self.tests: dict[str, Evaluation] = {"test": evaluation(data.test)}
-        batch = self.tests["test"].batch  # one batch size, so that the network is compiled once
+        options |= {"statistics": statistics, "pool": pool}
+        self.tests = {"test": Evaluation(predict, data.test, **options)}
+        options |= {"batch": self.tests["test"].batch}  # one batch size, so that the network is compiled once
         if data.validation is not None:
-            self.tests["validation"] = evaluation(data.validation, batch=batch)
-        self._on_training_set = partial(evaluation, data.train, batch=batch, capture=False)
+            self.tests["validation"] = Evaluation(predict, data.validation, **options)
+        self._on_training_set = partial(Evaluation, predict, data.train, capture=False, **options)
 
     def _step(self) -> None:
         """Augment, forward, backward, update, count: all on the device, nothing waits for the host."""

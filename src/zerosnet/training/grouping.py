@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from zerosnet.data import DataSet
 from zerosnet.errors import InputError
@@ -88,7 +88,7 @@ def build_model(specs: Sequence[RunSpec], data: DataSet) -> Network:
     return Network(replace(configs[0], schemes=schemes, replicas=len(specs)), [spec.seed for spec in specs])
 
 
-def build_single(spec: RunSpec, data: DataSet, weights: Mapping[str, Tensor]) -> nn.Module:
+def build_single(spec: RunSpec, data: DataSet, weights: Mapping[str, Tensor]) -> Network:
     """The network of one run with the weights it was trained to."""
     model = Network(network_config(spec, data), [spec.seed])
     model.to(next(iter(weights.values())).dtype)

@@ -87,7 +87,7 @@ class Run:
 
     # -- its end -------------------------------------------------------------------------------------------------------
 
-    def finish(self, result: Result, save_weights: Callable[[Path], None] | None = None) -> None:
+    def finish(self, result: Result, save_weights: Callable[[Path], object] | None = None) -> None:
         """End the run: weights first (`save_weights` writes them to the path it is given), then the result.
 
         The result appears last and at once: where it is, everything is. Checkpoints are removed after it.

@@ -1,0 +1,165 @@
+"""On a CUDA device: recorded against plain training, isolation of a diverged replica, precisions, resuming."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from zerosnet.data import DataSet, load
+from zerosnet.numerics import Scheme
+from zerosnet.training import RunSpec, Store, join, recipe, snapshot
+from zerosnet.training.engine import prepare, train
+from zerosnet.training.fused import FusedTraining
+from zerosnet.training.grouping import build_model, fitting
+from zerosnet.training.loop import Options
+from zerosnet.training.precision import torch_settings
+from zerosnet.training.stopping import Clock, Interval
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
+]
+CUDA, CPU = torch.device("cuda", 0), torch.device("cpu")
+LAMBDAS = ("-9/5", "1/2", "10")
+
+
+@pytest.fixture(scope="module")
+def digits() -> DataSet:
+    return load("digits")
+
+
+def specs(count: int = 3, epochs: int = 2, precision: str | None = None) -> list[RunSpec]:
+    chosen = recipe("quick", "digits", epochs=epochs, augmentation={"crop": 1, "flip": True})
+    return [
+        RunSpec("zerosnet20", "digits", chosen, k, Scheme.parse(f"zerosnet({LAMBDAS[k % 3]})"), precision)
+        for k in range(count)
+    ]
+
+
+def steps(training: FusedTraining, count: int) -> list[list[float]]:
+    """The losses of the first steps, one list a replica."""
+    training.begin_epoch(0, 0)
+    sums = [training.losses.tolist()]
+    for _ in range(count):
+        training.step()
+        sums.append(training.losses.tolist())
+    return [[after[k] - before[k] for before, after in zip(sums, sums[1:])] for k in range(training.replicas)]
+
+
+def test_recorded_and_compiled_steps_follow_the_plain_ones_on_the_cpu(digits: DataSet) -> None:
+    chosen = specs(precision="fp32")
+    with torch_settings(CUDA, deterministic=False):
+        recorded = prepare(chosen, digits, CUDA)
+        start = {name: tensor.clone() for name, tensor in recorded.tensors().items()}
+        plain = FusedTraining(chosen, build_model(chosen, digits), digits, CPU)
+        for name, tensor in plain.tensors().items():
+            assert torch.equal(start[name].cpu(), tensor), f"warming up has changed {name}"
+        for ours, reference in zip(steps(recorded, 8), steps(plain, 8)):
+            assert ours == pytest.approx(reference, rel=2e-3, abs=2e-3)
+    recorded.tests["test"].run()
+    assert all(score.loss > 0 for score in recorded.tests["test"].scores())
+    assert int(recorded.feed.counter) == 8
+
+
+def test_a_recorded_evaluation_agrees_with_a_plain_one(digits: DataSet) -> None:
+    from zerosnet.data import pixel_statistics
+    from zerosnet.training.evaluate import evaluate
+
+    with torch_settings(CUDA, deterministic=False):
+        training = prepare(specs(precision="fp32"), digits, CUDA)
+        steps(training, 20)
+        training.tests["test"].run()
+        recorded = training.tests["test"].scores()
+        plain = evaluate(training.model, digits.test, pixel_statistics(digits, "normalised"), replicas=3)
+    for ours, reference in zip(recorded, plain):
+        assert ours.loss == pytest.approx(reference.loss, rel=1e-3)
+        assert ours.accuracy == pytest.approx(reference.accuracy, abs=0.006)
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp32"])
+def test_a_replica_that_turns_nan_freezes_and_its_neighbours_do_not_notice(digits: DataSet, precision: str) -> None:
+    with torch_settings(CUDA, deterministic=True):
+        training = prepare(specs(precision=precision), digits, CUDA)
+        fresh = snapshot(training.tensors(), 3)
+        healthy = steps(training, 10)
+        reference = snapshot(training.tensors(), 3)
+        broken = [dict(part) for part in fresh]
+        broken[1]["model.fc.weight"] = torch.full_like(broken[1]["model.fc.weight"], float("nan"))
+        training.load(join(broken))
+        ill = steps(training, 10)
+        after = snapshot(training.tensors(), 3)
+    assert training.diverged() == [False, True, False]
+    assert int(training.lived[1]) == 0
+    for k in (0, 2):
+        assert ill[k] == healthy[k]
+        for name, tensor in reference[k].items():
+            assert torch.equal(tensor, after[k][name]), f"{name} of replica {k} was touched"
+    weight = "model.stem.conv.weight"
+    assert torch.equal(after[1][weight], fresh[1][weight])
+
+
+def test_bf16_convolutions_stay_close_to_fp32(digits: DataSet) -> None:
+    losses = {}
+    for precision in ("bf16", "fp32"):
+        with torch_settings(CUDA, deterministic=False):
+            losses[precision] = steps(prepare(specs(precision=precision), digits, CUDA), 20)
+    for ours, reference in zip(losses["bf16"], losses["fp32"]):
+        assert ours[0] == pytest.approx(reference[0], rel=0.02)
+        assert sum(ours[-5:]) == pytest.approx(sum(reference[-5:]), rel=0.25)
+
+
+def test_no_synchronisation_with_the_host_inside_an_epoch(digits: DataSet) -> None:
+    with torch_settings(CUDA, deterministic=False):
+        training = prepare(specs(), digits, CUDA)
+        training.begin_epoch(0, 0)
+        torch.cuda.synchronize()
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            for _ in range(10):
+                training.step()
+            training.tests["test"].run()
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+    assert all(score.accuracy >= 0 for score in training.tests["test"].scores())
+
+
+def test_a_run_stopped_in_the_middle_goes_on_to_the_same_end(tmp_path: Path, digits: DataSet) -> None:
+    def end(store: Store) -> list[dict[str, float]]:
+        rows = [record.metrics()[-1] for record in store.records()]
+        return [{k: v for k, v in row.items() if k != "seconds"} for row in rows]
+
+    options = Options(CUDA, deterministic=True, checkpoint_every=Interval(epochs=1))
+    whole, pieces = Store(tmp_path / "whole"), Store(tmp_path / "pieces")
+    train(specs(), whole, options)
+    clock = StepClock(7)
+    train(specs(), pieces, options, clock)
+    assert {record.status for record in pieces.records()} == {"stopped"}
+    train(specs(), pieces, options)
+    assert {record.status for record in pieces.records()} == {"finished"}
+    for ours, reference in zip(end(pieces), end(whole)):
+        assert ours == pytest.approx(reference, rel=1e-3, abs=1e-3)
+
+
+class StepClock(Clock):
+    """Asks to stop after so many questions."""
+
+    def __init__(self, questions: int) -> None:
+        super().__init__()
+        self.left = questions
+
+    def must_stop(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+def test_trained_coefficients_are_recorded_too(tmp_path: Path) -> None:
+    chosen = recipe("quick", "digits", epochs=1)
+    store = Store(tmp_path)
+    train([RunSpec("zerosnet20_tra", "digits", chosen, seed) for seed in (0, 1)], store, Options(CUDA))
+    for record in store.records():
+        assert record.status == "finished"
+        assert len(record.metrics()[0]["coefficients"]) == 9
+
+
+def test_memory_decides_how_many_networks_fit(digits: DataSet) -> None:
+    assert fitting(specs()[0], digits, CUDA) >= 8
