@@ -183,7 +183,8 @@ def test_log_odds_rise_with_the_cross_entropy_and_along_the_same_direction():
 def test_a_gradient_that_is_not_finite_moves_nothing():
     model = Linear().eval()
     model.weight.data[:] = math.nan
-    assert torch.equal(attack_images(model, images(), LABELS, fgsm(0.1)).images, images())
+    found = attack_images(model, images(), LABELS, fgsm(0.1))
+    assert torch.equal(found.images, images()) and not found.resists.any()
 
 
 def test_images_outside_the_unit_interval_are_refused():
@@ -195,7 +196,8 @@ def test_images_outside_the_unit_interval_are_refused():
     ("make", "message"),
     [
         (lambda: fgsm(8), "eps is 8; expected 0 to 1"),
-        (lambda: pgd(-0.1), "eps is -0.1"),
+        (lambda: pgd(-0.1), "eps is -0.1; expected 0 to 1"),
+        (lambda: pgd(-0.1, norm="l2"), "eps is -0.1; expected a finite number"),
         (lambda: fgsm(math.nan), "eps is nan"),
         (lambda: pgd(0.1, norm="l1"), "norm is 'l1'; expected one of linf, l2"),
         (lambda: pgd(0.1, steps=0), "steps is 0"),

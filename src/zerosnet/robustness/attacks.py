@@ -19,7 +19,15 @@ from torch import Tensor, nn
 
 from zerosnet.data.randomness import stream
 from zerosnet.errors import InputError
-from zerosnet.robustness.normalised import each_replica, frozen, replica_logits, replicas_of, require_unit_images
+from zerosnet.robustness.normalised import (
+    each_replica,
+    frozen,
+    is_right,
+    labels_per_replica,
+    replica_logits,
+    replicas_of,
+    require_unit_images,
+)
 
 
 class Norm(NamedTuple):
@@ -28,6 +36,8 @@ class Norm(NamedTuple):
     direction: Callable[[Tensor], Tensor]
     project: Callable[[Tensor, float], Tensor]
     start: Callable[[torch.Size, torch.Generator], Tensor]
+    largest: float
+    """The largest radius that means something: in L-infinity a ball of radius 1 holds all images."""
 
 
 def _length(delta: Tensor) -> Tensor:
@@ -45,11 +55,13 @@ NORMS = {
         direction=torch.sign,
         project=lambda delta, eps: delta.clamp(-eps, eps),
         start=lambda shape, generator: 2 * torch.rand(shape, generator=generator) - 1,
+        largest=1.0,
     ),
     "l2": Norm(
         direction=lambda gradient: gradient / _length(gradient),
         project=lambda delta, eps: delta * (eps / _length(delta)).clamp_max(1),
         start=_in_unit_ball,
+        largest=math.inf,
     ),
 }
 
@@ -76,10 +88,11 @@ class Attack:
     def __post_init__(self) -> None:
         if self.norm not in NORMS:
             raise InputError(f"norm is {self.norm!r}; expected one of {', '.join(NORMS)}")
-        largest = 1.0 if self.norm == "linf" else math.inf
+        norm = NORMS[self.norm]
         for name, value in (("eps", self.eps), ("step", self.step)):
-            if not (0 <= value <= largest and math.isfinite(value)):
-                raise InputError(f"{name} is {value}; expected 0 to 1, the scale of the images")
+            if not (0 <= value <= norm.largest and math.isfinite(value)):
+                expected = "0 to 1, the scale of the images" if norm.largest == 1 else "a finite number from 0 on"
+                raise InputError(f"{name} is {value}; expected {expected}")
         for name, count in (("steps", self.steps), ("restarts", self.restarts)):
             if isinstance(count, bool) or not isinstance(count, int) or count < 1:
                 raise InputError(f"{name} is {count!r}; expected a whole number, at least 1")
@@ -108,18 +121,13 @@ def fgsm(eps: float, **options: Any) -> Attack:
 def log_odds(logits: Tensor, labels: Tensor) -> Tensor:
     """m = log((1 - p_y) / p_y), the log-odds that the label is wrong, (B, K).
 
-    Logits are (B, K, classes); labels are (B,), or (B, K) where every replica has its own.
-    The cross-entropy is log(1 + e^m), so both rise together and their gradients point the same way; but where p_y
-    rounds to 1 the gradient of the cross-entropy rounds to 0, and a network sure of itself would look robust.
+    Logits are (B, K, classes); labels are (B,), or (B, K) where every replica has its own. The cross-entropy
+    is log(1 + e^m), so both rise together and their gradients point the same way; but where p_y rounds to 1 the gradient
+    of the cross-entropy rounds to 0, and a network sure of itself would look robust.
     """
-    chosen = per_replica(labels, logits.shape[1])[..., None]
+    chosen = labels_per_replica(labels, logits.shape[1])[..., None]
     others = logits.scatter(-1, chosen, -math.inf)
     return others.logsumexp(-1) - logits.gather(-1, chosen).squeeze(-1)
-
-
-def per_replica(labels: Tensor, replicas: int) -> Tensor:
-    """Labels as (B, K): shared ones, (B,), are the same for all replicas."""
-    return labels[:, None].expand(-1, replicas) if labels.ndim == 1 else labels
 
 
 def input_gradient(model: nn.Module, images: Tensor, labels: Tensor) -> Tensor:
@@ -213,7 +221,7 @@ def _worse(one: Adversarial, other: Adversarial) -> Adversarial:
 @torch.no_grad()
 def _judge(model: nn.Module, images: Tensor, labels: Tensor, targeted: bool) -> Adversarial:
     logits = replica_logits(model, images).float()
-    reached, odds = logits.argmax(-1) == per_replica(labels, logits.shape[1]), log_odds(logits, labels)
+    reached, odds = is_right(logits, labels), log_odds(logits, labels)
     return Adversarial(images, ~reached, -odds) if targeted else Adversarial(images, reached, odds)
 
 

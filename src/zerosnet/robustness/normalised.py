@@ -47,6 +47,17 @@ def replica_logits(model: nn.Module, images: Tensor) -> Tensor:
     return logits.unsqueeze(1) if logits.ndim == 2 else logits
 
 
+def labels_per_replica(labels: Tensor, replicas: int) -> Tensor:
+    """Labels as (B, K): shared ones, (B,), are the same for all replicas."""
+    return labels[:, None].expand(-1, replicas) if labels.ndim == 1 else labels
+
+
+def is_right(logits: Tensor, labels: Tensor) -> Tensor:
+    """Which replicas name the label, (B, K), for logits (B, K, classes); logits that are not numbers name nothing."""
+    guess = logits.argmax(-1)
+    return (guess == labels_per_replica(labels, logits.shape[1])) & ~logits.isnan().any(-1)
+
+
 def replicas_of(model: nn.Module) -> int:
     return int(getattr(model, "replicas", 1))
 

@@ -14,6 +14,7 @@ from zerosnet.robustness.noises import NOISE_SEED, Noise, add_noise, draw_field
 from zerosnet.robustness.normalised import (
     each_replica,
     frozen,
+    is_right,
     replica_logits,
     replicas_of,
     require_logits,
@@ -62,11 +63,12 @@ class Subject:
 
     def compiled(self) -> "Subject":
         """The same with compiled networks, for CUDA; after the checks, which show the network another shape."""
-        return replace(
-            self,
-            model=cast(nn.Module, torch.compile(self.model, dynamic=False)),
-            surrogate=cast(nn.Module, torch.compile(self.surrogate, dynamic=False)) if self.surrogate else None,
-        )
+
+        def compile(network: nn.Module) -> nn.Module:
+            return cast(nn.Module, torch.compile(network, dynamic=False))
+
+        surrogate = None if self.surrogate is None else compile(self.surrogate)
+        return replace(self, model=compile(self.model), surrogate=surrogate)
 
     def chunks(self, positions: Tensor | None = None) -> Iterator[Tensor]:
         """Positions (all by default) in pieces of `batch`; on CUDA the last one is filled up, to keep one shape."""
@@ -117,8 +119,8 @@ def under(target: Subject, count: int, versions: Versions) -> Tensor:
         for chunk in target.chunks():
             images, labels, index = target.at(chunk)
             shown = (each_replica(version, target.replicas) for version in versions(images, labels, index))
-            guesses = [replica_logits(target.model, images).argmax(-1) for images in shown]
-            right[:, chunk] = (torch.stack(guesses) == labels[:, None]).cpu()
+            hits = [is_right(replica_logits(target.model, images), labels) for images in shown]
+            right[:, chunk] = torch.stack(hits).cpu()
     return right
 
 
