@@ -1,0 +1,117 @@
+"""`zerosnet diagnose`: what every block of a network does."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from zerosnet.cli.main import app
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from torch import Tensor
+
+    from zerosnet.data import DataSet
+    from zerosnet.models import Diagnosis, Network
+
+_WIDTH_OF_PLAIN_OUTPUT = 160
+_RANDOM = "random"
+
+
+@app.command()
+def diagnose(
+    model: Annotated[str, typer.Argument(help="A name such as zerosnet56_opt, or a weights file (.safetensors).")],
+    scheme: str | None = typer.Option(None, help='The scheme of a bare zerosnetN, such as "zerosnet(-1/5)".'),
+    dataset: str = typer.Option(_RANDOM, help="random (noise, no labels), digits, cifar10, ..."),
+    data: str | None = typer.Option(None, help="The folder that holds the data set; digits needs none."),
+    images: int = typer.Option(32, min=2, help="How many (test) images."),
+    statistics: str | None = typer.Option(
+        None, help="running or batch: whose mean and variance batch norms use (batch for untrained networks)."
+    ),
+    seed: int = typer.Option(0, help="Of weights, noise and disturbance."),
+    json: bool = typer.Option(False, "--json", help="One JSON object on stdout."),
+    plot: str | None = typer.Option(None, help="Draw it into this file (png, svg or pdf)."),
+) -> None:
+    """Show for every block what it adds to the state, and how disturbances grow forwards and gradients backwards.
+
+    A network whose scheme is not zero-stable is shallow in effect: its state grows until f adds nothing to it.
+    With labels (any data set but random) also the accuracy with f switched off from each block on.
+    """
+    import sys
+
+    from zerosnet import data as datasets
+    from zerosnet.models import diagnose as measure
+    from zerosnet.report import diagnosis_figure, figure_file, save_figure
+
+    target = None if plot is None else figure_file(plot)
+    source = None if dataset == _RANDOM else datasets.load(dataset, data)
+    network = _network(model, scheme, source, seed)
+    found = measure(network, *_batch(network, source, images, seed), statistics=statistics, seed=seed)
+    if target is not None:
+        save_figure(diagnosis_figure(found), target)
+    if json:
+        import json as encoder
+
+        print(encoder.dumps(found.to_json(), indent=2))
+        return
+    from rich.console import Console
+
+    console = Console(width=None if sys.stdout.isatty() else _WIDTH_OF_PLAIN_OUTPUT, highlight=False)
+    console.print(_headline(found), markup=False)
+    console.print(_table(found))
+
+
+def _network(model: str, scheme: str | None, source: "DataSet | None", seed: int) -> "Network":
+    from zerosnet.errors import InputError
+    from zerosnet.models import create_model, load_model
+
+    if not (model.endswith(".safetensors") or Path(model).is_file()):
+        if source is None:
+            return create_model(model, scheme=scheme, seed=seed)
+        return create_model(model, scheme=scheme, seed=seed, num_classes=source.num_classes, in_chans=source.in_chans)
+    if scheme is not None:
+        raise InputError(f"--scheme is {scheme!r}; a weights file has its own, leave the option out")
+    return load_model(model)
+
+
+def _batch(network: "Network", source: "DataSet | None", count: int, seed: int) -> "tuple[Tensor, Tensor | None]":
+    """Images in the scale that training uses, and their labels where there are any."""
+    import torch
+
+    if source is None:
+        size = network.config.structure.traits.image
+        generator = torch.Generator().manual_seed(seed)
+        return torch.randn(count, network.in_chans, *size, generator=generator), None
+    from zerosnet.data import gather
+
+    index = torch.arange(min(count, len(source.test)))
+    scale = torch.tensor(source.mean), torch.tensor(source.std)
+    batch = gather(source.test.images, index[None], None, None, None, *scale)
+    return batch, source.test.labels[index]
+
+
+def _headline(found: "Diagnosis") -> str:
+    scheme = "" if found.scheme is None else f"{found.scheme}, "
+    accuracy = "" if found.accuracy is None else f"; accuracy {100 * found.accuracy:.1f} %"
+    return (
+        f"{found.model}: {scheme}{found.verdict}; {found.effective_depth()} of {len(found.blocks)} blocks add 1 % or "
+        f"more to the state ({found.images} images, {found.statistics} statistics){accuracy}"
+    )
+
+
+def _table(found: "Diagnosis") -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    columns = ["block", "stage", "rms y", "rms beta f", "ratio", "disturbance", "envelope", "gradient", "envelope"]
+    for name in [*columns, *(["f off: acc. %"] if found.accuracy is not None else [])]:
+        table.add_column(name, justify="right", no_wrap=True)
+    for block in found.blocks:
+        numbers = (
+            *(block.state_rms, block.residual_rms, block.ratio),
+            *(block.forward_growth, block.forward_envelope, block.backward_growth, block.backward_envelope),
+        )
+        accuracy = [] if block.accuracy_without is None else [f"{100 * block.accuracy_without:.1f}"]
+        table.add_row(str(block.index), str(block.stage + 1), *(f"{number:.3g}" for number in numbers), *accuracy)
+    return table

@@ -1,0 +1,72 @@
+"""`zerosnet diagnose`, as a user calls it."""
+
+import json
+
+import pytest
+
+from zerosnet.cli.main import run
+from zerosnet.models import create_model, save_model
+
+
+def diagnose(capsys, *arguments):
+    code = run(["diagnose", *arguments])
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+def test_a_name_and_a_scheme_give_a_line_a_block(capsys):
+    code, out, _ = diagnose(capsys, "zerosnet20", "--scheme", "zerosnet(-1/5)", "--images", "2")
+    assert code == 0
+    assert "unstable" in out
+    assert len([line for line in out.splitlines() if line.strip()[:1].isdigit()]) == 9
+
+
+def test_json_is_one_object(capsys):
+    code, out, _ = diagnose(capsys, "zerosnet20_opt", "--images", "2", "--json")
+    data = json.loads(out)
+    assert code == 0
+    assert (data["images"], data["accuracy"], len(data["blocks"])) == (2, None, 9)
+
+
+def test_a_weights_file_is_diagnosed_on_digits_with_accuracies(capsys, tmp_path):
+    path = save_model(create_model("zerosnet20_tra", in_chans=1, seed=0), tmp_path / "net.safetensors")
+    code, out, _ = diagnose(capsys, str(path), "--dataset", "digits", "--images", "16", "--json")
+    data = json.loads(out)
+    assert code == 0
+    assert data["model"] == "zerosnet20_tra"
+    assert 0 <= data["accuracy"] <= 1
+    assert all(0 <= block["accuracy_without"] <= 1 for block in data["blocks"])
+
+
+def test_plot_draws_a_file(capsys, tmp_path):
+    code, *_ = diagnose(
+        capsys, "preresnet20", "--dataset", "digits", "--images", "4", "--plot", str(tmp_path / "d.png")
+    )
+    assert code == 0
+    assert (tmp_path / "d.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["zerosnet21_opt"], "unknown model 'zerosnet21_opt'"),
+        (["zerosnet20"], "needs a scheme"),
+        (["nowhere.safetensors"], "no such file"),
+        (["zerosnet20_opt", "--dataset", "cifar11"], "cifar11"),
+        (["zerosnet20_opt", "--statistics", "best"], "statistics is 'best'"),
+        (["zerosnet20_opt", "--images", "2", "--plot", "d.docx"], "docx"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(capsys, arguments, message):
+    code, out, err = diagnose(capsys, *arguments)
+    assert code == 2
+    assert out == ""
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_weights_file_takes_no_scheme(capsys, tmp_path):
+    path = save_model(create_model("zerosnet20_opt"), tmp_path / "net.safetensors")
+    code, _, err = diagnose(capsys, str(path), "--scheme", "zerosnet(10)")
+    assert code == 2
+    assert "--scheme" in err
