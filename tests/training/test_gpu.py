@@ -1,5 +1,6 @@
 """On a CUDA device: recorded against plain training, isolation of a diverged replica, precisions, resuming."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def steps(training: FusedTraining, count: int) -> list[list[float]]:
     for _ in range(count):
         training.step()
         sums.append(training.losses.tolist())
-    return [[after[k] - before[k] for before, after in zip(sums, sums[1:])] for k in range(training.replicas)]
+    return [[after[k] - before[k] for before, after in pairwise(sums)] for k in range(training.replicas)]
 
 
 def test_recorded_and_compiled_steps_follow_the_plain_ones_on_the_cpu(digits: DataSet) -> None:
