@@ -11,6 +11,7 @@ from zerosnet.numerics.polynomial import integer_polynomial
 from zerosnet.numerics.roots import Root, located_roots
 
 EPSILON = 2.0**-52
+_LONGEST_STEP = 1e-6
 _LARGEST = 1e30  # beyond this, powers of roots may overflow: rational arithmetic takes over
 
 
@@ -60,7 +61,8 @@ def _taylor(coefficients: Sequence[float], z: complex) -> list[complex]:
 def _polish(coefficients: Sequence[float], z: complex) -> complex:
     value, slope = (*_taylor(coefficients, z), 0j)[:2]
     for _ in range(3):
-        if value == 0 or slope == 0:
+        # a longer step would leave a cluster of roots for another root
+        if value == 0 or abs(value) > _LONGEST_STEP * abs(slope * z):
             break
         better = z - value / slope
         new_value, new_slope = _taylor(coefficients, better)[:2]

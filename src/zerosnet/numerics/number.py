@@ -15,10 +15,11 @@ from zerosnet.errors import InputError
 Number = Fraction | float
 
 _ACCEPTED = 'a number such as 2, 0.1, "1/3" or "0.1"'
-_LARGEST = 10**300  # so that a float can hold any coefficient, and a sum of them
+_LARGEST = int(1e300)  # so that a float can hold any coefficient, and a sum of them
 _EXPONENT = re.compile(r"[eE]([+-]?\d+)")
 _LARGEST_EXPONENT = 400
 _LONGEST = 2_000
+_MOST_BITS = 6_644  # of a numerator or denominator of that many digits
 
 
 def number(value: Any, name: str = "number") -> Number:
@@ -30,6 +31,8 @@ def number(value: Any, name: str = "number") -> Number:
     result = _read(value, name)
     if not -_LARGEST <= result <= _LARGEST:
         raise InputError(f"{name} is larger than 1e300; expected {_ACCEPTED}")
+    if isinstance(result, Fraction) and max(result.numerator, result.denominator, key=abs).bit_length() > _MOST_BITS:
+        raise InputError(f"{name} has more than {_LONGEST} digits; expected {_ACCEPTED}")
     return result
 
 

@@ -1,0 +1,42 @@
+import json
+from fractions import Fraction
+
+import pytest
+
+from zerosnet.errors import InputError
+from zerosnet.numerics import Interval, ParameterSet
+
+STABLE = ParameterSet((Interval(None, Fraction(-1), False, True), Interval(Fraction(1, 3), None)))
+
+
+def test_text_shows_open_and_closed_ends():
+    assert str(STABLE) == "(-oo, -1] U (1/3, oo)"
+    assert str(ParameterSet()) == "{}"
+    assert str(ParameterSet.points([2, 1])) == "{1, 2}"
+    assert str(ParameterSet.reals(without=[0])) == "(-oo, 0) U (0, oo)"
+
+
+@pytest.mark.parametrize("value", [-1, "-1", -1.0, -100, "0.3334", 0.5, Fraction(1, 2)])
+def test_members(value):
+    assert value in STABLE
+
+
+@pytest.mark.parametrize("value", ["1/3", 0, -0.999999, "-0.9999999999999999999999"])
+def test_others(value):
+    assert value not in STABLE
+
+
+def test_membership_of_nonsense_is_an_input_error():
+    with pytest.raises(InputError):
+        assert "x" in STABLE
+
+
+def test_json_gives_exact_ends():
+    data = json.loads(json.dumps(STABLE.to_json()))
+    assert data["text"] == "(-oo, -1] U (1/3, oo)"
+    assert data["intervals"][0] == {"low": None, "high": "-1", "low_closed": False, "high_closed": True}
+
+
+def test_an_empty_set_is_false():
+    assert STABLE
+    assert not ParameterSet()
