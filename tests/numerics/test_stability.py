@@ -38,7 +38,7 @@ def test_the_borderline_set_in_floats_is_never_decided_wrong(case):
         ("leapfrog", "weakly stable", "simple root at -1 on the unit circle, none outside"),
         ("1,-1;1", "weakly stable", "simple roots at exp(±1.0472i) on the unit circle, none outside"),
         ("euler(1)", "strongly stable", "the only root is the simple root 1"),
-        ("momentum(1/2)", "strongly stable", "all parasitic roots lie inside the unit circle, the largest modulus is 0.5"),
+        ("lm(1/2)", "strongly stable", "all parasitic roots lie inside the unit circle, the largest modulus is 0.5"),
         ("1/2;1", "strongly stable", "all roots lie inside the unit circle, the largest modulus is 0.5"),
     ],
 )  # fmt: skip
