@@ -121,8 +121,8 @@ def fgsm(eps: float, **options: Any) -> Attack:
 def log_odds(logits: Tensor, labels: Tensor) -> Tensor:
     """m = log((1 - p_y) / p_y), the log-odds that the label is wrong, (B, K).
 
-    Logits are (B, K, classes); labels are (B,), or (B, K) where every replica has its own. The cross-entropy
-    is log(1 + e^m), so both rise together and their gradients point the same way; but where p_y rounds to 1 the gradient
+    Logits are (B, K, classes); labels are (B,), or (B, K) where every replica has its own. The cross-entropy is
+    log(1 + e^m), so both rise together and their gradients point the same way; but where p_y rounds to 1 the gradient
     of the cross-entropy rounds to 0, and a network sure of itself would look robust.
     """
     chosen = labels_per_replica(labels, logits.shape[1])[..., None]

@@ -27,8 +27,9 @@ class Normalised(nn.Module):
         self.model = model
         self.replicas = int(getattr(model, "replicas", 1))
         self.channels = len(mean)
-        self.register_buffer("mean", torch.tensor(mean, dtype=torch.float32).view(1, -1, 1, 1), persistent=False)
-        self.register_buffer("std", torch.tensor(std, dtype=torch.float32).view(1, -1, 1, 1), persistent=False)
+        like = next(model.parameters(), torch.empty(0))
+        for name, values in (("mean", mean), ("std", std)):
+            self.register_buffer(name, like.new_tensor(values).view(1, -1, 1, 1), persistent=False)
 
     def forward(self, images: Tensor) -> Tensor:
         copies = images.shape[1] // self.channels

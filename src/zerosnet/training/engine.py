@@ -9,15 +9,16 @@ import torch
 
 from zerosnet.data import DataSet, load
 from zerosnet.training.capture import forget_compiled
-from zerosnet.training.fused import FusedTraining, no_perturbation
+from zerosnet.training.fused import FusedTraining
 from zerosnet.training.grouping import build_model, group
 from zerosnet.training.loop import Options, train_group
+from zerosnet.training.networks import as_classifier, load_network, surrogate_of
 from zerosnet.training.precision import precision, torch_settings
 from zerosnet.training.progress import Lines, Progress
 from zerosnet.training.run import Run, read_result
 from zerosnet.training.spec import RunSpec
 from zerosnet.training.stopping import Clock
-from zerosnet.training.store import Store
+from zerosnet.training.store import RunRecord, Store
 
 
 def train(
@@ -35,27 +36,33 @@ def train(
     clock, progress = clock or Clock(), progress or Lines(quiet=True)
     for spec in specs:
         precision(spec.precision, options.device)
-        no_perturbation(spec.recipe)
     data = _load_all(specs, options)
     workers = cores() if options.device.type == "cpu" else 1
     waiting = [spec for spec in specs if not _has_ended(store, spec, progress)]
+    surrogates = {spec: surrogate_of(spec, store) for spec in waiting}
     groups = group(waiting, data, options.device, options.replicas, workers)
 
     def work(members: Sequence[RunSpec]) -> None:
         with clock.stopped_by_errors(), _claimed(store, members, progress) as runs:
             for position, together in meeting_points(runs):
                 if not clock.must_stop():
-                    training = prepare([run.spec for run in together], data[together[0].spec], options.device)
+                    first = together[0].spec
+                    training = prepare([run.spec for run in together], data[first], options.device, surrogates[first])
                     train_group(training, together, position, options, clock, progress)
 
     with clock, progress, torch_settings(options.device, deterministic=options.deterministic):
         in_parallel(work, groups, min(workers, len(groups)), one_thread=options.deterministic)
 
 
-def prepare(specs: Sequence[RunSpec], data: DataSet, device: torch.device) -> FusedTraining:
+def prepare(
+    specs: Sequence[RunSpec], data: DataSet, device: torch.device, surrogate: RunRecord | None = None
+) -> FusedTraining:
     """The networks of runs that share a step, freshly drawn, on a device, with their step recorded where possible."""
     forget_compiled(device)
-    return FusedTraining(specs, build_model(specs, data), data.to(device), device)
+    source = None if surrogate is None else as_classifier([surrogate], [load_network(surrogate)], data, device)
+    training = FusedTraining(specs, build_model(specs, data), data.to(device), device, surrogate=source)
+    training.facts |= {} if surrogate is None else {"surrogate": surrogate.id}
+    return training
 
 
 def in_parallel(work, groups: Sequence[Sequence[RunSpec]], workers: int, *, one_thread: bool) -> None:  # type: ignore[no-untyped-def]

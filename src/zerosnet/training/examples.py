@@ -10,6 +10,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
+from zerosnet.errors import InputError
 from zerosnet.robustness import Attack, Normalised, climb, frozen
 from zerosnet.robustness.counter import counted_uniform
 from zerosnet.training.adversarial import Adversarial
@@ -87,3 +88,25 @@ class AdversarialExamples:
         drawn = counted_uniform(self._seeds, position, apart[:, 0].numel())
         by_image = drawn.view(self.replicas, len(apart), *apart.shape[2:]).transpose(0, 1)
         return (2 * by_image - 1).to(apart.dtype)
+
+
+def make_examples(
+    settings: Adversarial | None,
+    model: nn.Module,
+    surrogate: Normalised | None,
+    *,
+    seeds: Sequence[int],
+    statistics: tuple[Tensor, Tensor],
+    counter: Tensor,
+    compiled: bool,
+) -> Examples:
+    """What the settings of a recipe ask for; `model` is the network in training, whose images have `statistics`."""
+    if settings is None:
+        return AsTheyAre()
+    if settings.kind == "surrogate":
+        if surrogate is None:
+            raise InputError("the recipe makes its adversarial examples on a surrogate, and there is none")
+        source = surrogate
+    else:
+        source = Normalised(model, *(values.tolist() for values in statistics))
+    return AdversarialExamples(settings, source, seeds=seeds, statistics=statistics, counter=counter, compiled=compiled)

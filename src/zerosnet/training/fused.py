@@ -11,17 +11,16 @@ from zerosnet.data import DataSet, pixel_statistics
 from zerosnet.errors import InputError
 from zerosnet.models import Network
 from zerosnet.numerics import Scheme
+from zerosnet.robustness import Normalised
 from zerosnet.training.capture import captured, graph_pool
 from zerosnet.training.evaluate import Evaluation, Predictor, Score
+from zerosnet.training.examples import make_examples
 from zerosnet.training.feed import Feed
 from zerosnet.training.optimizer import Adam, Optimizer, Rule, Sgd
 from zerosnet.training.precision import precision
 from zerosnet.training.recipe import Recipe, lr_at
 from zerosnet.training.spec import RunSpec
 from zerosnet.training.step import Step, TorchStep
-
-Perturb = Callable[[Tensor, Tensor], Tensor]
-"""Changes the images (B, K*C, H, W) that a step is about to learn from, given them and their labels (K, B)."""
 
 RULES: dict[str, Callable[[Recipe], Rule]] = {
     "sgd": lambda recipe: Sgd(recipe.momentum, recipe.nesterov),
@@ -43,10 +42,12 @@ class FusedTraining:
         data: DataSet,
         device: torch.device,
         *,
+        surrogate: Normalised | None = None,
         compiled: bool | None = None,
     ) -> None:
         recipe, self.replicas = specs[0].recipe, len(specs)
         self.specs, self.device, self.data = list(specs), device, data
+        self.facts: dict[str, Any] = {}  # what the runs' records of their environment should say besides
         numbers, on_gpu = precision(specs[0].precision, device), device.type == "cuda"
         compiled = on_gpu if compiled is None else compiled
         layout = torch.channels_last if on_gpu else torch.contiguous_format
@@ -72,7 +73,16 @@ class FusedTraining:
         self.alive = torch.ones(self.replicas, dtype=torch.bool, device=device)
         self.losses = torch.zeros(self.replicas, dtype=torch.float64, device=device)
         self.correct = torch.zeros(self.replicas, dtype=torch.int64, device=device)
-        self.perturb = no_perturbation(recipe)
+        self.examples = make_examples(
+            recipe.adversarial,
+            self.model,
+            surrogate,
+            seeds=[spec.seed for spec in specs],
+            statistics=statistics,
+            counter=self.feed.counter,
+            compiled=compiled,
+        )
+        self.clean_step = recipe.adversarial is not None and recipe.adversarial.clean_step
         self.gradients: Step = TorchStep(
             self.model,
             list(self.model.parameters()),
@@ -94,17 +104,24 @@ class FusedTraining:
     def _step(self) -> None:
         """Augment, forward, backward, update, count: all on the device, nothing waits for the host."""
         images, labels, lr = self.feed.batch()
-        losses, correct, gradients = self.gradients(self.perturb(images, labels), labels)
-        self.alive &= torch.isfinite(losses)
+        if self.clean_step:
+            self._learn(images, labels, lr)
+        losses, correct = self._learn(self.examples(images, labels), labels, lr)
         self.lived += self.alive
-        self.optimizer.update(gradients, lr, self.alive)
         self.losses += losses
         self.correct += correct
         self.feed.counter += 1
 
+    def _learn(self, images: Tensor, labels: Tensor, lr: Tensor) -> tuple[Tensor, Tensor]:
+        losses, correct, gradients = self.gradients(images, labels)
+        self.alive &= torch.isfinite(losses)
+        self.optimizer.update(gradients, lr, self.alive)
+        return losses, correct
+
     def begin_epoch(self, epoch: int, step: int) -> None:
         """Lay out an epoch; one that is taken up in the middle keeps the sums it has."""
         self.feed.begin(epoch, step)
+        self.examples.begin(epoch)
         if step == 0:
             self.losses.zero_()
             self.correct.zero_()
@@ -162,13 +179,6 @@ class FusedTraining:
 
     def _changing(self) -> Iterable[Tensor]:
         return [*self.tensors().values(), self.feed.counter]
-
-
-def no_perturbation(recipe: Recipe) -> Perturb:
-    """The hook for adversarial training: what a recipe does to the images before a step."""
-    if recipe.adversarial is not None:
-        raise InputError(f"recipe {recipe.name!r} trains on adversarial examples, which this engine cannot make yet")
-    return lambda images, labels: images
 
 
 def _optimizer(model: Network, recipes: Sequence[Recipe]) -> Optimizer:

@@ -110,7 +110,7 @@ def resume(training: FusedTraining, runs: Sequence[Run], position: int) -> list[
     """Take up the runs at a position at which all have a checkpoint (0: the beginning); what else they had noted."""
     for run in runs:
         run.rewind(position // training.steps)
-        run.write_environment(environment())
+        run.write_environment(environment() | training.facts)
     if position == 0:
         return [{} for _ in runs]
     checkpoints = [run.load_checkpoint(at_most=position) for run in runs]

@@ -10,8 +10,10 @@ from zerosnet.errors import InputError
 from zerosnet.models import Network, combine
 from zerosnet.models.weights import load_model
 from zerosnet.robustness import Normalised
+from zerosnet.training import files
 from zerosnet.training.precision import Precision, precision
 from zerosnet.training.recipes import RECIPES
+from zerosnet.training.spec import RunSpec
 from zerosnet.training.store import RunRecord, Store
 
 
@@ -42,6 +44,20 @@ def find_surrogate(store: Store, dataset: str, model: str = "preresnet20", seed:
         )
     book = {name: place for place, name in enumerate(RECIPES)}
     return min(fitting, key=lambda r: (book.get(r.spec.recipe.name, len(book)), bool(r.spec.changes), r.id))
+
+
+def surrogate_of(spec: RunSpec, store: Store) -> RunRecord | None:
+    """The run on whose network the examples of an adversarial training are made; None where it needs none.
+
+    A training that has begun goes on with the surrogate that it began with.
+    """
+    settings = spec.recipe.adversarial
+    if settings is None or settings.surrogate is None or settings.surrogate_seed is None:
+        return None
+    begun = store.folder(spec) / "environment.json"
+    if begun.exists() and (name := files.read_json(begun).get("surrogate")):
+        return store.find(name)
+    return find_surrogate(store, spec.dataset, settings.surrogate, settings.surrogate_seed)
 
 
 def numbers_of(record: RunRecord, device: torch.device) -> Precision:

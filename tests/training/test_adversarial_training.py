@@ -1,0 +1,89 @@
+"""The recipes `pgd-madry` and `pgd-paper` in the engine, on the embedded digits."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+
+from zerosnet.data import load
+from zerosnet.errors import InputError
+from zerosnet.robustness import pgd, subject, under_attack
+from zerosnet.training import Recipe, RunSpec, Store, recipe
+from zerosnet.training.engine import Options, train
+from zerosnet.training.networks import as_classifier, load_network
+
+CPU = torch.device("cpu")
+OPTIONS = Options(device=CPU)
+
+
+def short(name: str, **changes) -> Recipe:
+    """A recipe cut down to three batches, with attacks of two steps."""
+    whole = recipe(name, "digits", epochs=1, batch=480, **changes)
+    return replace(whole, adversarial=whole.adversarial and replace(whole.adversarial, steps=2))
+
+
+def spec(name: str, seed: int = 1, model: str = "zerosnet20_opt", **changes) -> RunSpec:
+    return RunSpec(model, "digits", short(name, **changes), seed)
+
+
+def weights(store: Store, run: RunSpec) -> dict[str, torch.Tensor]:
+    return load_network(store.find(run.id)).state_dict()
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """With a surrogate in it, and one network of each recipe."""
+    store = Store(tmp_path_factory.mktemp("store"))
+    train([spec("quick", model="preresnet20")], store, OPTIONS)
+    train([spec("pgd-madry"), spec("pgd-madry", 2), spec("pgd-paper")], store, OPTIONS)
+    return store
+
+
+def test_both_recipes_train_to_the_end(store):
+    statuses = {record.spec.recipe.name: record.status for record in store.records()}
+    assert statuses == {"quick": "finished", "pgd-madry": "finished", "pgd-paper": "finished"}
+
+
+def test_fused_adversarial_training_is_that_of_each_alone(store, tmp_path):
+    alone = Store(tmp_path)
+    train([spec("pgd-madry", 2)], alone, OPTIONS)
+    fused, single = weights(store, spec("pgd-madry", 2)), weights(alone, spec("pgd-madry", 2))
+    assert all(torch.equal(fused[name], single[name]) for name in single)
+
+
+def test_the_examples_matter(store, tmp_path):
+    without = replace(spec("pgd-madry"), recipe=replace(short("pgd-madry"), adversarial=None))
+    plain = Store(tmp_path)
+    train([without], plain, OPTIONS)
+    trained, usual = weights(store, spec("pgd-madry")), weights(plain, without)
+    assert not torch.equal(trained["fc.weight"], usual["fc.weight"])
+
+
+def test_a_run_remembers_its_surrogate(store):
+    record = store.find(spec("pgd-paper").id)
+    environment = json.loads((record.folder / "environment.json").read_text())
+    assert environment["surrogate"] == spec("quick", model="preresnet20").id
+
+
+def test_a_training_without_its_surrogate_is_refused_before_any_work(tmp_path):
+    with pytest.raises(InputError, match="there is no surrogate"):
+        train([spec("pgd-paper")], Store(tmp_path), OPTIONS)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_adversarial_training_makes_robust(tmp_path):
+    """Against PGD the network that was trained on examples keeps more than the one that was not."""
+    store = Store(tmp_path)
+    usual = recipe("quick", "digits", epochs=6)
+    hard = replace(usual, adversarial=replace(short("pgd-madry").adversarial, eps=0.15, step=0.05, steps=4))
+    runs = [RunSpec("preresnet20", "digits", r, 1) for r in (usual, hard)]
+    train(runs, store, OPTIONS)
+    data, kept = load("digits"), []
+    for run in runs:
+        record = store.find(run.id)
+        model = as_classifier([record], [load_network(record)], data, CPU)
+        target = subject(model, data.test.images[:128], data.test.labels[:128])
+        kept.append(under_attack(target, pgd(0.15, 10)).float().mean().item())
+    assert kept[1] > kept[0] + 0.1
