@@ -1,0 +1,67 @@
+"""CUDA C++ to machine code at first use, with the NVRTC that PyTorch carries: no nvcc, no build step.
+
+PyTorch's run-time compiler is a private interface, so it is used here and nowhere else.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import torch
+
+SOURCES = ("common.cuh", "forward.cu", "backward.cu", "pointwise.cu")
+
+
+class KernelsUnavailable(RuntimeError):
+    """There are no kernels for this machine or this network; the message says why, in one line."""
+
+
+@cache
+def source() -> str:
+    """All kernels as one CUDA program; CHANNELS and WIDTH are set when it is compiled."""
+    folder = files("zerosnet.kernels") / "source"
+    return "\n".join((folder / name).read_text() for name in SOURCES)
+
+
+def compile_program(definitions: Sequence[str], capability: str, entry: str) -> bytes:
+    """The compiled program; `capability` is such as "90a". Needs NVRTC, but no device."""
+    from torch.cuda._utils import _nvrtc_compile
+
+    options = ["--std=c++17", *definitions]
+    binary, _ = _nvrtc_compile(source(), entry, compute_capability=capability, nvcc_options=options)
+    return binary if isinstance(binary, bytes) else binary.encode()
+
+
+class Program:
+    """The kernels of one width on one device; `launch` puts one on the current stream."""
+
+    def __init__(self, channels: int, width: int) -> None:
+        from torch.cuda._utils import _cuda_load_module
+
+        major, minor = torch.cuda.get_device_capability()
+        definitions = [f"-DCHANNELS={channels}", f"-DWIDTH={width}"]
+        try:
+            binary = compile_program(definitions, f"{major}{minor}", "conv_inner")
+            self._module: Any = _cuda_load_module(binary)
+        except (RuntimeError, OSError, ImportError, AttributeError) as error:
+            reason = " ".join(str(error).split())[:300]
+            raise KernelsUnavailable(f"NVRTC could not build the kernels: {reason}") from error
+        self._kernels: dict[str, Any] = {}
+
+    def launch(self, name: str, grid: tuple[int, int], threads: int, shared: int, args: Sequence[Any]) -> None:
+        if shared > 32 * 1024:  # with what a kernel declares itself it may pass 48 KiB, which must be asked for
+            shared = max(shared, 48 * 1024)
+        kernel = self._kernels.get(name)
+        if kernel is None:
+            kernel = self._kernels[name] = getattr(self._module, name)
+            if shared >= 48 * 1024:
+                kernel.set_shared_memory_config(shared)
+        kernel(grid=(*grid, 1), block=(threads, 1, 1), args=list(args), shared_mem=shared)
+
+
+@cache
+def program(channels: int, width: int, device: int) -> Program:
+    """The program of a width, compiled once for the process."""
+    with torch.cuda.device(device):
+        return Program(channels, width)

@@ -1,0 +1,278 @@
+"""A CIFAR-size network with basic blocks through the kernels: forward, and backward by hand.
+
+The network's own parameters and running statistics are used; nothing is copied but the packed weights.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+
+from zerosnet.kernels.edges import PointConvolution, Stem, StridedConvolution, head
+from zerosnet.kernels.reference import fill_gradient_table, fill_table, fill_table_from_running, norm_backward
+from zerosnet.kernels.values import MAX_STEPS, Kernels, Norm, NormGradient, Packed, Slope, State
+from zerosnet.models import Network
+from zerosnet.models.layers import BatchNorm
+
+WIDTHS = ((16, 32), (32, 16), (64, 8))
+
+
+@dataclass(eq=False)
+class Node:
+    """A state of the network, who used it, and its gradient once that is known."""
+
+    state: State
+    kernels: Kernels
+    users: list[tuple[int, int]] = field(default_factory=list)  # (block, lag): alpha[lag] of that block multiplies it
+    extra: list[Tensor] = field(default_factory=list)  # gradients that come through projections
+    gradient: Tensor | None = None
+
+
+@dataclass(eq=False)
+class Projected:
+    """A state that was brought to a new shape."""
+
+    source: Node
+    weight: nn.Parameter
+    convolution: PointConvolution
+    node: Node
+
+
+@dataclass(eq=False)
+class BlockTape:
+    """What the backward pass needs of one block."""
+
+    source: Node
+    inner: Tensor
+    result: Node
+    strided: StridedConvolution | None
+    projected: list[Projected]
+
+
+@dataclass(eq=False)
+class Tape:
+    """One forward pass."""
+
+    coefficients: Tensor
+    stem: Stem
+    blocks: list[BlockTape]
+    training: bool
+
+    @property
+    def last(self) -> Node:
+        return self.blocks[-1].result
+
+
+class NativeNetwork:
+    """Forward and backward of a network for one batch size.
+
+    `kernels` makes the kernels of a width from (channels, width); the plain model of them serves where there is no GPU.
+    """
+
+    def __init__(self, network: Network, kernels: Callable[[int, int], Kernels]) -> None:
+        self.network, self.replicas = network, network.replicas
+        self.kernels = {channels: kernels(channels, width) for channels, width in WIDTHS}
+        self.blocks = list(network.stack.blocks)
+        self.norms = {
+            module: Norm(module.weight, module.bias, module.running_mean, module.running_var, self._table(module))
+            for module in network.modules()
+            if isinstance(module, BatchNorm)
+        }
+        self.gradients = {parameter: torch.zeros_like(parameter) for parameter in network.parameters()}
+        self.norm_gradients = {
+            module: NormGradient(
+                norm.table, self.gradients[norm.weight], self.gradients[norm.bias], self._table(module)
+            )
+            for module, norm in self.norms.items()
+        }
+        self.is_trained = any(True for _ in network.coefficient_parameters())
+        self._fixed = None if self.is_trained else self._coefficients().detach()
+        self._packed: dict[nn.Parameter, Packed] = {}
+        self._weights: dict[tuple[object, ...], Tensor] = {}
+        self._zeros = {channels: torch.zeros_like(k.activation()) for channels, k in self.kernels.items()}
+
+    def _table(self, module: BatchNorm) -> Tensor:
+        return self.kernels[module.channels].table()
+
+    def _coefficients(self) -> Tensor:
+        """(blocks, K, 5): four alphas and beta; differentiable where they are trained."""
+        like = self.network.fc.weight
+        blocks = []
+        for row in self.network.stack.rows(like):
+            numbers = (*row.alphas, *[0.0] * (MAX_STEPS - len(row.alphas)), row.betas[0])
+            columns = [c if isinstance(c, Tensor) else like.new_full((), c) for c in numbers]
+            blocks.append(torch.stack([column.expand(self.replicas) for column in columns], 1))
+        return torch.stack(blocks)
+
+    # -- forward -------------------------------------------------------------------------------------------------------
+
+    def forward(self, images: Tensor, *, training: bool) -> Tape:
+        """All states, for images (B, K C, 32, 32); in training also the batch statistics, running ones included."""
+        coefficients = self._coefficients() if self._fixed is None else self._fixed
+        with torch.no_grad():
+            self._pack()
+            if not training:
+                for norm in self.norms.values():
+                    fill_table_from_running(norm)
+            k = self.kernels[WIDTHS[0][0]]
+            stem = Stem(images, self.network.stem.conv.weight, self.replicas, k.activation().dtype)
+            if training:
+                fill_table(self.norms[self.blocks[0].f.bn1], stem.result)
+            history = [self._node(stem.result, k)]
+            tape = Tape(coefficients, stem, [], training)
+            for n, block in enumerate(self.blocks):
+                step = self._block(n, history, coefficients.detach()[n], training)
+                tape.blocks.append(step)
+                states = [p.node for p in step.projected] if step.strided else history
+                history = [step.result, *states][: block.plan.keep_states]
+        return tape
+
+    def _block(self, n: int, history: list[Node], coefficients: Tensor, training: bool) -> BlockTape:
+        block = self.blocks[n]
+        plan, f, source, states = block.plan, block.f, history[0], history
+        k = self.kernels[plan.target.channels]
+        bn1, bn2 = self.norms[f.bn1], self.norms[f.bn2]
+        strided, projected = None, list[Projected]()
+        if plan.source == plan.target:
+            inner = k.activation()
+            k.conv_inner(source.state.high, bn1.table, self._packed[f.conv1.weight], inner, bn2, training)
+        else:
+            strided = StridedConvolution(source.state.high, bn1.table, f.conv1.weight, self.replicas)
+            inner = strided.result
+            if training:
+                fill_table(bn2, inner)
+            keys = [key for _, key in plan.states if key]
+            projected = [self._project(node, block.projections[key].weight, k) for node, key in zip(history, keys)]
+            states = [p.node for p in projected]
+        used = states[: plan.keep_states] if plan.multistep else states[:1]
+        for lag, node in enumerate(used):
+            node.users.append((n, lag))
+        out = State(k.activation(), k.activation())
+        following = self.norms[self.blocks[n + 1].f.bn1 if n + 1 < len(self.blocks) else self.network.bn]
+        past = tuple(node.state for node in used)
+        k.conv_step(inner, bn2.table, self._packed[f.conv2.weight], coefficients, past, out, following, training)
+        return BlockTape(source, inner, Node(out, k), strided, projected)
+
+    def _project(self, source: Node, weight: nn.Parameter, kernels: Kernels) -> Projected:
+        convolution = PointConvolution(source.state.high, weight, self.replicas)
+        return Projected(source, weight, convolution, self._node(convolution.result, kernels))
+
+    def _node(self, high: Tensor, kernels: Kernels) -> Node:
+        return Node(State(high, self._zeros[kernels.channels]), kernels)
+
+    def _pack(self) -> None:
+        convolutions = [conv for block in self.blocks for conv in (block.f.conv1, block.f.conv2)]
+        for channels, kernels in self.kernels.items():
+            weights = [c.weight for c in convolutions if c.in_channels == c.channels == channels]
+            self._packed.update(zip(weights, kernels.pack(weights)))
+
+    # -- head ----------------------------------------------------------------------------------------------------------
+
+    def logits(self, tape: Tape) -> Tensor:
+        """(K, B, classes), without gradients."""
+        return self._head(tape.last.state.high.to(self.network.fc.weight.dtype), tape.training)
+
+    def _head(self, y: Tensor, training: bool) -> Tensor:
+        bn, fc = self.network.bn, self.network.fc
+        table = None if training else self.norms[bn].table
+        return head(y, (bn.weight, bn.bias), table, (fc.weight, fc.bias))
+
+    def losses(
+        self, tape: Tape, objective: Callable[[Tensor], Tensor], *, weights: bool = True
+    ) -> tuple[Tensor, Tensor]:
+        """Losses (K,), an objective of the logits (K, B, classes), and those logits.
+
+        The gradients of the sum of losses through the head are left for `backward`.
+        """
+        bn, fc = self.network.bn, self.network.fc
+        parameters = [bn.weight, bn.bias, fc.weight, fc.bias] if weights else []
+        with torch.enable_grad():
+            y = tape.last.state.high.to(fc.weight.dtype).requires_grad_()
+            logits = self._head(y, tape.training)
+            losses = objective(logits)
+            gradient, *others = torch.autograd.grad(losses.sum(), [y, *parameters])
+        for parameter, other in zip(parameters, others):
+            self.gradients[parameter].copy_(other)
+        tape.last.gradient = gradient.to(tape.last.state.high.dtype)
+        return losses.detach(), logits.detach()
+
+    # -- backward ------------------------------------------------------------------------------------------------------
+
+    @torch.no_grad()
+    def backward(self, tape: Tape, *, weights: bool = True) -> Tensor:
+        """From the gradient of the last state (see `losses`) to that of the first, which it returns.
+
+        The parameters' gradients go into `gradients`; `weights=False` leaves them out.
+        """
+        slopes = torch.zeros_like(tape.coefficients)
+        for n in reversed(range(len(self.blocks))):
+            self._block_backward(n, tape, slopes, weights)
+            if n + MAX_STEPS < len(self.blocks):
+                tape.blocks[n + MAX_STEPS].result.gradient = None  # no older state needs it: free its memory
+        first = tape.blocks[0].source.gradient
+        assert first is not None
+        if weights:
+            stem = self.network.stem.conv.weight
+            self.gradients[stem].copy_(tape.stem.weight_gradient(first))
+            if self.is_trained:
+                parameters = list(self.network.coefficient_parameters())
+                for parameter, g in zip(parameters, torch.autograd.grad(tape.coefficients, parameters, slopes)):
+                    self.gradients[parameter].copy_(g)
+        return first
+
+    def _block_backward(self, n: int, tape: Tape, slopes: Tensor, weights: bool) -> None:
+        step, f, coefficients = tape.blocks[n], self.blocks[n].f, tape.coefficients.detach()[n]
+        source, k = step.source, step.result.kernels
+        gradient, weight = step.result.gradient, f.conv2.weight
+        assert gradient is not None
+        bn1, bn2, dz = self.norm_gradients[f.bn1], self.norm_gradients[f.bn2], k.activation()
+        packed, dw = self._packed[weight], self.gradients[weight] if weights else None
+        k.backward_inner(gradient, coefficients, step.inner, packed, dz, bn2, dw, tape.training)
+        if dw is not None and self.is_trained:  # f is linear in its last weight: <G, f> = <dL/dW, W> / beta
+            slopes[n, :, MAX_STEPS] = (weight * dw).unflatten(0, (self.replicas, -1)).sum((1, 2, 3, 4)) / coefficients[
+                :, MAX_STEPS
+            ]
+        slope = Slope(dz, step.inner, bn2.table)
+        weight = f.conv1.weight
+        if step.strided is None:
+            dw, dy = self.gradients[weight] if weights else None, k.activation()
+            k.backward_outer(slope, source.state.high, self._packed[weight], dy, bn1, dw, tape.training)
+            self._close(source, Slope(dy, source.state.high, bn1.table), tape, slopes)
+            return
+        for p in step.projected:
+            self._close(p.node, None, tape, slopes)
+            assert p.node.gradient is not None
+            p.source.extra.append(p.convolution.input_gradient(p.node.gradient))
+            if weights:
+                self.gradients[p.weight].copy_(p.convolution.weight_gradient(p.node.gradient))
+        dz = norm_backward(slope).to(dz.dtype)
+        if weights:
+            self.gradients[weight].copy_(step.strided.weight_gradient(dz))
+        dy = step.strided.input_gradient(dz)
+        fill_gradient_table(bn1, dy, source.state.high, tape.training)
+        self._close(source, Slope(dy, source.state.high, bn1.table), tape, slopes)
+
+    def _close(self, node: Node, slope: Slope | None, tape: Tape, slopes: Tensor) -> None:
+        """The gradient of a state whose users have all been met: alpha-weighted gradients, projections, f's slope."""
+        later = [tape.blocks[block].result.gradient for block, _ in node.users]
+        terms = tuple(g for g in (*later, *node.extra) if g is not None)
+        node.gradient = node.kernels.activation()
+        dots = node.kernels.state_gradient(
+            slope, self._term_weights(node, tape), terms, node.gradient, node.state.high if self.is_trained else None
+        )
+        node.extra.clear()
+        if dots is not None:
+            for i, (block, lag) in enumerate(node.users):
+                slopes[block, :, lag] = dots[:, i]
+
+    def _term_weights(self, node: Node, tape: Tape) -> Tensor:
+        """(K, 4): the alphas of a state's users, and ones for what comes through projections."""
+        key = (*node.users, len(node.extra))
+        if key not in self._weights or self.is_trained:
+            numbers = tape.coefficients.detach()
+            columns = [numbers[block, :, lag] for block, lag in node.users]
+            columns += [torch.ones_like(numbers[0, :, 0])] * len(node.extra)
+            columns += [torch.zeros_like(numbers[0, :, 0])] * (MAX_STEPS - len(columns))
+            self._weights[key] = torch.stack(columns, 1).contiguous()
+        return self._weights[key]

@@ -1,0 +1,77 @@
+"""The few convolutions that have no kernel of their own (stem, stage changes), as batched matrix products.
+
+Activations are replica-major, (K, B, H, W, C): a convolution is then one product a replica, (pixels, patch) by
+(patch, channels), with no change of layout.
+"""
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+_PIECES = 64  # a long sum over pixels is cut into pieces, so that it fills the chip; they are added in fixed order
+
+
+def patches(x: Tensor, stride: int) -> Tensor:
+    """The 3x3 neighbourhoods of (K, B, H, W, C), zero-padded: (K, B, H/stride, W/stride, 9 C), taps outermost."""
+    height, width = x.shape[2:4]
+    padded = F.pad(x, (0, 0, 1, 1, 1, 1))
+    taps = [padded[:, :, dy : dy + height : stride, dx : dx + width : stride] for dy in range(3) for dx in range(3)]
+    return torch.cat(taps, -1)
+
+
+def patch_matrix(weight: Tensor, replicas: int) -> Tensor:
+    """A 3x3 weight (K out, in, 3, 3) as (K, 9 in, out), in the order of `patches`."""
+    out, inputs = weight.shape[0] // replicas, weight.shape[1]
+    return weight.reshape(replicas, out, inputs, 9).permute(0, 3, 2, 1).reshape(replicas, 9 * inputs, out)
+
+
+def from_patch_matrix(matrix: Tensor) -> Tensor:
+    """The inverse of `patch_matrix`."""
+    replicas, rows, out = matrix.shape
+    return matrix.view(replicas, 3, 3, rows // 9, out).permute(0, 4, 3, 1, 2).reshape(replicas * out, rows // 9, 3, 3)
+
+
+def point_matrix(weight: Tensor, replicas: int) -> Tensor:
+    """A 1x1 weight (K out, in, 1, 1) as (K, in, out)."""
+    return weight.reshape(replicas, -1, weight.shape[1]).transpose(1, 2)
+
+
+def from_point_matrix(matrix: Tensor) -> Tensor:
+    """The inverse of `point_matrix`."""
+    return matrix.transpose(1, 2).reshape(-1, matrix.shape[1], 1, 1)
+
+
+def product(x: Tensor, matrix: Tensor) -> Tensor:
+    """(K, B, H, W, P) by (K, P, Q) to (K, B, H, W, Q), in the type of x."""
+    return torch.bmm(x.flatten(1, 3), matrix.to(x.dtype)).unflatten(1, x.shape[1:4])
+
+
+def outer_sum(x: Tensor, gradient: Tensor) -> Tensor:
+    """Sum over images and pixels of x^T gradient, (K, P, Q): the gradient of a `product`'s matrix."""
+    replicas, pixels = x.shape[0], x.shape[1] * x.shape[2] * x.shape[3]
+    pieces = next(n for n in range(min(_PIECES, pixels), 0, -1) if pixels % n == 0)
+    left, right = (t.reshape(replicas * pieces, pixels // pieces, t.shape[-1]) for t in (x, gradient))
+    parts = torch.bmm(left.transpose(1, 2), right)
+    wide = torch.promote_types(parts.dtype, torch.float32)
+    return parts.view(replicas, pieces, *parts.shape[1:]).sum(1, dtype=wide)
+
+
+def spread_patches(gradient: Tensor, matrix: Tensor, stride: int) -> Tensor:
+    """Gradient of x in product(patches(x, stride), matrix), from that of the result.
+
+    With stride 2 every pixel of x belongs to one of four classes (even or odd row and column), each of which is reached
+    by its own taps; each class is one product, written once.
+    """
+    replicas, batch, height, width, out = gradient.shape
+    taps = matrix.to(gradient.dtype).view(replicas, 3, 3, -1, out).transpose(3, 4)  # (K, 3, 3, out, in)
+    padded = F.pad(gradient, (0, 0, 1, 1, 1, 1))
+    result = gradient.new_empty(replicas, batch, height, stride, width, stride, taps.shape[-1])
+    for row in range(stride):
+        for column in range(stride):
+            # pixel stride * i + row is seen by tap dy of the output i + shift, where stride * shift = row + 1 - dy
+            ys = [(dy, (row + 1 - dy) // stride) for dy in range(3) if (row + 1 - dy) % stride == 0]
+            xs = [(dx, (column + 1 - dx) // stride) for dx in range(3) if (column + 1 - dx) % stride == 0]
+            seen = [padded[:, :, 1 + y : 1 + y + height, 1 + x : 1 + x + width] for _, y in ys for _, x in xs]
+            weights = torch.cat([taps[:, dy, dx] for dy, _ in ys for dx, _ in xs], 1)
+            result[:, :, :, row, :, column] = product(torch.cat(seen, -1), weights)
+    return result.flatten(4, 5).flatten(2, 3)

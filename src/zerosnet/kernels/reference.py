@@ -1,0 +1,181 @@
+"""A plain model of the kernels in torch, on any device and in any precision: what they compute, line by line.
+
+Tests hold the CUDA kernels to it; on a machine without a GPU it takes their place in tests of everything around them.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from zerosnet.kernels.values import EPS, MOMENTUM, Norm, NormGradient, Packed, Slope, State
+
+
+@dataclass(frozen=True)
+class ReferenceKernels:
+    """See `values.Kernels`. Weights are not packed; the low half of a state holds what rounding took from the high."""
+
+    channels: int
+    width: int
+    replicas: int
+    batch: int
+    device: torch.device
+    dtype: torch.dtype = torch.float64
+
+    def activation(self) -> Tensor:
+        shape = (self.replicas, self.batch, self.width, self.width, self.channels)
+        return torch.empty(shape, dtype=self.dtype, device=self.device)
+
+    def table(self) -> Tensor:
+        return torch.empty(self.replicas, 4, self.channels, dtype=self.dtype, device=self.device)
+
+    def pack(self, weights: list[Tensor]) -> list[Packed]:
+        return [Packed(weight, weight) for weight in weights]
+
+    def conv_inner(
+        self, x: Tensor, norm: Tensor, weights: Packed, out: Tensor, following: Norm, training: bool
+    ) -> None:
+        out.copy_(self._convolve(activate(x, norm), weights.forward))
+        if training:
+            fill_table(following, out)
+
+    def conv_step(
+        self,
+        x: Tensor,
+        norm: Tensor,
+        weights: Packed,
+        coefficients: Tensor,
+        history: tuple[State, ...],
+        out: State,
+        following: Norm,
+        training: bool,
+    ) -> None:
+        y = per_replica(coefficients[:, 4]) * self._convolve(activate(x, norm), weights.forward)
+        for i, state in enumerate(history):
+            y = y + per_replica(coefficients[:, i]) * (state.high + state.low)
+        out.high.copy_(y)
+        out.low.copy_(y - out.high)
+        if training:
+            fill_table(following, out.high)
+
+    def backward_inner(
+        self,
+        gradient: Tensor,
+        coefficients: Tensor,
+        x: Tensor,
+        weights: Packed,
+        out: Tensor,
+        norm: NormGradient,
+        weight_gradient: Tensor | None,
+        training: bool,
+    ) -> None:
+        self._backward(per_replica(coefficients[:, 4]) * gradient, x, weights, out, norm, weight_gradient, training)
+
+    def backward_outer(
+        self,
+        slope: Slope,
+        x: Tensor,
+        weights: Packed,
+        out: Tensor,
+        norm: NormGradient,
+        weight_gradient: Tensor | None,
+        training: bool,
+    ) -> None:
+        self._backward(norm_backward(slope), x, weights, out, norm, weight_gradient, training)
+
+    def state_gradient(
+        self, slope: Slope | None, weights: Tensor, terms: tuple[Tensor, ...], out: Tensor, dots_with: Tensor | None
+    ) -> Tensor | None:
+        total = sum(per_replica(weights[:, i]) * term for i, term in enumerate(terms))
+        out.copy_(total if slope is None else total + norm_backward(slope))
+        if dots_with is None:
+            return None
+        dots = [(dots_with * term).sum((1, 2, 3, 4)) for term in terms]
+        return torch.stack([*dots, *[torch.zeros_like(dots[0])] * (4 - len(dots))], 1)
+
+    def _convolve(self, x: Tensor, weight: Tensor) -> Tensor:
+        return major(F.conv2d(planes(x), weight.to(x.dtype), padding=1, groups=self.replicas), self.replicas)
+
+    def _backward(
+        self,
+        gradient: Tensor,
+        x: Tensor,
+        weights: Packed,
+        out: Tensor,
+        norm: NormGradient,
+        weight_gradient: Tensor | None,
+        training: bool,
+    ) -> None:
+        activated = planes(activate(x, norm.norm)).requires_grad_()
+        weight = weights.backward.detach().to(x.dtype).requires_grad_()
+        with torch.enable_grad():
+            result = F.conv2d(activated, weight, padding=1, groups=self.replicas)
+        da, dw = torch.autograd.grad(result, (activated, weight), planes(gradient))
+        out.copy_(major(torch.where(activated > 0, da, 0), self.replicas))
+        if weight_gradient is not None:
+            weight_gradient.copy_(dw)
+        fill_gradient_table(norm, out, x, training)
+
+
+def activate(x: Tensor, table: Tensor) -> Tensor:
+    """relu(bn(x)) by a forward table."""
+    scale, shift = (table[:, i, None, None, None] for i in (0, 1))
+    return torch.addcmul(shift, x.to(table.dtype), scale).relu().to(x.dtype)
+
+
+def norm_backward(slope: Slope) -> Tensor:
+    """Batch norm's backward by a gradient table."""
+    gain, rate, centre, offset = (slope.table[:, i, None, None, None] for i in range(4))
+    return gain * slope.gradient + rate * (slope.state - centre) + offset
+
+
+def fill_table(norm: Norm, x: Tensor) -> None:
+    """Batch statistics of x (K, B, H, W, C) into the table and the running statistics."""
+    replicas, channels = x.shape[0], x.shape[-1]
+    var, mean = torch.var_mean(x.to(norm.table.dtype), (1, 2, 3), correction=0)
+    count = x[0, ..., 0].numel()
+    norm.running_mean.lerp_(mean.flatten().to(norm.running_mean.dtype), MOMENTUM)
+    norm.running_var.lerp_((var * count / max(count - 1, 1)).flatten().to(norm.running_var.dtype), MOMENTUM)
+    write_table(norm, mean, (var + EPS).rsqrt(), (replicas, channels))
+
+
+def fill_table_from_running(norm: Norm) -> None:
+    """The table of evaluation mode."""
+    shape = (norm.table.shape[0], norm.table.shape[2])
+    write_table(norm, norm.running_mean.view(shape), (norm.running_var.view(shape) + EPS).rsqrt(), shape)
+
+
+def write_table(norm: Norm, mean: Tensor, rstd: Tensor, shape: tuple[int, int]) -> None:
+    scale = norm.weight.detach().view(shape) * rstd
+    rows = (scale, norm.bias.detach().view(shape) - mean * scale, mean, rstd)
+    torch.stack([row.to(norm.table.dtype) for row in rows], 1, out=norm.table)
+
+
+def fill_gradient_table(norm: NormGradient, dzhat: Tensor, z: Tensor, training: bool) -> None:
+    """Gradients of a batch norm's parameters, and the table of its backward."""
+    dtype = norm.table.dtype
+    mean, rstd = norm.norm[:, 2], norm.norm[:, 3]
+    total = dzhat.sum((1, 2, 3), dtype=dtype)
+    xhat = (z.to(dtype) - mean[:, None, None, None]) * rstd[:, None, None, None]
+    projection = (dzhat.to(dtype) * xhat).sum((1, 2, 3))
+    norm.bias.copy_(total.flatten())
+    norm.weight.copy_(projection.flatten())
+    count, scale = z[0, ..., 0].numel(), norm.norm[:, 0]
+    learns = float(training)
+    rows = (scale, -learns * scale * rstd * projection / count, mean, -learns * scale * total / count)
+    torch.stack(rows, 1, out=norm.table)
+
+
+def per_replica(values: Tensor) -> Tensor:
+    return values[:, None, None, None, None]
+
+
+def planes(x: Tensor) -> Tensor:
+    """(K, B, H, W, C) to (B, K C, H, W)."""
+    return x.permute(1, 0, 4, 2, 3).flatten(1, 2)
+
+
+def major(x: Tensor, replicas: int) -> Tensor:
+    """(B, K C, H, W) to (K, B, H, W, C)."""
+    return x.unflatten(1, (replicas, -1)).permute(1, 0, 3, 4, 2)

@@ -1,0 +1,235 @@
+// Backward of one convolution in one kernel. Four warps compute the gradient of its input (with the ReLU mask and the two
+// sums of batch norm's backward), the others the gradient of its weights, from the same two images in shared memory:
+// g, the gradient of the convolution's output, and a = relu(bn(x)), its input.
+constexpr int WEIGHT_WARPS = C == 64 ? 12 : 4;
+constexpr int BACKWARD_THREADS = 128 + 32 * WEIGHT_WARPS;
+constexpr int TAPS = C == 64 ? 3 : 9, GROUPS = C == 64 ? 4 : 1;  // a weight warp: 16 input channels, TAPS taps, 16 GROUPS outputs
+
+struct GradientNorm {  // what the last block does with the sums: batch norm's backward bookkeeping
+  const float* norm;   // the forward table of the same batch norm
+  float *gamma_grad, *beta_grad, *table;
+};
+
+__device__ void finish_gradient_norm(const GradientNorm& bn, const float* rows, int k, int blocks, float count, int training,
+                                     int thread, int threads) {
+  __shared__ double totals[2 * C];
+  add_rows(totals, rows + (size_t)k * blocks * 2 * C, blocks, thread, threads);
+  if (thread < C) {
+    const float* norm = bn.norm + (size_t)k * 4 * C + thread;
+    float* table = bn.table + (size_t)k * 4 * C + thread;
+    const float scale = norm[SCALE * C], rstd = norm[RSTD * C];
+    // sum dzhat xhat, from sum dzhat x
+    const double projection = (totals[C + thread] - (double)norm[MEAN * C] * totals[thread]) * rstd;
+    bn.beta_grad[k * C + thread] = (float)totals[thread];
+    bn.gamma_grad[k * C + thread] = (float)projection;
+    table[GAIN * C] = scale;
+    table[SLOPE * C] = training ? -scale * rstd * (float)(projection / count) : 0.f;
+    table[CENTRE * C] = norm[MEAN * C];
+    table[OFFSET * C] = training ? -scale * (float)(totals[thread] / count) : 0.f;
+  }
+}
+
+// The weight gradient of one warp, sum over pixels of a(pixel + tap) g(pixel)^T, accumulated over images.
+struct WeightGradient {
+  float acc[TAPS][2 * GROUPS][4] = {};
+
+  __device__ __forceinline__ void add(unsigned tile_g, unsigned tile_a, int warp, int lane) {
+    const int a_pixel = (lane & 7) + ((lane >> 4) << 3), a_half = (lane >> 3) & 1;
+    const int g_pixel = (lane & 7) + (((lane >> 3) & 1) << 3), g_half = lane >> 4;
+    const int in_block = C == 16 ? 0 : C == 32 ? warp & 1 : warp & 3, out_block = C == 32 ? warp >> 1 : 0;
+    const int dy0 = C == 64 ? warp >> 2 : 0;
+    constexpr int STRIPS = W == 32 ? 2 : 1, ROWS = PIXELS / 16 / STRIPS, SHARE = C == 16 ? ROWS / 4 : ROWS;
+    const int first = (C == 16 ? warp * SHARE : 0) * strip_offset(STRIPS);
+    unsigned at_a[3], at_g[GROUPS];
+#pragma unroll
+    for (int dx = 0; dx < 3; dx++)
+      at_a[dx] = tile_a + first + (strip_row(a_pixel) + dy0) * ROW_BYTES + swizzled(strip_column(a_pixel) + dx, 2 * in_block + a_half);
+#pragma unroll
+    for (int n = 0; n < GROUPS; n++)
+      at_g[n] = tile_g + first + (strip_row(g_pixel) + 1) * ROW_BYTES + swizzled(strip_column(g_pixel) + 1, 2 * (out_block + n) + g_half);
+#pragma unroll 1
+    for (int row = 0; row < SHARE; row++) {
+#pragma unroll
+      for (int strip = 0; strip < STRIPS; strip++) {
+        unsigned g[GROUPS][4];
+#pragma unroll
+        for (int n = 0; n < GROUPS; n++) ldmatrix_transposed(g[n], at_g[n] + strip_offset(strip));
+#pragma unroll
+        for (int i = 0; i < TAPS; i++) {
+          unsigned a[4];
+          ldmatrix_transposed(a, at_a[i % 3] + (i / 3) * ROW_BYTES + strip_offset(strip));
+#pragma unroll
+          for (int n = 0; n < GROUPS; n++) {
+            mma(acc[i][2 * n], a, g[n][0], g[n][1]);
+            mma(acc[i][2 * n + 1], a, g[n][2], g[n][3]);
+          }
+        }
+      }
+#pragma unroll
+      for (int dx = 0; dx < 3; dx++) at_a[dx] += strip_offset(STRIPS);
+#pragma unroll
+      for (int n = 0; n < GROUPS; n++) at_g[n] += strip_offset(STRIPS);
+    }
+  }
+
+  // Store to [9][C in][C out]; at 16 channels the four warps have a quarter of the pixels each and add up in turn.
+  __device__ __forceinline__ void store(float* to, float* shared, int warp, int lane) {
+    const int gr = lane >> 2, t = lane & 3;
+    const int in_block = C == 16 ? 0 : C == 32 ? warp & 1 : warp & 3, out_block = C == 32 ? warp >> 1 : 0;
+    const int tap0 = C == 64 ? 3 * (warp >> 2) : 0;
+    for (int turn = 0; turn < (C == 16 ? 4 : 1); turn++) {
+      if (C != 16 || turn == warp) {
+        float* target = C == 16 ? shared : to;
+#pragma unroll
+        for (int i = 0; i < TAPS; i++)
+#pragma unroll
+          for (int n = 0; n < 2 * GROUPS; n++)
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+              const int in = in_block * 16 + gr + 8 * half, out = out_block * 16 + n * 8 + 2 * t;
+              float2* p = (float2*)(target + ((tap0 + i) * C + in) * C + out);
+              float2 v = make_float2(acc[i][n][2 * half], acc[i][n][2 * half + 1]);
+              if (C == 16 && turn > 0) { v.x += p->x; v.y += p->y; }
+              *p = v;
+            }
+      }
+      if (C == 16) asm volatile("bar.sync 2,128;" ::: "memory");
+    }
+    if (C == 16)
+      for (int i = warp * 32 + lane; i < 9 * C * C / 4; i += 128) ((float4*)to)[i] = ((const float4*)shared)[i];
+  }
+};
+
+// OUTER = false, second convolution of f: g = beta G, G the gradient of the new state. 3 U.
+// OUTER = true, first convolution of f: g = batch norm's backward of (dzhat, z). 4 U.
+template <bool OUTER>
+__device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __restrict__ z, const float* __restrict__ z_table,
+                              const float* __restrict__ coefficients, const bf16* __restrict__ x, const bf16* __restrict__ weights,
+                              bf16* __restrict__ out, float* __restrict__ sums, int* __restrict__ counters,
+                              float* __restrict__ weight_parts, const GradientNorm bn, int batch, int training,
+                              int want_weights) {
+  extern __shared__ __align__(1024) unsigned char shared[];
+  __shared__ float scratch[4 * 2 * TILE_N];
+  unsigned char *tile_g = shared, *tile_a = shared + TILE_BYTES, *packed = shared + 2 * TILE_BYTES;
+  const int k = blockIdx.y, thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
+
+  clear_tile(tile_g, thread, BACKWARD_THREADS);
+  clear_tile(tile_a, thread, BACKWARD_THREADS);
+  load_weights(packed, weights + (size_t)k * 9 * C * C, thread, BACKWARD_THREADS);
+  const Filler<BACKWARD_THREADS> fill(thread);
+  const float beta = OUTER ? 0.f : coefficients[k * 5 + 4];
+  float scale[8], shift[8], gain[8], slope[8], offset[8];
+#pragma unroll
+  for (int j = 0; j < 8; j++) {
+    const float* row = bn.norm + (size_t)k * 4 * C + fill.chunk * 8 + j;
+    scale[j] = row[SCALE * C];
+    shift[j] = row[SHIFT * C];
+    if constexpr (OUTER) {
+      const float* z_row = z_table + (size_t)k * 4 * C + fill.chunk * 8 + j;
+      gain[j] = z_row[GAIN * C];
+      slope[j] = z_row[SLOPE * C];
+      offset[j] = z_row[OFFSET * C] - z_row[SLOPE * C] * z_row[CENTRE * C];
+    }
+  }
+  __syncthreads();
+
+  struct Raw { uint4 gradient, z, x; };
+  auto fetch = [&](int b, int i) {
+    const size_t at = ((size_t)k * batch + b) * (IMAGE / 8) + fill.source(i);
+    Raw raw = {__ldg((const uint4*)gradient + at), make_uint4(0, 0, 0, 0), __ldg((const uint4*)x + at)};
+    if constexpr (OUTER) raw.z = __ldg((const uint4*)z + at);
+    return raw;
+  };
+  auto commit = [&](const Raw& raw, int i) {
+    float f[8], v[8];
+    unpack8(f, raw.gradient);
+    unpack8(v, raw.z);
+#pragma unroll
+    for (int j = 0; j < 8; j++) f[j] = OUTER ? fmaf(gain[j], f[j], fmaf(slope[j], v[j], offset[j])) : beta * f[j];
+    *(uint4*)(tile_g + fill.target(i)) = pack8(f);
+    unpack8(f, raw.x);
+#pragma unroll
+    for (int j = 0; j < 8; j++) f[j] = activate(f[j], scale[j], shift[j]);
+    *(uint4*)(tile_a + fill.target(i)) = pack8(f);
+  };
+  // At 64 channels a thread has one item an image, and fetches that of the next image while the tensor cores work.
+  constexpr bool PREFETCH = Filler<BACKWARD_THREADS>::ITEMS == 1;
+  Raw ahead;
+  if constexpr (PREFETCH) ahead = fetch(blockIdx.x, 0);
+  auto load_images = [&](int b) {
+    if constexpr (PREFETCH) commit(ahead, 0);
+    else
+#pragma unroll 4
+      for (int i = 0; i < Filler<BACKWARD_THREADS>::ITEMS; i++) commit(fetch(b, i), i);
+    __syncthreads();
+    if constexpr (PREFETCH)
+      if (b + gridDim.x < batch) ahead = fetch(b + gridDim.x, 0);
+  };
+
+  if (warp < 4) {
+    const int g = lane >> 2, t = lane & 3, row0 = (warp % WARPS_N) * TILE_N, channel0 = row0 + SPAN * t;
+    const Convolution convolve(shared_address(tile_g), shared_address(packed), row0, lane);
+    float first[SPAN] = {}, second[SPAN] = {};
+    for (int b = blockIdx.x; b < batch; b += gridDim.x) {
+      load_images(b);
+      const size_t image = ((size_t)k * batch + b) * IMAGE;
+#pragma unroll 1
+      for (int pass = 0; pass < PASSES; pass++) {
+        const int pixel0 = (pass * WARPS_M + warp / WARPS_N) * TILE_M;
+        float acc[TILES_M][TILES_N][4];
+        convolve(acc, pixel0);
+#pragma unroll
+        for (int m = 0; m < TILES_M; m++)
+#pragma unroll
+          for (int half = 0; half < 2; half++) {
+            const int pixel = pixel0 + m * 16 + g + half * 8;
+            const size_t at = image + (size_t)pixel * C + channel0;
+            float v[SPAN], in[SPAN];
+            unsigned words[SPAN / 2], open[SPAN / 2];
+            load_span(in, x + at);
+            const unsigned char* activated = tile_a + (pixel / W + 1) * ROW_BYTES + swizzled(pixel % W + 1, channel0 / 8);
+            load_words(open, activated + (channel0 % 8) * 2);
+#pragma unroll
+            for (int j = 0; j < SPAN; j++) {
+              const bool is_open = (j % 2 ? open[j / 2] >> 16 : open[j / 2] & 0xffffu) != 0;
+              v[j] = is_open ? acc[m][j / 2][2 * half + j % 2] : 0.f;
+            }
+#pragma unroll
+            for (int j = 0; j < SPAN / 2; j++) words[j] = pack(v[2 * j], v[2 * j + 1]);
+            store_span(out + at, words);
+#pragma unroll
+            for (int j = 0; j < SPAN; j++) {
+              const float2 pair = unpack(words[j / 2]);
+              const float r = j % 2 ? pair.y : pair.x;
+              first[j] += r;
+              second[j] = fmaf(r, in[j], second[j]);
+            }
+          }
+      }
+      __syncthreads();
+    }
+    store_sums<1>(first, second, scratch, sums + ((size_t)k * gridDim.x + blockIdx.x) * 2 * C, warp, lane);
+  } else {
+    WeightGradient gradient_of_weights;
+    for (int b = blockIdx.x; b < batch; b += gridDim.x) {
+      load_images(b);
+      if (want_weights) gradient_of_weights.add(shared_address(tile_g), shared_address(tile_a), warp - 4, lane);
+      __syncthreads();
+    }
+    if (want_weights)
+      gradient_of_weights.store(weight_parts + ((size_t)k * gridDim.x + blockIdx.x) * 9 * C * C, (float*)shared, warp - 4, lane);
+  }
+  if (is_last_block(counters + k, gridDim.x, thread))
+    finish_gradient_norm(bn, sums, k, gridDim.x, (float)batch * PIXELS, training, thread, BACKWARD_THREADS);
+}
+
+#define BACKWARD_KERNEL(name, OUTER)                                                                                     \
+  extern "C" __global__ void __launch_bounds__(BACKWARD_THREADS, C == 64 ? 1 : 2) name(                                  \
+      const bf16* gradient, const bf16* z, const float* z_table, const float* coefficients, const bf16* x,               \
+      const bf16* weights, bf16* out, float* sums, int* counters, float* weight_parts, const float* norm,                \
+      float* gamma_grad, float* beta_grad, float* table, int batch, int training, int want_weights) {                    \
+    conv_backward<OUTER>(gradient, z, z_table, coefficients, x, weights, out, sums, counters, weight_parts,              \
+                         {norm, gamma_grad, beta_grad, table}, batch, training, want_weights);                           \
+  }
+BACKWARD_KERNEL(conv_backward_inner, false)
+BACKWARD_KERNEL(conv_backward_outer, true)

@@ -1,0 +1,237 @@
+// Shared by all kernels. Compiled once for every width with -DCHANNELS=16|32|64 -DWIDTH=32|16|8.
+//
+// Activations are replica-major: (K, B, H, W, C) in bf16. One thread block works on one replica, so that nothing a
+// replica does (not even a NaN) can reach its neighbours. The state y is kept as two bf16 halves, y = high + low.
+//
+// No header is included, so that NVRTC alone is enough: bf16 numbers travel as 16-bit words.
+using bf16 = unsigned short;
+
+constexpr int C = CHANNELS, W = WIDTH;
+constexpr int PIXELS = W * W, CHUNKS = C / 8;  // a chunk is 8 channels, 16 bytes
+constexpr int IMAGE = PIXELS * C;              // elements of one image
+
+// One image with its halo of zeros in shared memory. The pitch is a multiple of 8 pixels, so that the swizzle depends on
+// the column only: every row, tap and tile is then reached by an immediate offset, with no address arithmetic.
+constexpr int PITCH = W + 8, PIXEL_BYTES = 2 * C, ROW_BYTES = PITCH * PIXEL_BYTES;
+constexpr int TILE_BYTES = (W + 2) * ROW_BYTES;
+
+// Warp tile of the implicit matrix product (pixels x output channels): 4 warps cover an image in PASSES.
+constexpr int WARPS_N = C == 64 ? 2 : 1, WARPS_M = 4 / WARPS_N;
+constexpr int TILE_N = C / WARPS_N, TILE_M = C == 64 ? 32 : 64;
+constexpr int TILES_N = TILE_N / 8, TILES_M = TILE_M / 16;
+constexpr int PASSES = PIXELS / (WARPS_M * TILE_M);
+constexpr int SPAN = TILE_N / 4;  // neighbouring channels that one thread holds after the product
+constexpr int K_STEPS = C / 16;
+constexpr bool WEIGHTS_IN_REGISTERS = C == 16;
+
+// Rows of a per-channel table, [K][4][C] floats.
+enum { SCALE, SHIFT, MEAN, RSTD };          // forward: BN(z) = SCALE z + SHIFT
+enum { GAIN, SLOPE, CENTRE, OFFSET };       // backward: dz = GAIN dzhat + SLOPE (z - CENTRE) + OFFSET
+
+__device__ __forceinline__ unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+
+// Byte offset of a chunk within a row of pixels (or of weights). The xor keeps any eight neighbours in different banks,
+// whatever the shift of the tap.
+__device__ __forceinline__ int swizzled(int column, int chunk) {
+  constexpr int shift = C == 16 ? 2 : C == 32 ? 1 : 0;
+  return column * PIXEL_BYTES + ((chunk ^ ((column >> shift) & (CHUNKS - 1))) << 4);
+}
+
+// Where the i-th tile of 16 pixels begins, in bytes: 16 pixels of a row, or two rows of 8.
+__device__ __forceinline__ constexpr int strip_offset(int i) {
+  return W == 32 ? (i / 2) * ROW_BYTES + (i % 2) * 16 * PIXEL_BYTES : W == 16 ? i * ROW_BYTES : 2 * i * ROW_BYTES;
+}
+// Row and column of pixel p of a strip.
+__device__ __forceinline__ int strip_row(int p) { return W == 8 ? p >> 3 : 0; }
+__device__ __forceinline__ int strip_column(int p) { return W == 8 ? p & 7 : p; }
+
+__device__ __forceinline__ void ldmatrix(unsigned (&r)[4], unsigned address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3},[%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address));
+}
+__device__ __forceinline__ void ldmatrix_transposed(unsigned (&r)[4], unsigned address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3},[%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address));
+}
+__device__ __forceinline__ void mma(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+__device__ __forceinline__ unsigned pack(float low, float high) {
+  unsigned pair;
+  asm("cvt.rn.bf16x2.f32 %0,%1,%2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+__device__ __forceinline__ float2 unpack(unsigned pair) {
+  return make_float2(__uint_as_float(pair << 16), __uint_as_float(pair & 0xffff0000u));
+}
+__device__ __forceinline__ void unpack8(float (&f)[8], uint4 v) {
+  const unsigned words[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+  for (int j = 0; j < 4; j++) { float2 u = unpack(words[j]); f[2 * j] = u.x; f[2 * j + 1] = u.y; }
+}
+__device__ __forceinline__ uint4 pack8(const float (&f)[8]) {
+  return make_uint4(pack(f[0], f[1]), pack(f[2], f[3]), pack(f[4], f[5]), pack(f[6], f[7]));
+}
+
+// SPAN neighbouring channels of one pixel, to and from memory.
+__device__ __forceinline__ void load_words(unsigned (&words)[SPAN / 2], const void* p) {
+  if constexpr (SPAN == 8) { uint4 v = *(const uint4*)p; words[0] = v.x; words[1] = v.y; words[2] = v.z; words[3] = v.w; }
+  else { uint2 v = *(const uint2*)p; words[0] = v.x; words[1] = v.y; }
+}
+__device__ __forceinline__ void load_span(float (&f)[SPAN], const bf16* p) {
+  unsigned words[SPAN / 2];
+  load_words(words, p);
+#pragma unroll
+  for (int j = 0; j < SPAN / 2; j++) { float2 u = unpack(words[j]); f[2 * j] = u.x; f[2 * j + 1] = u.y; }
+}
+__device__ __forceinline__ void store_span(bf16* p, const unsigned (&words)[SPAN / 2]) {
+  if constexpr (SPAN == 8) *(uint4*)p = make_uint4(words[0], words[1], words[2], words[3]);
+  else *(uint2*)p = make_uint2(words[0], words[1]);
+}
+
+// Zero an image and its halo; afterwards only the inside is written, so the halo stays zero.
+__device__ __forceinline__ void clear_tile(unsigned char* tile, int thread, int threads) {
+  for (int i = thread; i < TILE_BYTES / 16; i += threads) ((uint4*)tile)[i] = make_uint4(0, 0, 0, 0);
+}
+
+// A thread fills the same chunk of the same column in every ROWS-th row.
+template <int THREADS>
+struct Filler {
+  static constexpr int ROWS = THREADS / (CHUNKS * W), ITEMS = W / ROWS;
+  int chunk, first;  // its chunk of 8 channels; its first item in memory, in chunks
+  unsigned offset;   // where that goes in shared memory
+  __device__ __forceinline__ Filler(int thread) : chunk(thread % CHUNKS), first(thread) {
+    const int pixel = thread / CHUNKS;
+    offset = (pixel / W + 1) * ROW_BYTES + swizzled(pixel % W + 1, chunk);
+  }
+  __device__ __forceinline__ int source(int item) const { return first + item * THREADS; }
+  __device__ __forceinline__ unsigned target(int item) const { return offset + item * ROWS * ROW_BYTES; }
+};
+
+// Weights of one replica, [9][C rows][C], into shared memory.
+__device__ __forceinline__ void load_weights(unsigned char* to, const bf16* from, int thread, int threads) {
+  for (int i = thread; i < 9 * C * CHUNKS; i += threads) {
+    int chunk = i % CHUNKS, row = (i / CHUNKS) % C, tap = i / (CHUNKS * C);
+    *(uint4*)(to + tap * C * C * 2 + swizzled(row, chunk)) = __ldg((const uint4*)from + i);
+  }
+}
+
+// The 3x3 convolution of images in shared memory by one warp: TILE_M pixels x TILE_N channels at a time.
+struct Convolution {
+  unsigned a_offset[3][K_STEPS], b_address[K_STEPS];
+  unsigned resident[WEIGHTS_IN_REGISTERS ? 9 : 1][4];
+
+  __device__ __forceinline__ Convolution(unsigned tile, unsigned weights, int row0, int lane) {
+    const int p = lane & 15, a_half = lane >> 4, b_row = row0 + (lane & 7) + ((lane >> 4) << 3), b_half = (lane >> 3) & 1;
+#pragma unroll
+    for (int k = 0; k < K_STEPS; k++) {
+#pragma unroll
+      for (int dx = 0; dx < 3; dx++)
+        a_offset[dx][k] = tile + strip_row(p) * ROW_BYTES + swizzled(strip_column(p) + dx, 2 * k + a_half);
+      b_address[k] = weights + swizzled(b_row, 2 * k + b_half);
+    }
+    if constexpr (WEIGHTS_IN_REGISTERS)
+#pragma unroll
+      for (int tap = 0; tap < 9; tap++) ldmatrix(resident[tap], b_address[0] + tap * C * C * 2);
+  }
+
+  __device__ __forceinline__ void operator()(float (&acc)[TILES_M][TILES_N][4], int pixel0) const {
+    const unsigned row = pixel0 / W * ROW_BYTES;
+#pragma unroll
+    for (int m = 0; m < TILES_M; m++)
+#pragma unroll
+      for (int n = 0; n < TILES_N; n++)
+#pragma unroll
+        for (int j = 0; j < 4; j++) acc[m][n][j] = 0.f;
+#pragma unroll WEIGHTS_IN_REGISTERS ? 3 : 1
+    for (int dy = 0; dy < 3; dy++)
+#pragma unroll
+      for (int dx = 0; dx < 3; dx++)
+#pragma unroll
+        for (int k = 0; k < K_STEPS; k++) {
+          unsigned b[TILES_N / 2][4];
+#pragma unroll
+          for (int n = 0; n < TILES_N / 2; n++)
+            if constexpr (WEIGHTS_IN_REGISTERS)
+#pragma unroll
+              for (int j = 0; j < 4; j++) b[n][j] = resident[dy * 3 + dx][j];
+            else ldmatrix(b[n], b_address[k] + (dy * 3 + dx) * C * C * 2 + n * 16 * PIXEL_BYTES);
+#pragma unroll
+          for (int m = 0; m < TILES_M; m++) {
+            unsigned a[4];
+            ldmatrix(a, a_offset[dx][k] + row + dy * ROW_BYTES + strip_offset(m));
+#pragma unroll
+            for (int n = 0; n < TILES_N; n++) mma(acc[m][n], a, b[n / 2][2 * (n % 2)], b[n / 2][2 * (n % 2) + 1]);
+          }
+        }
+  }
+};
+
+// Batch norm and ReLU; a NaN stays one.
+__device__ __forceinline__ float activate(float x, float scale, float shift) {
+  const float v = fmaf(x, scale, shift);
+  return v <= 0.f ? 0.f : v;
+}
+
+// Two sums a channel over all that a block has seen, [2][C], into `row` of the partial sums. Deterministic: no atomics.
+// Called by 4 warps that share the `barrier`; `scratch` holds 4 * 2 * TILE_N floats.
+template <int BARRIER>
+__device__ __forceinline__ void store_sums(float (&first)[SPAN], float (&second)[SPAN], float* scratch, float* row,
+                                           int warp, int lane) {
+  const int t = lane & 3;
+#pragma unroll
+  for (int j = 0; j < SPAN; j++) {
+#pragma unroll
+    for (int o = 4; o < 32; o <<= 1) {
+      first[j] += __shfl_xor_sync(~0u, first[j], o);
+      second[j] += __shfl_xor_sync(~0u, second[j], o);
+    }
+    if (lane < 4) {
+      scratch[(warp * 2 + 0) * TILE_N + SPAN * t + j] = first[j];
+      scratch[(warp * 2 + 1) * TILE_N + SPAN * t + j] = second[j];
+    }
+  }
+  asm volatile("bar.sync %0,128;" ::"n"(BARRIER) : "memory");
+  for (int i = warp * 32 + lane; i < 2 * C; i += 128) {
+    int which = i / C, channel = i % C, group = channel / TILE_N;
+    float sum = 0.f;
+#pragma unroll
+    for (int m = 0; m < WARPS_M; m++) sum += scratch[((m * WARPS_N + group) * 2 + which) * TILE_N + channel % TILE_N];
+    row[i] = sum;
+  }
+}
+
+// True in the block of a replica that finishes last: it alone sees all partial sums, and adds them up in fixed order.
+__device__ __forceinline__ bool is_last_block(int* counter, int blocks, int thread) {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (thread == 0) {
+    last = atomicAdd(counter, 1) == blocks - 1;
+    if (last) *counter = 0;
+  }
+  __syncthreads();
+  return last;
+}
+
+// Adds up `blocks` rows of [2][C] partial sums; thread c < 2 C returns with the total of column c in `totals`.
+__device__ __forceinline__ void add_rows(double* totals, const float* rows, int blocks, int thread, int threads) {
+  __shared__ double parts[8 * 2 * C];
+  const int groups = min(8, threads / (2 * C)), column = thread % (2 * C), group = thread / (2 * C);
+  if (group < groups) {
+    double sum = 0;
+#pragma unroll 8
+    for (int r = group; r < blocks; r += groups) sum += (double)__ldcg(rows + (size_t)r * 2 * C + column);
+    parts[group * 2 * C + column] = sum;
+  }
+  __syncthreads();
+  if (thread < 2 * C) {
+    double sum = 0;
+    for (int g = 0; g < groups; g++) sum += parts[g * 2 * C + thread];
+    totals[thread] = sum;
+  }
+  __syncthreads();
+}

@@ -1,0 +1,49 @@
+"""The training step through the kernels: takes the place of the engine's plain step, with the same interface."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from zerosnet.kernels.cuda import CudaKernels
+from zerosnet.kernels.native import NativeNetwork
+from zerosnet.models import Network
+
+
+def native_network(network: Network, batch: int, device: torch.device) -> NativeNetwork:
+    return NativeNetwork(network, lambda c, w: CudaKernels(c, w, network.replicas, batch, device))
+
+
+class NativeStep:
+    """Images (B, K C, 32, 32) and labels (K, B) to losses (K,), correct answers (K,) and gradients."""
+
+    def __init__(
+        self, network: Network, parameters: Sequence[nn.Parameter], *, batch: int, label_smoothing: float = 0.0
+    ) -> None:
+        self.parameters, self.label_smoothing = list(parameters), label_smoothing
+        self.native = native_network(network, batch, self.parameters[0].device)
+
+    def __call__(self, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Sequence[Tensor]]:
+        def objective(logits: Tensor) -> Tensor:
+            flat, truth = logits.flatten(0, 1), labels.flatten()
+            losses = F.cross_entropy(flat, truth, reduction="none", label_smoothing=self.label_smoothing)
+            return losses.view(labels.shape).mean(1)
+
+        tape = self.native.forward(images, training=True)
+        losses, logits = self.native.losses(tape, objective)
+        self.native.backward(tape)
+        correct = (logits.argmax(-1) == labels).sum(1)
+        return losses, correct, [self.native.gradients[p] for p in self.parameters]
+
+
+class NativePredictor:
+    """The network in evaluation mode through the kernels: (B, K C, 32, 32) to (K, B, classes)."""
+
+    def __init__(self, network: Network, *, batch: int) -> None:
+        self.replicas = network.replicas
+        self.native = native_network(network, batch, next(network.parameters()).device)
+
+    @torch.no_grad()
+    def __call__(self, images: Tensor) -> Tensor:
+        return self.native.logits(self.native.forward(images, training=False))

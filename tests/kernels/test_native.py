@@ -1,0 +1,70 @@
+"""The native network on the plain model of the kernels, in float64, against autograd through the network itself."""
+
+import pytest
+import torch
+
+from zerosnet.kernels.native import NativeNetwork
+from zerosnet.kernels.reference import ReferenceKernels
+from zerosnet.models import create_model
+
+TEN = ["1,1,1;1", "9/4,-2,3/4;1/2", "1/3,5/9,1/9;16/9"]
+MODELS = [
+    ("zerosnet20_opt", {}),
+    ("zerosnet20", {"scheme": TEN, "replicas": 3}),
+    ("zerosnet20_tra", {"replicas": 2}),
+    ("zerosnet20_stable", {}),
+    ("preresnet20", {"replicas": 2}),
+    ("lmresnet20", {"replicas": 2}),
+    ("zerosnet20", {"scheme": "from-roots(1/2,-1/4,1/8)"}),
+]
+
+
+def build(name, options, batch=3):
+    options = dict(options)
+    replicas = options.pop("replicas", 1)
+    model = create_model(name, replicas=replicas, seed=list(range(replicas)), **options).double()
+    device = torch.device("cpu")
+    native = NativeNetwork(model, lambda c, w: ReferenceKernels(c, w, replicas, batch, device))
+    generator = torch.Generator().manual_seed(0)
+    images = torch.randn(batch, replicas * 3, 32, 32, generator=generator, dtype=torch.float64)
+    labels = torch.randint(10, (replicas, batch), generator=generator)
+    return model, native, images, labels
+
+
+def losses_of(logits, labels):
+    losses = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
+    return losses.view(labels.shape).mean(1)
+
+
+@pytest.mark.parametrize("name, options", MODELS)
+def test_losses_gradients_and_statistics_are_those_of_the_network(name, options):
+    model, native, images, labels = build(name, options)
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    tape = native.forward(images, training=True)
+    losses, _ = native.losses(tape, lambda logits: losses_of(logits, labels))
+    native.backward(tape)
+    statistics = {key: value.clone() for key, value in model.state_dict().items()}
+    model.load_state_dict(before)
+    logits = model.train()(images).view(len(images), model.replicas, -1).transpose(0, 1)
+    expected = losses_of(logits, labels)
+    expected.sum().backward()
+    torch.testing.assert_close(losses, expected.detach(), rtol=1e-10, atol=0)
+    for key, parameter in model.named_parameters():
+        torch.testing.assert_close(native.gradients[parameter], parameter.grad, rtol=1e-6, atol=1e-10, msg=key)
+    for key, value in model.state_dict().items():
+        torch.testing.assert_close(statistics[key], value, rtol=1e-9, atol=1e-12, msg=key)
+
+
+@pytest.mark.parametrize("name, options", MODELS[:3])
+def test_evaluation_and_image_gradients_are_those_of_the_network(name, options):
+    model, native, images, labels = build(name, options)
+    model.train()(torch.randn_like(images))  # statistics that are not the initial ones
+    tape = native.forward(images, training=False)
+    found = native.logits(tape)
+    images.requires_grad_()
+    logits = model.eval()(images).view(len(images), model.replicas, -1).transpose(0, 1)
+    torch.testing.assert_close(found, logits.detach(), rtol=1e-9, atol=1e-12)
+    (expected,) = torch.autograd.grad(losses_of(logits, labels).sum(), images)
+    native.losses(tape, lambda logits: losses_of(logits, labels), weights=False)
+    gradient = tape.stem.image_gradient(native.backward(tape, weights=False))
+    torch.testing.assert_close(gradient, expected, rtol=1e-8, atol=1e-14)

@@ -1,0 +1,88 @@
+"""The native step against the plain one, on a CUDA device."""
+
+import copy
+
+import pytest
+import torch
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
+]
+
+CASES = [
+    ("zerosnet20_opt", {"replicas": 1}),
+    ("zerosnet20", {"replicas": 3, "scheme": ["1,1,1;1", "9/4,-2,3/4;1/2", "1/3,5/9,1/9;16/9"]}),
+    ("zerosnet20_tra", {"replicas": 2}),
+    ("preresnet20", {"replicas": 2}),
+    ("lmresnet20", {"replicas": 2}),
+]
+
+
+def setting(name, options, batch=32):
+    from zerosnet.models import create_model
+
+    model = create_model(name, seed=list(range(options["replicas"])), **options).cuda()
+    model = model.to(memory_format=torch.channels_last)
+    model.conv_dtype = torch.bfloat16
+    generator = torch.Generator("cuda").manual_seed(0)
+    images = torch.randn(batch, 3 * model.replicas, 32, 32, generator=generator, device="cuda")
+    labels = torch.randint(10, (model.replicas, batch), generator=generator, device="cuda")
+    return model, images.contiguous(memory_format=torch.channels_last), labels
+
+
+@pytest.mark.parametrize("name, options", CASES)
+def test_gradients_agree_with_float32_as_well_as_the_plain_step_does(name, options):
+    from zerosnet.kernels.step import NativeStep
+    from zerosnet.training.step import TorchStep
+
+    model, images, labels = setting(name, options)
+    exact = copy.deepcopy(model)
+    exact.conv_dtype = None
+    plain = copy.deepcopy(model)
+
+    def torch_step(network):
+        parameters = list(network.parameters())
+        return TorchStep(network, parameters, replicas=network.replicas, label_smoothing=0.0, compiled=False)(
+            images, labels
+        )
+
+    truth, bf16 = torch_step(exact), torch_step(plain)
+    losses, _, gradients = NativeStep(model, list(model.parameters()), batch=len(images))(images, labels)
+    torch.testing.assert_close(losses, truth.losses, rtol=0.02, atol=0.02)
+    for (key, _), ours, theirs, exactly in zip(model.named_parameters(), gradients, bf16.gradients, truth.gradients):
+        scale = exactly.norm() + 1e-12
+        error, allowed = (ours - exactly).norm() / scale, (theirs - exactly).norm() / scale
+        assert error < 2 * allowed + 0.02, (key, error.item(), allowed.item())
+    for key, value in exact.state_dict().items():
+        if "running" in key:
+            torch.testing.assert_close(model.state_dict()[key], value, rtol=0.05, atol=0.02, msg=key)
+
+
+def test_evaluation_agrees():
+    from zerosnet.kernels.step import NativePredictor
+
+    model, images, _ = setting("zerosnet20_opt", {"replicas": 2}, batch=50)
+    model.train()(images)
+    model.eval()
+    with torch.no_grad():
+        expected = model(images).transpose(0, 1)
+    found = NativePredictor(model, batch=50)(images)
+    assert (found - expected).norm() < 0.03 * expected.norm()
+
+
+def test_two_steps_are_bit_identical_and_a_nan_stays_in_its_replica():
+    from zerosnet.kernels.step import NativeStep
+
+    model, images, labels = setting("zerosnet20_opt", {"replicas": 4})
+    step = NativeStep(model, list(model.parameters()), batch=len(images))
+    first = [g.clone() for g in step(images, labels)[2]]
+    second = step(images, labels)[2]
+    assert all(torch.equal(a, b) for a, b in zip(first, second))
+    with torch.no_grad():
+        model.stack.blocks[0].f.conv1.weight[16:32] = float("nan")
+    losses, _, third = step(images, labels)
+    assert losses.isnan().tolist() == [False, True, False, False]
+    for a, b in zip(first, third):
+        a, b = a.reshape(4, -1), b.reshape(4, -1)
+        assert torch.equal(a[[0, 2, 3]], b[[0, 2, 3]])
