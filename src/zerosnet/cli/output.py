@@ -1,0 +1,127 @@
+"""What commands share: how a scheme is named, tables for people, one JSON document for programs, figure files."""
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zerosnet.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from zerosnet.numerics import Scheme
+
+JSON_HELP = "One JSON document on stdout, nothing else."
+PLOT_HELP = "Draw it into FILE (.png, .svg or .pdf)."
+_WIDTH_OF_PLAIN_OUTPUT = 100
+_WAYS = 'a scheme such as "zerosnet(-9/5)" or "1/3,5/9,1/9;16/9", --alphas with --betas, or --family'
+_STYLES = {"yes": "green", "no": "red", "undecided": "yellow", "none": "dim"}
+
+
+def named_scheme(
+    text: str | None, alphas: str | None, betas: str | None, family: str | None, param: str | None, beta: str | None
+) -> "Scheme":
+    """The scheme that was named in exactly one way."""
+    from zerosnet.numerics import Scheme
+
+    given = [text is not None, alphas is not None or betas is not None, family is not None]
+    if sum(given) != 1:
+        raise InputError(
+            f"{'more than one way to name a scheme' if any(given) else 'no scheme given'}; expected {_WAYS}"
+        )
+    if family is not None:
+        return family_member(family, param, beta)
+    if param is not None or beta is not None:
+        raise InputError(f"{'--param' if param is not None else '--beta'} is given without --family")
+    if text is not None:
+        return Scheme.parse(text)
+    if alphas is None or betas is None:
+        raise InputError(f"--alphas and --betas go together; {'--betas' if betas is None else '--alphas'} is missing")
+    return Scheme(alphas, betas)
+
+
+def family_member(name: str, param: str | None, beta: str | None = None) -> "Scheme":
+    """A family's member, its parameters given as in "zerosnet(-9/5)"."""
+    from zerosnet.numerics import family, parse_member
+
+    inside = [part for part in (param, None if beta is None else f"beta={beta}") if part is not None]
+    return parse_member(f"{family(name).name}({', '.join(inside)})")
+
+
+def checked_plot(plot: str | None) -> Path | None:
+    """The figure file, if it can be written; asked before anything is computed."""
+    if plot is None:
+        return None
+    from zerosnet.report import figure_file
+
+    return figure_file(plot)
+
+
+def draw(path: Path | None, figure: "Callable[[], Figure]", quiet: bool) -> None:
+    """Draw into the file, if there is one, and say so."""
+    if path is None:
+        return
+    from zerosnet.report import save_figure
+
+    save_figure(figure(), path)
+    if not quiet:
+        print(f"Figure: {path}")
+
+
+def print_json(value: Any) -> None:
+    import json
+
+    print(json.dumps(_finite(value), indent=2, ensure_ascii=False))
+
+
+def print_facts(title: str, rows: Iterable[tuple[str, str]]) -> None:
+    """A title and lines of a name and a value."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False, pad_edge=False, title=title, title_justify="left", title_style="bold")
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows:
+        table.add_row(name, Text(value, style=_STYLES.get(value.split(" ")[0], "")))
+    _console().print(table)
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str] = ()) -> None:
+    """A table with a header; the columns named in `right` are set flush right."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left", title_style="bold")
+    for name in columns:
+        table.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(value, style=_STYLES.get(value, "")) for value in row))
+    _console().print(table)
+
+
+def number_text(value: Any) -> str:
+    """Short and exact where possible: 16/9, 0.836014, none."""
+    if value is None:
+        return "none"
+    text = str(value)
+    return text if not isinstance(value, float) and len(text) <= 12 else f"{float(value):.6g}"
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else _WIDTH_OF_PLAIN_OUTPUT
+    return Console(width=width, highlight=False, markup=False)
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinity: null."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
