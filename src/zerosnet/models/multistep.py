@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from zerosnet.models.layers import Coefficient, per_channel
+from zerosnet.models.layers import Coefficient, one_by_one, per_channel
 
 Number = float | tuple[float, ...] | Tensor
 """A coefficient made ready for a device: one float, one a replica, or a tensor that broadcasts over states."""
@@ -121,7 +121,7 @@ def _number(coefficient: Coefficient, like: Tensor, replicas: int) -> Number:
     """On the CPU plain floats where no gradient is asked for, elsewhere a tensor that broadcasts: nothing waits."""
     if not isinstance(coefficient, Tensor):
         return coefficient
-    if like.device.type == "cpu" and not (torch.is_grad_enabled() or torch.compiler.is_compiling()):
+    if one_by_one(like) and not (torch.is_grad_enabled() or torch.compiler.is_compiling()):
         numbers = coefficient.tolist()
         return numbers[0] if replicas == 1 else tuple(numbers)
     return per_channel(coefficient, like.shape[1] // replicas, 2)
@@ -133,12 +133,15 @@ def _parts(replicas: int, *tensors: Tensor) -> Any:
 
 
 def _add_(total: Tensor, number: Number, tensor: Tensor) -> Tensor:
-    """total += number * tensor."""
+    """total += number * tensor, in place where it can be."""
     if isinstance(number, Tensor):
         return total.addcmul_(tensor, number)
     if isinstance(number, float):
         return total.add_(tensor, alpha=number)
-    for factor, (own, other) in zip(number, _parts(len(number), total, tensor)):
+    parts = zip(number, _parts(len(number), total, tensor))
+    if torch.is_grad_enabled():  # autograd does not follow writing into one of several views
+        return torch.cat([own.add(other, alpha=factor) for factor, (own, other) in parts], 1)
+    for factor, (own, other) in parts:
         own.add_(other, alpha=factor)
     return total
 
@@ -152,6 +155,6 @@ def _times(number: Number, tensor: Tensor) -> Tensor:
 
 def _products(gradient: Tensor, tensor: Tensor, replicas: int) -> Tensor:
     """<gradient, tensor> for each replica, (K,)."""
-    if gradient.device.type != "cpu" or torch.is_grad_enabled():
+    if torch.is_grad_enabled() or not one_by_one(gradient):
         return (gradient * tensor).unflatten(1, (replicas, -1)).sum((0, 2, 3, 4))
     return torch.stack([g.reshape(-1).dot(t.reshape(-1)) for g, t in _parts(replicas, gradient, tensor)])
