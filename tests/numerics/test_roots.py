@@ -54,6 +54,14 @@ def test_reciprocal_pairs_next_to_the_circle_are_told_from_roots_on_it():
     assert sorted(np.sign(root.excess) for root in found) == [-1, -1, 0, 0, 1, 1]
 
 
+@given(st.lists(st.integers(-20, 20), min_size=3, max_size=8).filter(lambda p: p[0] != 0))
+def test_complex_roots_come_in_exact_conjugate_pairs(coefficients):
+    found = {
+        (root.value, root.excess) for root in located_roots(integer_polynomial([Fraction(c) for c in coefficients]))
+    }
+    assert found == {(value.conjugate(), excess) for value, excess in found}
+
+
 def test_huge_and_tiny_roots_do_not_overflow():
     found = roots_of(Fraction(10) ** 200, Fraction(1, 10**200), Fraction(1, 2))
     assert sorted(f"{root.modulus:.3g}" for root in found) == ["0.5", "1e+200", "1e-200"]

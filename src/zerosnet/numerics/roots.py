@@ -114,15 +114,18 @@ def _locate(
             return None
     located = []
     for z, radius in zip(roots, radii):
+        if z.imag < -radius:
+            continue  # its conjugate stands for both
         excess = abs(z) - 1
         if abs(excess) <= radius and self_inversive:
             z, excess = z / abs(z), 0.0
         elif abs(excess) <= 1000 * radius:
             return None
         value = complex(z)
-        if abs(z.imag) <= radius:  # a root this close to the real axis is its own conjugate
-            value = complex(value.real, 0.0)
-        located.append((value, _to_float(excess)))
+        if z.imag <= radius:  # a root this close to the real axis is its own conjugate
+            located.append((complex(value.real, 0.0), _to_float(excess)))
+        else:
+            located += [(value, _to_float(excess)), (value.conjugate(), _to_float(excess))]
     return located
 
 
