@@ -10,6 +10,7 @@ from zerosnet.models.registry import configure, create_model, list_models
 from zerosnet.models.replicas import combine, extract
 from zerosnet.models.stack import Step
 from zerosnet.models.structure import Structure
+from zerosnet.models.timm_models import register_with_timm
 from zerosnet.models.weights import load_model, model_facts, save_model
 
 __all__ = [
@@ -33,3 +34,5 @@ __all__ = [
     "parameter_table",
     "save_model",
 ]
+
+register_with_timm()

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.models.laws import Law
-from zerosnet.models.layers import Coefficient, rows
+from zerosnet.models.layers import Coefficient, one_by_one, rows
 from zerosnet.models.multistep import Row
 from zerosnet.numerics import Scheme
 
@@ -44,7 +44,7 @@ class FixedCoefficients(Coefficients):
     def forward(self, like: Tensor) -> list[Row]:
         if all(len(set(number)) == 1 for number in self._numbers):
             terms = tuple(number[0] for number in self._numbers)
-        elif like.device.type == "cpu":
+        elif one_by_one(like):
             terms = tuple(self._numbers)
         else:
             terms = tuple(self.table.to(like.dtype).unbind())

@@ -38,7 +38,7 @@ class Network(nn.Module):
         self.bn = BatchNorm(self.num_features, replicas=replicas) if size.final_norm else None
         self.fc = self._classifier(config.num_classes)
         self._conv_dtype: torch.dtype | None = None
-        initialise(self, list(seeds) if seeds is not None else torch.randint(2**62, (replicas,)).tolist())
+        initialise(self, self._draw_seeds() if seeds is None else list(seeds))
 
     def forward(self, images: Tensor) -> Tensor:
         return self.forward_head(self.forward_features(images))
@@ -111,10 +111,14 @@ class Network(nn.Module):
             raise InputError(f"global_pool is {global_pool!r}; expected 'avg'")
         self.config, self.num_classes = replace(self.config, num_classes=num_classes), num_classes
         self.fc = self._classifier(num_classes)
-        initialise(self.fc, torch.randint(2**62, (self.replicas,)).tolist())
+        initialise(self.fc, self._draw_seeds())
 
     def _classifier(self, num_classes: int) -> nn.Module:
         return Linear(self.num_features, num_classes, replicas=self.replicas) if num_classes else nn.Identity()
+
+    def _draw_seeds(self) -> list[int]:
+        """From torch's own generator, so that torch.manual_seed decides."""
+        return torch.randint(2**62, (self.replicas,), device="cpu").tolist()
 
     def _normalise(self, state: Tensor) -> Tensor:
         return state if self.bn is None else relu_(self.bn(state))

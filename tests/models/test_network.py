@@ -1,0 +1,135 @@
+"""What every network must survive: copies, pickles, compilers, other precisions and odd images."""
+
+import copy
+import pickle
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from zerosnet.models import Network, Structure, configure, create_model
+from zerosnet.models.layers import Conv, Linear
+
+KINDS = {
+    "fixed": ("zerosnet20_opt", {}),
+    "adams-bashforth": ("zerosnet20", {"scheme": "1;3/2,-1/2"}),
+    "lambda": ("zerosnet20_tra", {}),
+    "lm": ("lmresnet20", {"beta": "consistent"}),
+    "stable": ("zerosnet20_stable", {}),
+    "fused": ("zerosnet20", {"scheme": ["zerosnet(1)", "zerosnet(5)"], "replicas": 2}),
+    "fused, stable": ("zerosnet20_stable", {"replicas": 2}),
+    "imagenet": ("zerosnet18_opt", {"num_classes": 10}),
+}
+
+
+def build(kind: str, seed: int = 1) -> tuple[Network, Tensor]:
+    """A network of that kind, its stages cut short, and images for it."""
+    name, options = KINDS[kind]
+    config = configure(name, **options)
+    short = Structure("cifar", "basic", (3, 1, 1)) if config.structure.size == "cifar" else config.structure
+    model = Network(replace(config, structure=short), range(seed, seed + config.replicas))
+    size = 8 if short is not config.structure else 33
+    return model, torch.randn(3, 3 * model.replicas, size, size, generator=torch.Generator().manual_seed(2))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_copies_pickles_and_state_dicts_give_the_same_network(kind: str) -> None:
+    model, x = build(kind)
+    model(x)  # moves the running statistics
+    reloaded, _ = build(kind, seed=9)
+    reloaded.load_state_dict(model.state_dict())
+    expected = model.eval()(x)
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model)), reloaded):
+        assert torch.equal(other.eval()(x), expected)
+        assert other.schemes() == model.schemes() and other.config == model.config
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_torch_compile_takes_the_whole_network_in_one_graph(kind: str) -> None:
+    torch.compiler.reset()
+    model, x = build(kind)
+    compiled = torch.compile(copy.deepcopy(model), backend="aot_eager", fullgraph=True)
+    for network in (model, compiled):
+        network(x).square().sum().backward()
+    assert torch.allclose(compiled(x), model(x), rtol=1e-3, atol=1e-3)
+    for own, other in zip(model.parameters(), compiled.parameters()):
+        assert own.grad is not None and other.grad is not None
+        assert torch.allclose(own.grad, other.grad, rtol=1e-2, atol=1e-2 * own.grad.abs().max().item())
+
+
+@pytest.mark.parametrize("name", ["zerosnet20_opt", "zerosnet164_opt", "zerosnet18_opt", "zerosnet50_opt"])
+@pytest.mark.parametrize("in_chans", [1, 3])
+def test_one_or_three_channels_and_odd_sizes(name: str, in_chans: int) -> None:
+    model = create_model(name, in_chans=in_chans, num_classes=4, seed=0)
+    for height, width in ((28, 28), (33, 17)):
+        assert model(torch.randn(2, in_chans, height, width)).shape == (2, 4)
+
+
+def test_features_are_the_map_before_the_pool() -> None:
+    model = create_model("zerosnet164_opt", seed=0).eval()
+    x = torch.randn(2, 3, 16, 16)
+    features = model.forward_features(x)
+    assert features.shape == (2, 256, 4, 4) and model.num_features == 256
+    pooled = model.forward_head(features, pre_logits=True)
+    assert torch.equal(pooled, features.mean((2, 3)))
+    assert torch.equal(model.fc(pooled), model(x))
+
+
+def test_a_new_classifier_may_have_other_classes_or_none() -> None:
+    model = create_model("zerosnet20_opt", replicas=2, seed=0)
+    x = torch.randn(2, 6, 8, 8)
+    model.reset_classifier(3)
+    assert model(x).shape == (2, 2, 3) and model.config.num_classes == 3
+    model.reset_classifier(0)
+    assert model(x).shape == (2, 2 * 64)
+
+
+def types_seen(model: nn.Module, x: Tensor) -> dict[str, set[torch.dtype]]:
+    """Output types by kind of layer, and those of the states."""
+    seen: dict[str, set[torch.dtype]] = {}
+
+    def note(module: nn.Module, _: object, output: Tensor) -> None:
+        seen.setdefault(type(module).__name__, set()).add(output.dtype)
+
+    for module in model.modules():
+        if isinstance(module, Conv | Linear):
+            module.register_forward_hook(note)
+    seen["state"] = {state.dtype for step in model.walk(x) for state in (*step.states, step.slope, step.state)}
+    return seen
+
+
+@pytest.mark.parametrize("name", ["zerosnet20_tra", "zerosnet164_opt", "zerosnet18_opt", "lmresnet20"])
+def test_only_convolutions_compute_in_conv_dtype(name: str) -> None:
+    model = create_model(name, seed=0).eval()
+    x = torch.randn(2, 3, 17, 17)
+    expected = model(x)
+    model.conv_dtype = torch.bfloat16
+    with torch.backends.mkldnn.flags(enabled=False):  # oneDNN's bfloat16 ends in SIGILL on some virtual machines
+        seen = types_seen(model, x)
+        logits = model(x)
+        logits.square().sum().backward()
+    assert seen == {"Conv": {torch.bfloat16}, "Linear": {torch.float32}, "state": {torch.float32}}
+    assert logits.dtype is torch.float32 and not torch.equal(logits, expected)
+    assert torch.allclose(logits, expected, atol=0.1 * expected.abs().max().item())
+    assert all(p.grad is not None and p.dtype is p.grad.dtype is torch.float32 for p in model.parameters())
+
+
+def test_images_of_half_precision_are_widened_and_of_double_kept() -> None:
+    model = create_model("zerosnet20_opt", seed=0)
+    assert model(torch.randn(2, 3, 8, 8).half()).dtype is torch.float32
+    assert model.double()(torch.randn(2, 3, 8, 8).double()).dtype is torch.float64
+
+
+def test_networks_can_be_described_on_the_meta_device() -> None:
+    with torch.device("meta"):
+        model = create_model("zerosnet164", scheme="zerosnet(1)")
+    assert model(torch.empty(1, 3, 32, 32, device="meta")).shape == (1, 10)
+
+
+def test_channels_last_changes_nothing_but_rounding() -> None:
+    model = create_model("zerosnet20_tra", seed=0).double()
+    x = torch.randn(2, 3, 8, 8, dtype=torch.float64)
+    expected = model(x)
+    model = model.to(memory_format=torch.channels_last)
+    assert torch.allclose(model(x.contiguous(memory_format=torch.channels_last)), expected, atol=1e-10)

@@ -1,0 +1,135 @@
+"""K networks in one: each replica is the single network, to the bit on the CPU."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from zerosnet.errors import InputError
+from zerosnet.models import Config, Network, Structure, combine, create_model, extract
+from zerosnet.models.laws import LambdaLaw, LmLaw
+from zerosnet.models.stable import StableLambdaLaw, StableRootsLaw
+from zerosnet.numerics import Scheme, adams_bashforth, lm, zerosnet
+
+BASIC, OPENING = Structure("cifar", "basic", (2, 2, 2)), Structure("cifar", "bottleneck", (3, 1, 1))
+IMAGENET = Structure("imagenet", "basic", (2, 1, 1, 1))
+SEEDS = [11, 22, 33]
+LAMBDAS = (zerosnet(1), zerosnet("-9/5"), zerosnet(5))
+
+
+def three(structure: Structure, **fields: object) -> Config:
+    return Config(structure, replicas=3, **fields)
+
+
+CONFIGS = {
+    "same scheme": three(BASIC, schemes=(zerosnet("-9/5"),) * 3),
+    "own schemes": three(BASIC, schemes=(zerosnet(1), zerosnet("-9/5"), Scheme([1, 1, 1], [1]))),
+    "adams-bashforth": three(BASIC, schemes=(adams_bashforth(2), Scheme([1], [1, "1/2"]), adams_bashforth(2))),
+    "lm, restart": three(BASIC, schemes=(lm("-1/2"), lm("1/2"), lm(0)), stage_change="restart"),
+    "one projection": three(BASIC, schemes=LAMBDAS, stage_change="project-shared"),
+    "trained lambda": three(BASIC, law=LambdaLaw(), schemes=LAMBDAS),
+    "trained lm": three(BASIC, law=LmLaw(1), stage_change="restart"),
+    "stable": three(OPENING, law=StableRootsLaw(), schemes=LAMBDAS),
+    "stable, order 2, shared": three(BASIC, law=StableLambdaLaw(), shared=True),
+    "bottleneck": three(OPENING, schemes=LAMBDAS),
+    "imagenet": three(IMAGENET, schemes=LAMBDAS, num_classes=7),
+}
+
+
+def fused_and_singles(config: Config, dtype: torch.dtype) -> tuple[Network, list[Network]]:
+    singles = [Network(config.of_replica(k), [SEEDS[k]]).to(dtype) for k in range(3)]
+    return Network(config, SEEDS).to(dtype), singles
+
+
+def images(config: Config, dtype: torch.dtype) -> Tensor:
+    size = 9 if config.structure.size == "cifar" else 33
+    return torch.randn(4, 9, size, size, generator=torch.Generator().manual_seed(0)).to(dtype)
+
+
+def step(network: nn.Module, x: Tensor) -> Tensor:
+    """A training pass; returns the logits of the evaluation that follows it."""
+    torch.log_softmax(network.train()(x), -1)[..., 0].sum().backward()
+    with torch.no_grad():
+        return network.eval()(x)
+
+
+def gradients(network: nn.Module) -> dict[str, Tensor]:
+    return {name: p.grad for name, p in network.named_parameters() if p.grad is not None}
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
+def test_a_replica_is_the_single_network_to_the_bit(config: Config) -> None:
+    fused, singles = fused_and_singles(config, torch.float32)
+    x = images(config, torch.float32)
+    logits = step(fused, x)
+    assert logits.shape == (4, 3, config.num_classes)
+    for k, single in enumerate(singles):
+        assert torch.equal(step(single, x[:, 3 * k : 3 * k + 3]), logits[:, k])
+        assert single.schemes() == fused.schemes()[k]
+        for own, theirs in ((single.state_dict(), fused.state_dict()), (gradients(single), gradients(fused))):
+            part = extract(theirs, k, 3)
+            assert own.keys() == part.keys()
+            assert [name for name in own if not torch.equal(own[name], part[name])] == []
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
+def test_grouped_convolutions_compute_the_same_in_float64(config: Config) -> None:
+    fused, singles = fused_and_singles(config, torch.float64)
+    x = images(config, torch.float64)
+    logits = step(fused.cuda(), x.cuda()).cpu()
+    for k, single in enumerate(singles):
+        assert torch.allclose(step(single, x[:, 3 * k : 3 * k + 3]), logits[:, k], rtol=1e-6, atol=1e-6)
+        for own, theirs in ((single.state_dict(), fused.state_dict()), (gradients(single), gradients(fused))):
+            part = extract({name: t.cpu() for name, t in theirs.items()}, k, 3)
+            assert [n for n in own if not torch.allclose(own[n], part[n], rtol=1e-6, atol=1e-6)] == []
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
+def test_the_grouped_path_computes_the_same_in_float64(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code that runs on a GPU, on the CPU."""
+    fused, singles = fused_and_singles(config, torch.float64)
+    x = images(config, torch.float64)
+    alone = [step(single, x[:, 3 * k : 3 * k + 3]) for k, single in enumerate(singles)]
+    for module in ("layers", "multistep", "coefficients"):
+        monkeypatch.setattr(f"zerosnet.models.{module}.one_by_one", lambda tensor: False)
+    logits = step(fused, x)
+    for k, single in enumerate(singles):
+        assert torch.allclose(alone[k], logits[:, k], rtol=1e-6, atol=1e-6)
+        for own, theirs in ((single.state_dict(), fused.state_dict()), (gradients(single), gradients(fused))):
+            part = extract(theirs, k, 3)
+            assert [n for n in own if not torch.allclose(own[n], part[n], rtol=1e-6, atol=1e-6)] == []
+
+
+def test_combine_and_extract_are_inverse() -> None:
+    states = [create_model("zerosnet20_tra", seed=seed).state_dict() for seed in SEEDS]
+    fused = create_model("zerosnet20_tra", replicas=3)
+    fused.load_state_dict(combine(states))
+    for k, state in enumerate(states):
+        part = extract(fused.state_dict(), k, 3)
+        assert all(torch.equal(part[name], tensor) for name, tensor in state.items())
+
+
+def test_an_integer_seed_counts_up_over_the_replicas() -> None:
+    fused = create_model("zerosnet20_opt", replicas=2, seed=5)
+    assert torch.equal(extract(fused.state_dict(), 1, 2)["fc.weight"], create_model("zerosnet20_opt", seed=6).fc.weight)
+
+
+def test_without_a_seed_torch_s_own_decides() -> None:
+    torch.manual_seed(3)
+    first = create_model("preresnet20").fc.weight
+    torch.manual_seed(3)
+    assert torch.equal(create_model("preresnet20").fc.weight, first)
+    assert not torch.equal(create_model("preresnet20").fc.weight, first)
+
+
+def test_what_cannot_be_cut_or_joined_is_refused() -> None:
+    state = create_model("zerosnet20_opt", replicas=2).state_dict()
+    with pytest.raises(InputError, match="from 0 to 1"):
+        extract(state, 2, 2)
+    with pytest.raises(InputError, match="5 replicas"):
+        extract(state, 0, 5)
+    with pytest.raises(InputError, match=r"state_dicts\[1\]"):
+        combine([create_model("zerosnet20_opt").state_dict(), create_model("preresnet20").state_dict()])
+    with pytest.raises(InputError, match="empty"):
+        combine([])
