@@ -112,9 +112,9 @@ def _paper(json: bool, plot: str | None) -> None:
                     f"{growth(row.scheme).constant:.3g}",
                 )
             )
-        columns = ("moduli", "alphas; beta", "lambda", "zero-stable", "order", "growth")
+        columns = ("moduli", "alphas; beta", "lambda", "stable", "order", "growth")
         output.print_table("The ten schemes of the paper", columns, lines, right=columns[4:])
-        print("growth: of a perturbation over 27 blocks, at most; order none: not consistent")
+        print("stable: zero-stable; order none: not consistent; growth: of a perturbation over 27 blocks, at most")
     output.draw(path, paper_figure, quiet=json)
 
 
@@ -142,7 +142,7 @@ def _concepts(json: bool, plot: str | None) -> None:
 
     path = output.checked_plot(plot)
     verdicts = {row.label: root_condition(row.scheme) for row in PAPER_ROWS}
-    having = (
+    having: tuple[list[str], ...] = (
         [],
         [label for label, verdict in verdicts.items() if max(verdict.moduli) < 1],
         [label for label, verdict in verdicts.items() if verdict.zero_stable],

@@ -36,9 +36,10 @@ def design(
     elif chosen:
         output.print_facts(f"{steps} steps, order {order}, one slope", _rows(chosen))
     else:
-        columns = ("steps", "order", "modulus m", "exactly", "C/sigma(1)", "real interval", "zero-stable")
+        columns = ("steps", "order", "modulus m", "exactly", "C/sigma(1)", "interval", "stable")
         output.print_table("The best schemes with one slope", columns, map(_line, table), right=columns[:3])
-        print("C: error constant; zero-stable no: proved that there is none; (m): of the only scheme")
+        print("stable no: proved that none is zero-stable (in brackets: m of the only scheme)")
+        print("C: error constant; interval: the real interval of absolute stability")
     output.draw(path, lambda: design_figure(design_table(max(_MOST_STEPS_OF_TABLE, steps or 1)), chosen), quiet=json)
 
 

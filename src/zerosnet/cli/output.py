@@ -95,7 +95,8 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left", title_style="bold")
+    look: Any = {"box": box.SIMPLE_HEAD, "show_edge": False, "pad_edge": False, "padding": (0, 1, 0, 0)}
+    table = Table(**look, title=title, title_justify="left", title_style="bold")
     for name in columns:
         table.add_column(name, justify="right" if name in right else "left", overflow="fold")
     for row in rows:

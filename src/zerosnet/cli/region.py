@@ -44,11 +44,12 @@ def region(
             document["member"] = {"param": param, **facts_of(member)}
         output.print_json(document)
     else:
-        rows = [("family", chosen.description), ("zero-stable", f"{chosen.parameter or 'member'} in {stable}")]
-        output.print_facts(chosen.name, rows)
+        only = "yes" if stable else "no"
+        answer = f"{chosen.parameter} in {stable}" if chosen.parameter else f"{only}, its only member"
+        output.print_facts(chosen.name, [("family", chosen.description), ("zero-stable", answer)])
         if member is not None:
             print()
-            output.print_facts(f"{chosen.name}({param})", rows_of(member))
+            output.print_facts(f"{chosen.name}({param}{f', beta={beta}' if beta else ''})", rows_of(member))
 
     def figure() -> Any:
         if member is None or (param is not None and "," not in param):

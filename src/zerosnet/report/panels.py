@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ON_CIRCLE = 1e-12
+_FARTHEST = 50.0  # parts of a locus beyond are not shown
 _DEPTHS = ("#7fb2d6", "#9cc4e1", "#b9d5ea", "#cbe0f0", SHADE)  # of a region, from small roots to roots near 1
 # where a root lies: label, marker, colour; told apart without colour too
 _PLACES = {
@@ -100,18 +101,19 @@ def draw_region(axes: "Axes", scheme: Scheme) -> None:
 def region_window(scheme: Scheme) -> tuple[tuple[float, float], tuple[float, float]]:
     """Limits that show the region of absolute stability and the origin; those of the locus if there is no region."""
     locus = boundary_locus(scheme)
-    locus = locus[np.isfinite(locus) & (np.abs(locus) < 1e3)]
+    locus = locus[np.isfinite(locus) & (np.abs(locus) < _FARTHEST)]
     if not len(locus) or np.abs(locus).max() < 1e-9:
         return (-1.5, 1.5), (-1.5, 1.5)
     left, right, top = min(locus.real.min(), 0), max(locus.real.max(), 0), locus.imag.max()
-    for _ in range(3):  # zoom in on what is stable
+    for _ in range(4):  # zoom in on what is stable
         re, im = np.linspace(left, right, 160), np.linspace(0, max(top, 1e-3), 80)
+        cell_x, cell_y = (right - left) / 159, im[1]
         stable = stability_region(scheme, re, im)
         stable[0] = False  # the axis itself may be stable without an area
         if not stable.any():
             break
         columns, rows = re[stable.any(axis=0)], im[stable.any(axis=1)]
-        left, right, top = min(columns.min(), 0) * 1.05, max(columns.max(), 0) * 1.05, rows.max() * 1.05
+        left, right, top = min(columns.min() - cell_x, 0), max(columns.max() + cell_x, 0), rows.max() + cell_y
     half = 0.58 * max(right - left, 2 * top, 1e-3)
     centre = (left + right) / 2
     return (centre - half, centre + half), (-half, half)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+_LONGEST = 70
+
+
 def scheme_figure(scheme: Scheme) -> "Figure":
     """Roots in the unit circle, region of absolute stability, perturbation envelope over 27 blocks."""
     analysis = analyze(scheme)
@@ -32,7 +35,7 @@ def scheme_figure(scheme: Scheme) -> "Figure":
         growth_.set_box_aspect(1)
         growth_.set_title(f"Perturbations: {_fold(scheme)} at most in {BLOCKS} blocks", loc="left")
         order = f"order {analysis.order}" if analysis.consistent else "not consistent"
-        figure.suptitle(f"${scheme.to_latex()}$\n{order}; {verdict.reason}", fontsize=10.5)
+        figure.suptitle(f"{_heading(scheme)}\n{order}; {verdict.reason}", fontsize=10.5)
     return figure
 
 
@@ -73,6 +76,11 @@ def _draw_envelopes(axes: "Axes", named: Sequence[tuple[str, Scheme]], colour: s
         place: dict[str, Any] = {"fontsize": 8, "color": colour, "va": "center", "annotation_clip": False}
         line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3}
         axes.annotate(name, (BLOCKS, end), (BLOCKS + 1.6, floor), arrowprops=line, **place)
+
+
+def _heading(scheme: Scheme) -> str:
+    """The recursion, where that fits on a line."""
+    return f"${scheme.to_latex()}$" if len(str(scheme)) <= _LONGEST else f"{scheme.steps}-step scheme"
 
 
 def _fold(scheme: Scheme) -> str:
