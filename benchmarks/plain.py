@@ -1,0 +1,49 @@
+"""The plainest hand-written ZeroSNet there is: what a reader of the paper would type, and nothing more.
+
+The yardstick of the networks built from a scheme: they must not be slower than this one.
+"""
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class Block(nn.Module):
+    """BN-ReLU-conv3x3 twice; a stage change projects the three states."""
+
+    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
+        super().__init__()
+        self.bn1 = nn.BatchNorm2d(inputs)
+        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(outputs)
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, padding=1, bias=False)
+        self.project = None
+        if stride != 1:
+            self.project = nn.ModuleList(nn.Conv2d(inputs, outputs, 1, stride, bias=False) for _ in range(3))
+
+    def forward(self, y: Tensor) -> Tensor:
+        return self.conv2(F.relu(self.bn2(self.conv1(F.relu(self.bn1(y))))))
+
+
+class PlainZeroSNet(nn.Module):
+    """CIFAR-size ZeroSNet-Opt: y_{n+1} = (y_n)/3 + 5/9 y_{n-1} + 1/9 y_{n-2} + 16/9 f(y_n)."""
+
+    def __init__(self, depth: int, num_classes: int = 10) -> None:
+        super().__init__()
+        self.stem = nn.Conv2d(3, 16, 3, padding=1, bias=False)
+        widths = [16 * 2**stage for stage in range(3) for _ in range((depth - 2) // 6)]
+        self.blocks = nn.ModuleList(
+            Block(inputs, outputs, outputs // inputs) for inputs, outputs in zip([16, *widths], widths)
+        )
+        self.bn = nn.BatchNorm2d(64)
+        self.fc = nn.Linear(64, num_classes)
+
+    def forward(self, images: Tensor) -> Tensor:
+        y = self.stem(images)
+        last = before = y
+        for n, block in enumerate(self.blocks):
+            f = block(y)
+            if block.project is not None:
+                y, last, before = (project(state) for project, state in zip(block.project, (y, last, before)))
+            new = y + f if n < 2 else 1 / 3 * y + 5 / 9 * last + 1 / 9 * before + 16 / 9 * f
+            y, last, before = new, y, last
+        return self.fc(F.relu(self.bn(y)).mean((2, 3)))
