@@ -22,7 +22,9 @@ def numbers(seed: int, dtype: torch.dtype) -> dict[str, Tensor]:
     return {name: torch.randn(shape, generator=generator, dtype=dtype) for name, shape in SHAPES.items()}
 
 
-def fused(seeds: list[int], rule: Rule, dtype: torch.dtype, **options: bool) -> tuple[dict[str, nn.Parameter], Optimizer]:
+def fused(
+    seeds: list[int], rule: Rule, dtype: torch.dtype, **options: bool
+) -> tuple[dict[str, nn.Parameter], Optimizer]:
     each = [numbers(seed, dtype) for seed in seeds]
     parameters = {name: nn.Parameter(torch.cat([e[name] for e in each])) for name in SHAPES}
     if options.pop("channels_last", False):

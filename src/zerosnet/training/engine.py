@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 import torch
 
 from zerosnet.data import DataSet, load
+from zerosnet.errors import InputError
 from zerosnet.training.capture import forget_compiled
 from zerosnet.training.fused import FusedTraining
 from zerosnet.training.grouping import build_model, group
@@ -142,4 +143,7 @@ def _load_all(specs: Sequence[RunSpec], options: Options) -> dict[RunSpec, DataS
         if (key := (spec.dataset, spec.validation)) not in loaded:
             fraction = spec.validation or 0.0
             loaded[key] = load(spec.dataset, options.data, download=options.download, validation=fraction)
+        images, batch = len(loaded[key].train), spec.recipe.batch
+        if batch > images:
+            raise InputError(f"batch is {batch}, but there are only {images} training images; expected at most as many")
     return {spec: loaded[spec.dataset, spec.validation] for spec in specs}

@@ -1,0 +1,126 @@
+"""`zerosnet train`, `sweep` and `evaluate`: from the command line to the store, and what they say to bad input."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from zerosnet.cli.main import run
+from zerosnet.data import DataSet, load
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def small_digits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """64 training and 30 test images, one thread."""
+    data = load("digits")
+    small = replace(data, train=data.train.subset(torch.arange(64)), test=data.test.subset(torch.arange(30)))
+
+    def read(name: str, *arguments: Any, **options: Any) -> DataSet:
+        return small if name == "digits" else load(name, *arguments, **options)
+
+    monkeypatch.setattr("zerosnet.training.engine.load", read)
+    monkeypatch.setattr("zerosnet.data.load", read)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def zerosnet(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(tmp_path)
+
+    def command(*words: str) -> tuple[int, str, str]:
+        code = run(list(words))
+        return code, *capsys.readouterr()
+
+    return command
+
+
+TRAIN = ("train", "zerosnet20_opt", "--dataset", "digits", "--recipe", "quick", "--epochs", "1", "--device", "cpu")
+
+
+def test_train_then_evaluate_gives_the_same_accuracy(zerosnet: Run) -> None:
+    code, out, _ = zerosnet(*TRAIN, "--seed", "3", "--seed", "4", "--json")
+    assert code == 0
+    first, second = json.loads(out)
+    assert (first["seed"], second["seed"]) == (3, 4)
+    assert first["status"] == second["status"] == "finished"
+    assert Path("runs", first["id"], "weights.safetensors").exists()
+    for name in (first["id"], f"runs/{first['id']}", "s3"):
+        code, out, _ = zerosnet("evaluate", name, "--device", "cpu", "--json")
+        assert code == 0
+        assert json.loads(out)["test_accuracy"] == first["test_accuracy"]
+    code, out, err = zerosnet(*TRAIN, "--seed", "3")
+    assert code == 0 and "finished already" in err and "finished  test" in out
+
+
+def test_a_time_limit_leaves_runs_to_be_continued(zerosnet: Run) -> None:
+    code, out, err = zerosnet(*TRAIN, "--max-seconds", "1e-3", "--json")
+    assert code == 0
+    assert json.loads(out)[0]["status"] in ("stopped", "waiting")
+    assert "the time limit; the same command goes on with 1 run" in err
+    code, _, err = zerosnet("evaluate", "zerosnet20")
+    assert code == 2
+    code, out, _ = zerosnet(*TRAIN, "--json")
+    assert code == 0 and json.loads(out)[0]["status"] == "finished"
+
+
+def test_sweep_trains_a_grid(zerosnet: Run, tmp_path: Path) -> None:
+    grid = {"model": "zerosnet20", "scheme": ["zerosnet(1/2)", "zerosnet(10)"], "dataset": "digits", "recipe": "quick"}
+    (tmp_path / "sweep.json").write_text(json.dumps({"grid": grid | {"seed": [1]}}))
+    code, out, _ = zerosnet("sweep", "sweep.json", "--epochs", "1", "--device", "cpu", "--store", "other", "--json")
+    assert code == 0
+    assert [run["status"] for run in json.loads(out)] == ["finished"] * 2
+    assert len({run["scheme"] for run in json.loads(out)}) == 2
+    assert len(list(Path("other").iterdir())) == 2
+
+
+def test_tensorboard_files_are_written_where_asked_for(zerosnet: Run) -> None:
+    pytest.importorskip("tensorboard")
+    code, _, _ = zerosnet(*TRAIN, "--tensorboard")
+    assert code == 0 and list(Path("runs").glob("*/tensorboard/events*"))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("train", "zerosnet21", "--dataset", "digits", "--recipe", "quick"), "unknown model 'zerosnet21'"),
+        (("train", "zerosnet20", "--dataset", "digits", "--recipe", "quick"), "needs a scheme"),
+        (("train", "zerosnet20_opt", "--dataset", "digits", "--scheme", "1;1", "--recipe", "quick"), "takes no scheme"),
+        (("train", "zerosnet20", "--dataset", "digits", "--scheme", "nonsense"), "scheme"),
+        (("train", "zerosnet20_opt", "--dataset", "letters"), "dataset is 'letters'"),
+        (("train", "zerosnet20_opt", "--dataset", "cifar10"), "--data"),
+        (("train", "zerosnet20_opt", "--dataset", "cifar10", "--data", "nowhere"), "missing"),
+        (("train", "zerosnet20_opt", "--dataset", "digits", "--recipe", "best"), "recipe is 'best'"),
+        ((*TRAIN, "--epochs", "0"), "epochs"),
+        ((*TRAIN, "--seed", "-1"), "seed"),
+        ((*TRAIN, "--replicas", "0"), "replicas"),
+        ((*TRAIN, "--precision", "fp8"), "precision"),
+        ((*TRAIN, "--precision", "bf16"), "bf16"),
+        ((*TRAIN, "--device", "tpu"), "device is 'tpu'"),
+        ((*TRAIN, "--checkpoint-every", "often"), "checkpoint-every"),
+        ((*TRAIN, "--max-seconds", "-1"), "max-seconds"),
+        ((*TRAIN, "--unknown"), "--unknown"),
+        (("sweep", "nowhere.json"), "nowhere.json"),
+        (("evaluate", "nothing"), "nothing"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_nothing_behind(words: tuple[str, ...], message: str, zerosnet: Run) -> None:
+    code, out, err = zerosnet(*words)
+    assert code == 2 and out == ""
+    assert err.startswith("zerosnet: ") and err.count("\n") == 1
+    assert message in err
+    assert not Path("runs").exists()
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
+def test_cuda_where_there_is_none_is_bad_input(zerosnet: Run) -> None:
+    code, _, err = zerosnet(*TRAIN[:-1], "cuda")
+    assert code == 2 and "no CUDA device" in err

@@ -1,0 +1,227 @@
+"""Runs from their spec to their end: finished, stopped, continued, diverged, shared with another process."""
+
+import errno
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from zerosnet.data import DataSet, pixel_statistics
+from zerosnet.errors import InputError
+from zerosnet.models.weights import load_model
+from zerosnet.training import CheckpointError, RunSpec, Store, recipe
+from zerosnet.training import run as run_module
+from zerosnet.training.engine import meeting_points, train
+from zerosnet.training.evaluate import evaluate
+from zerosnet.training.loop import Options
+from zerosnet.training.progress import Lines
+from zerosnet.training.stopping import Clock, Interval
+
+MakeSpecs = Callable[..., list[RunSpec]]
+OPTIONS = Options(torch.device("cpu"), deterministic=True, checkpoint_every=Interval(epochs=1))
+
+
+class StepClock(Clock):
+    """Asks to stop at the n-th question."""
+
+    def __init__(self, questions: int) -> None:
+        super().__init__()
+        self.left = questions
+
+    def must_stop(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+class Heard(Lines):
+    """Remembers what was said."""
+
+    def __init__(self) -> None:
+        super().__init__(quiet=True)
+        self.lines: list[str] = []
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+
+
+def outcome(store: Store) -> dict[str, Any]:
+    """All that a store holds but the times: results, metrics and weights."""
+    found = {}
+    for record in store.records():
+        rows = [{k: v for k, v in row.items() if k != "seconds"} for row in record.metrics()]
+        result = {} if record.result is None else {k: v for k, v in record.result.to_json().items() if k != "seconds"}
+        path = record.folder / "weights.safetensors"
+        weights = {n: t.numpy().tobytes() for n, t in load_file(path).items()} if path.exists() else None
+        found[record.id] = (rows, result, weights)
+    return found
+
+
+def test_a_finished_run_holds_all_that_was_promised(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
+    store, specs = Store(tmp_path), make_specs(2)
+    train(specs, store, OPTIONS)
+    for spec in specs:
+        record = store.find(spec.id)
+        assert record.status == "finished"
+        assert [row["epoch"] for row in record.metrics()] == [1, 2]
+        row = record.metrics()[-1]
+        assert {"lr", "train_loss", "train_accuracy", "test_loss", "test_accuracy", "seconds"} <= set(row)
+        result = record.result
+        assert result is not None
+        assert result.test_accuracy == row["test_accuracy"]
+        assert result.best_test_accuracy == max(row["test_accuracy"] for row in record.metrics())
+        assert [path.name for path in record.folder.rglob("*.safetensors")] == ["weights.safetensors"]
+        assert (record.folder / "environment.json").exists()
+        model = load_model(record.folder / "weights.safetensors")
+        statistics = pixel_statistics(tiny, "normalised")
+        assert evaluate(model, tiny.test, statistics)[0].accuracy == result.test_accuracy
+        assert evaluate(model, tiny.train, statistics)[0].accuracy == result.train_accuracy
+
+
+def test_alone_or_in_any_group_a_run_ends_the_same_to_the_bit(
+    tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs
+) -> None:
+    outcomes = []
+    for replicas in (1, 2, 3):
+        store = Store(tmp_path / str(replicas))
+        train(make_specs(3), store, replace(OPTIONS, replicas=replicas))
+        outcomes.append(outcome(store))
+    assert outcomes[0] == outcomes[1] == outcomes[2]
+
+
+def test_a_finished_run_is_not_run_again_and_says_so(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
+    store, heard = Store(tmp_path), Heard()
+    train(make_specs(1, epochs=1), store, OPTIONS)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
+    train(make_specs(1, epochs=1), store, OPTIONS, progress=heard)
+    assert [line for line in heard.lines if "finished already" in line]
+    assert before == {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("questions", [1, 4, 7, 9])
+def test_a_run_stopped_at_any_step_goes_on_to_the_same_end(
+    questions: int, tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs
+) -> None:
+    whole, pieces = Store(tmp_path / "whole"), Store(tmp_path / "pieces")
+    train(make_specs(2), whole, OPTIONS)
+    train(make_specs(2), pieces, OPTIONS, StepClock(questions))
+    assert {record.status for record in pieces.records()} <= {"stopped"}
+    train(make_specs(2), pieces, replace(OPTIONS, replicas=1))
+    assert outcome(whole) == outcome(pieces)
+
+
+def test_a_replica_that_diverges_is_recorded_and_its_neighbour_does_not_notice(
+    tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs
+) -> None:
+    calm, wild = make_specs(2)
+    wild = replace(wild, recipe=replace(wild.recipe, lr=1e30))
+    alone, together, heard = Store(tmp_path / "alone"), Store(tmp_path / "together"), Heard()
+    train([calm], alone, OPTIONS)
+    train([calm, wild], together, OPTIONS, progress=heard)
+    assert outcome(together)[calm.id] == outcome(alone)[calm.id]
+    record = together.find(wild.id)
+    assert record.status == "diverged"
+    assert record.result is not None and record.result.reason is not None and "not finite" in record.result.reason
+    assert not (record.folder / "weights.safetensors").exists()
+    assert any("diverged" in line for line in heard.lines)
+
+
+def test_a_group_in_which_all_diverge_ends_early(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
+    store = Store(tmp_path)
+    specs = [replace(s, recipe=replace(s.recipe, lr=1e30, epochs=50)) for s in make_specs(2)]
+    train(specs, store, OPTIONS)
+    assert [(record.status, len(record.metrics())) for record in store.records()] == [("diverged", 1)] * 2
+
+
+def test_what_another_process_holds_is_left_to_it(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
+    store, heard, (held, free) = Store(tmp_path), Heard(), make_specs(2, epochs=1)
+    claimed = store.claim(held)
+    assert claimed is not None
+    train([held, free], store, OPTIONS, progress=heard)
+    assert store.find(free.id).status == "finished"
+    assert store.find(held.id).status == "running"
+    assert any("another process" in line for line in heard.lines)
+    claimed.release()
+    train([held, free], store, OPTIONS)
+    assert store.find(held.id).status == "finished"
+
+
+def test_runs_one_checkpoint_apart_meet_at_the_earlier_one(tmp_path: Path, make_specs: MakeSpecs) -> None:
+    store = Store(tmp_path)
+    runs = [run for spec in make_specs(4) if (run := store.claim(spec)) is not None]
+    for run, positions in zip(runs, [(6, 12), (6,), (), (3,)]):
+        for position in positions:
+            run.save_checkpoint(position, {"x": torch.zeros(1)}, {})
+    meetings = [(position, [run.spec.seed for run in members]) for position, members in meeting_points(runs)]
+    assert meetings == [(0, [2]), (3, [3]), (6, [1, 0])]
+    for run in runs:
+        run.release()
+
+
+def test_a_full_disk_stops_the_training_and_costs_nothing_but_the_last_checkpoint(
+    tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, store = Store(tmp_path / "whole"), Store(tmp_path / "full")
+    train(make_specs(1, epochs=3), whole, OPTIONS)
+    original = run_module.write_checkpoint
+
+    def full(folder: Path, position: int, *rest: Any) -> Path:
+        if position >= 12:
+            raise CheckpointError(errno.ENOSPC, "the disk is full")
+        return original(folder, position, *rest)
+
+    monkeypatch.setattr(run_module, "write_checkpoint", full)
+    with pytest.raises(CheckpointError, match="full"):
+        train(make_specs(1, epochs=3), store, OPTIONS)
+    monkeypatch.setattr(run_module, "write_checkpoint", original)
+    assert store.records()[0].status == "stopped"
+    train(make_specs(1, epochs=3), store, OPTIONS)
+    assert outcome(store) == outcome(whole)
+
+
+def test_a_truncated_checkpoint_is_passed_over(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
+    whole, store = Store(tmp_path / "whole"), Store(tmp_path / "cut")
+    train(make_specs(1, epochs=3), whole, OPTIONS)
+    train(make_specs(1, epochs=3), store, OPTIONS, StepClock(14))
+    newest = max(tmp_path.joinpath("cut").rglob("checkpoints/*.safetensors"))
+    newest.write_bytes(newest.read_bytes()[:1000])
+    train(make_specs(1, epochs=3), store, OPTIONS)
+    assert outcome(store) == outcome(whole)
+
+
+def test_validation_images_are_scored_and_not_trained_on(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
+    store = Store(tmp_path)
+    train([replace(make_specs(1, epochs=1)[0], validation=0.25)], store, OPTIONS)
+    (record,) = store.records()
+    assert record.result is not None and record.result.validation_accuracy is not None
+    assert "validation_loss" in record.metrics()[0]
+
+
+def test_several_groups_train_side_by_side_on_the_cpu(
+    tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serial, parallel = Store(tmp_path / "serial"), Store(tmp_path / "parallel")
+    train(make_specs(4, epochs=1), serial, OPTIONS)
+    monkeypatch.setattr("zerosnet.training.engine.cores", lambda: 2)
+    train(make_specs(4, epochs=1), parallel, OPTIONS)
+    assert outcome(serial) == outcome(parallel)
+    assert {record.status for record in parallel.records()} == {"finished"}
+
+
+def test_what_cannot_be_trained_is_refused_before_anything_is_written(
+    tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs
+) -> None:
+    (spec,) = make_specs(1)
+    bad = [
+        (replace(spec, recipe=recipe("quick", "digits", batch=97)), "only 96 training images"),
+        (replace(spec, precision="bf16"), "bf16"),
+        (replace(spec, model="zerosnet21"), "unknown model"),
+        (replace(spec, scheme=None), "needs a scheme"),
+    ]
+    for wrong, message in bad:
+        with pytest.raises(InputError, match=message):
+            train([spec, wrong], Store(tmp_path / "store"), OPTIONS)
+    assert not (tmp_path / "store").exists()

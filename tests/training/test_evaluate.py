@@ -1,0 +1,51 @@
+import pytest
+import torch
+
+from zerosnet.data import DataSet, ImageSet, pixel_statistics
+from zerosnet.models import create_model
+from zerosnet.training.evaluate import CPU_BATCH, Score, batch_size, evaluate
+
+
+def test_scores_are_those_of_a_plain_pass(small_digits: DataSet) -> None:
+    model = create_model("zerosnet20_opt", in_chans=1, seed=3).double()
+    (score,) = evaluate(model, small_digits.test, pixel_statistics(small_digits, "signed"))
+    images = small_digits.test.images.double() / 255 * 2 - 1
+    with torch.no_grad():
+        logits = model.eval()(images)
+    loss = torch.nn.functional.cross_entropy(logits, small_digits.test.labels)
+    assert score.loss == pytest.approx(float(loss))
+    assert score.accuracy == float((logits.argmax(1) == small_digits.test.labels).double().mean())
+
+
+def test_a_last_batch_that_is_not_full_counts_its_images_once(small_digits: DataSet) -> None:
+    index = torch.arange(CPU_BATCH + 3) % 40
+    many = ImageSet(small_digits.test.images[index], small_digits.test.labels[index])
+    model = create_model("zerosnet20_opt", in_chans=1, seed=3)
+    statistics = pixel_statistics(small_digits, "normalised")
+    (all_at_once,) = evaluate(model, many, statistics)
+    halves = [evaluate(model, many.subset(part), statistics)[0] for part in torch.arange(len(many)).split(100)]
+    counts = [100, 100, len(many) - 200]
+    mean = Score(
+        sum(s.loss * n for s, n in zip(halves, counts)) / len(many),
+        sum(s.accuracy * n for s, n in zip(halves, counts)) / len(many),
+    )
+    assert all_at_once.loss == pytest.approx(mean.loss, rel=1e-5)
+    assert all_at_once.accuracy == pytest.approx(mean.accuracy)
+
+
+def test_replicas_score_the_same_bits_as_alone_and_the_mode_comes_back(small_digits: DataSet) -> None:
+    statistics = pixel_statistics(small_digits, "normalised")
+    fused = create_model("zerosnet20_opt", in_chans=1, replicas=3, seed=[1, 2, 3])
+    together = evaluate(fused, small_digits.test, statistics, replicas=3)
+    assert fused.training
+    for k in range(3):
+        single = create_model("zerosnet20_opt", in_chans=1, seed=k + 1).eval()
+        assert evaluate(single, small_digits.test, statistics)[0] == together[k]
+        assert not single.training
+
+
+@pytest.mark.parametrize("replicas", [1, 10, 30, 300])
+def test_batches_on_a_gpu_shrink_with_the_number_of_replicas(replicas: int) -> None:
+    size = batch_size(10_000, replicas, torch.device("cuda"))
+    assert 100 <= size * replicas <= max(10_000, 100 * replicas)
+    assert batch_size(355, replicas, torch.device("cpu")) == 178

@@ -1,0 +1,76 @@
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+import torch
+
+from zerosnet.data import DataSet
+from zerosnet.errors import InputError
+from zerosnet.models import create_model
+from zerosnet.numerics import Scheme
+from zerosnet.training import RunSpec
+from zerosnet.training.grouping import build_model, build_single, group, key
+
+MakeSpecs = Callable[..., list[RunSpec]]
+CPU = torch.device("cpu")
+
+
+def sizes(specs: list[RunSpec], data: DataSet, replicas: int | None, workers: int = 1) -> list[int]:
+    return [len(members) for members in group(specs, dict.fromkeys(specs, data), CPU, replicas, workers)]
+
+
+def test_scheme_seed_rate_schedule_and_decay_may_differ(make_specs: MakeSpecs, small_digits: DataSet) -> None:
+    spec = make_specs(1)[0]
+    other = replace(
+        make_specs(2)[1], recipe=replace(spec.recipe, name="fast", lr=0.3, weight_decay=0.1, coefficient_decay=0.2)
+    )
+    assert key(spec, small_digits) == key(other, small_digits)
+    optimal = replace(spec, model="zerosnet20_opt", scheme=None)
+    assert key(spec, small_digits) == key(optimal, small_digits)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"model": "zerosnet32"},
+        {"precision": "fp64"},
+        {"validation": 0.5},
+        {"scheme": Scheme([1], [1])},
+        {"model": "zerosnet20_tra", "scheme": None},
+    ],
+)
+def test_what_changes_the_shape_of_the_work_keeps_runs_apart(
+    change: dict[str, object], make_specs: MakeSpecs, small_digits: DataSet
+) -> None:
+    spec = make_specs(1)[0]
+    assert key(spec, small_digits) != key(replace(spec, **change), small_digits)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("change", [{"batch": 32}, {"epochs": 3}, {"momentum": 0.5}, {"label_smoothing": 0.1}])
+def test_other_settings_of_the_recipe_keep_runs_apart(
+    change: dict[str, object], make_specs: MakeSpecs, small_digits: DataSet
+) -> None:
+    assert key(make_specs(1)[0], small_digits) != key(make_specs(1, **change)[0], small_digits)
+
+
+def test_groups_are_even_and_no_larger_than_asked_for(make_specs: MakeSpecs, small_digits: DataSet) -> None:
+    assert sizes(make_specs(7), small_digits, 3) == [3, 2, 2]
+    assert sizes(make_specs(7), small_digits, None) == [7]
+    assert sizes(make_specs(7), small_digits, None, workers=2) == [4, 3]
+    assert sizes(make_specs(1), small_digits, None, workers=2) == [1]
+    assert sizes([], small_digits, None) == []
+    with pytest.raises(InputError, match="replicas"):
+        sizes(make_specs(1), small_digits, 0)
+
+
+def test_every_replica_is_drawn_as_its_run_alone(make_specs: MakeSpecs, small_digits: DataSet) -> None:
+    specs = make_specs(2)
+    specs[0] = replace(specs[0], model="zerosnet20_opt", scheme=None)
+    fused = build_model(specs, small_digits)
+    single = create_model("zerosnet20", scheme=specs[1].scheme, in_chans=1, seed=specs[1].seed)
+    for name, tensor in single.state_dict().items():
+        both = fused.state_dict()[name]
+        assert torch.equal(both.view(2, -1)[1], tensor.view(-1)), name
+    again = build_single(specs[1], small_digits, single.state_dict())
+    images = torch.randn(2, 1, 8, 8)
+    assert torch.equal(again.eval()(images), single.eval()(images))

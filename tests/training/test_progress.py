@@ -1,0 +1,48 @@
+from collections.abc import Callable
+from io import StringIO
+
+import pytest
+
+from zerosnet.training import RunSpec
+from zerosnet.training.progress import GroupProgress, Lines, LiveTable
+
+MakeSpecs = Callable[..., list[RunSpec]]
+ROW = {"epoch": 1, "train_loss": 0.5, "train_accuracy": 0.25, "test_accuracy": 0.5, "seconds": 1.5}
+
+
+def test_lines_name_the_runs_and_sum_up_an_epoch(make_specs: MakeSpecs, capsys: pytest.CaptureFixture[str]) -> None:
+    with Lines() as lines:
+        group = lines.group(make_specs(2), [None, None], 0, 12)
+        group.step(6)
+        group.epoch([ROW | {"best_test_accuracy": 0.5}, ROW | {"test_accuracy": 0.75, "train_loss": float("nan")}])
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "zerosnet20 (1/3,5/9,1/9;16/9) digits quick seed 0" in err
+    assert "epoch 1/2  2 x  loss 0.5000  train 25.00%  test 50.00%..75.00%  3.0 s  left 0:00" in err
+
+
+def test_quiet_lines_are_none(make_specs: MakeSpecs, capsys: pytest.CaptureFixture[str]) -> None:
+    Lines(quiet=True).group(make_specs(1), [None], 0, 12).epoch([ROW])
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_live_table_shows_every_replica(make_specs: MakeSpecs) -> None:
+    from rich.console import Console
+
+    table = LiveTable()
+    table.console = table.live.console = Console(width=120, record=True, file=StringIO())
+    group = table.group(make_specs(2), [None, ROW | {"best_test_accuracy": 0.625}], 0, 12)
+    group.step(3)
+    table.console.print(table._picture())
+    text = table.console.export_text()
+    assert "seed 0" in text and "seed 1" in text and "62.50%" in text and "step 3/12" in text
+
+
+def test_time_left_follows_the_pace_so_far(make_specs: MakeSpecs) -> None:
+    group = GroupProgress(make_specs(1), [None], 10, 110, lambda group, epoch: None)
+    assert group.left() == "?"
+    group.since -= 100
+    group.step(20)
+    assert group.left() == "15:00"
+    group.total = 10_000
+    assert group.left().count(":") == 2

@@ -1,0 +1,61 @@
+import os
+import signal
+import time
+
+import pytest
+
+from zerosnet.errors import InputError
+from zerosnet.training.stopping import Clock, Interval, SaveTimer
+
+
+@pytest.mark.parametrize(
+    ("text", "interval"), [("5", Interval(epochs=5)), ("60s", Interval(seconds=60)), ("0.5s", Interval(seconds=0.5))]
+)
+def test_intervals_are_epochs_or_seconds(text: str, interval: Interval) -> None:
+    assert Interval.parse(text) == interval
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "1.5", "5m", "s", "0s", "nan"])
+def test_other_intervals_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match="checkpoint-every"):
+        Interval.parse(text)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_is_noted_and_the_old_handler_comes_back(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    with Clock() as clock:
+        assert not clock.must_stop()
+        os.kill(os.getpid(), number)
+        assert clock.must_stop()
+        assert clock.signal == number
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), number)
+            time.sleep(1)
+    assert signal.getsignal(number) == before
+
+
+def test_the_time_limit_is_kept() -> None:
+    clock = Clock(max_seconds=0.05)
+    assert not clock.must_stop()
+    time.sleep(0.06)
+    assert clock.must_stop()
+    with pytest.raises(InputError, match="max-seconds"):
+        Clock(max_seconds=0)
+
+
+def test_an_error_in_one_group_stops_the_others() -> None:
+    clock = Clock()
+    with pytest.raises(RuntimeError), clock.stopped_by_errors():
+        raise RuntimeError
+    assert clock.must_stop()
+
+
+def test_checkpoints_are_due_by_epochs_or_by_seconds() -> None:
+    by_epochs, by_seconds = SaveTimer(Interval(epochs=3)), SaveTimer(Interval(seconds=0.02))
+    assert [by_epochs.due_after_epoch(epoch) for epoch in (1, 2, 3, 6)] == [False, False, True, True]
+    assert not by_epochs.due_after_step()
+    time.sleep(0.03)
+    assert by_seconds.due_after_step() and by_seconds.due_after_epoch(1)
+    by_seconds.saved()
+    assert not by_seconds.due_after_step()
