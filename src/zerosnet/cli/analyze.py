@@ -47,15 +47,14 @@ def analyze(
 
 
 def facts_of(scheme: "Scheme") -> dict[str, Any]:
-    """The JSON of a scheme: its analysis, its intervals of absolute stability, and growth over 27 blocks."""
-    from zerosnet.numerics import analyze, growth, imaginary_interval, real_interval
+    """The JSON of a scheme: its analysis and its intervals of absolute stability."""
+    from zerosnet.numerics import analyze, imaginary_interval, real_interval
     from zerosnet.numerics.number import to_json
 
     return {
         **analyze(scheme).to_json(),
         "real_interval": to_json(real_interval(scheme)),
         "imaginary_interval": to_json(imaginary_interval(scheme)),
-        "growth": growth(scheme).to_json(),
     }
 
 
@@ -82,7 +81,7 @@ def _scheme(scheme: "Scheme", json: bool, plot: str | None) -> None:
 
 
 def _paper(json: bool, plot: str | None) -> None:
-    from zerosnet.numerics import PAPER_ROWS, analyze, growth
+    from zerosnet.numerics import PAPER_ROWS, analyze
     from zerosnet.report import paper_figure
 
     path = output.checked_plot(plot)
@@ -109,7 +108,7 @@ def _paper(json: bool, plot: str | None) -> None:
                     "" if row.lam is None else str(row.lam),
                     _ANSWERS[found.verdict.zero_stable],
                     str(found.order) if found.consistent else "none",
-                    f"{growth(row.scheme).constant:.3g}",
+                    f"{found.growth.constant:.3g}",
                 )
             )
         columns = ("moduli", "alphas; beta", "lambda", "stable", "order", "growth")

@@ -1,5 +1,6 @@
 """The paper's Figure 1, from real computations: what A-stability, BIBO stability and zero stability mean."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -83,7 +84,8 @@ def _draw_bibo(axes: "Axes") -> None:
     axes.fill_between(n, -bound, bound, color="#a9cbe3", linewidth=0, label="bound of the output")
     axes.fill_between(n, -1, 1, color="#e7f0f7", linewidth=0, label="bound of the input")
     axes.step(n, inputs, where="mid", color=GREY, linewidth=1, label="an input")
-    axes.plot(n, _response(bounded, inputs), color=BLUE, marker="o", markersize=3, label="its output (0.1, 0.2, 0.3)")
+    response = _path(bounded, np.zeros(3), inputs)
+    axes.plot(n, response, color=BLUE, marker="o", markersize=3, label="its output (0.1, 0.2, 0.3)")
     drift = _output_bound(consistent)
     for sign in (-1, 1):
         label = r"bound for $\lambda=-9/5$: not BIBO" if sign == 1 else None
@@ -94,20 +96,19 @@ def _draw_bibo(axes: "Axes") -> None:
     axes.legend(loc="lower right", fontsize=7.5, handlelength=1.6, borderaxespad=0.1)
 
 
-def _response(scheme: Scheme, inputs: np.ndarray) -> np.ndarray:
-    alphas = [float(a) for a in scheme.alphas]
-    states = [0.0] * len(alphas)  # newest first
-    outputs = []
+def _path(scheme: Scheme, start: Sequence[float] | np.ndarray, inputs: Sequence[float] | np.ndarray) -> np.ndarray:
+    """y_n of y_{n+1} = sum alphas[i] y_{n-i} + inputs[n], from starting values, the newest first."""
+    alphas, states, path = [float(a) for a in scheme.alphas], list(start), []
     for u in inputs:
-        outputs.append(states[0])
+        path.append(states[0])
         states = [sum(a * y for a, y in zip(alphas, states)) + u, *states[:-1]]
-    return np.array(outputs)
+    return np.array(path)
 
 
 def _output_bound(scheme: Scheme) -> np.ndarray:
     impulse = np.zeros(BLOCKS + 1)
     impulse[0] = 1
-    return np.cumsum(np.abs(_response(scheme, impulse)))
+    return np.cumsum(np.abs(_path(scheme, np.zeros(scheme.steps), impulse)))
 
 
 def _draw_zero_stability(axes: "Axes") -> None:
@@ -124,7 +125,7 @@ def _draw_zero_stability(axes: "Axes") -> None:
         axes.fill_between(n, floor, bound, color=shade, linewidth=0)
         axes.plot(n, bound, color=colour, linestyle=style, linewidth=1.8, label=name)
         for _ in range(4):
-            path = np.abs(_free_path(scheme, generator.uniform(-1, 1, scheme.steps)))
+            path = np.abs(_path(scheme, generator.uniform(-1, 1, scheme.steps), 0 * n))
             axes.plot(n, np.log10(np.maximum(path, 1e-9)), color=colour, linewidth=0.7, linestyle=style)
     log_ticks(axes, [floor, bound.max(), 8.2])
     axes.set_ylim(floor, 8.4)
@@ -133,13 +134,3 @@ def _draw_zero_stability(axes: "Axes") -> None:
     axes.set_ylabel("difference of the features", labelpad=2)
     axes.annotate("similar inputs stay similar", (26.5, 0.25), fontsize=8, color=INK, ha="right", va="bottom")
     axes.legend(loc="upper left")
-
-
-def _free_path(scheme: Scheme, start: np.ndarray) -> np.ndarray:
-    alphas = [float(a) for a in scheme.alphas]
-    states = list(start)  # newest first
-    path = []
-    for _ in range(BLOCKS + 1):
-        path.append(states[0])
-        states = [sum(a * y for a, y in zip(alphas, states)), *states[:-1]]
-    return np.array(path)
