@@ -2,12 +2,17 @@
 
 from zerosnet.training.adversarial import Adversarial
 from zerosnet.training.checkpoint import Checkpoint, CheckpointError, join, read_checkpoint, snapshot, write_checkpoint
+from zerosnet.training.engine import train
+from zerosnet.training.evaluate import Score
+from zerosnet.training.fused import FusedTraining
+from zerosnet.training.loop import Options
 from zerosnet.training.recipe import Recipe, lr_at
 from zerosnet.training.recipes import RECIPES, changes, recipe
 from zerosnet.training.result import Result
 from zerosnet.training.run import Run
 from zerosnet.training.schedule import SCHEDULES, Constant, Cosine, OneCycle, Schedule, Step
 from zerosnet.training.spec import RunSpec
+from zerosnet.training.stopping import Clock, Interval
 from zerosnet.training.store import RunRecord, Store
 from zerosnet.training.sweep import expand, read_sweep
 from zerosnet.training.writer import BackgroundWriter
@@ -19,15 +24,20 @@ __all__ = [
     "BackgroundWriter",
     "Checkpoint",
     "CheckpointError",
+    "Clock",
     "Constant",
     "Cosine",
+    "FusedTraining",
+    "Interval",
     "OneCycle",
+    "Options",
     "Recipe",
     "Result",
     "Run",
     "RunRecord",
     "RunSpec",
     "Schedule",
+    "Score",
     "Step",
     "Store",
     "changes",
@@ -38,5 +48,6 @@ __all__ = [
     "read_sweep",
     "recipe",
     "snapshot",
+    "train",
     "write_checkpoint",
 ]

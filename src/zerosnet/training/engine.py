@@ -1,9 +1,10 @@
 """Train runs: group those that can share a step, and take every group from where it stands to its end."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from typing import TypeVar
 
 import torch
 
@@ -20,6 +21,8 @@ from zerosnet.training.run import Run, read_result
 from zerosnet.training.spec import RunSpec
 from zerosnet.training.stopping import Clock
 from zerosnet.training.store import RunRecord, Store
+
+Item = TypeVar("Item")
 
 
 def train(
@@ -66,7 +69,7 @@ def prepare(
     return training
 
 
-def in_parallel(work, groups: Sequence[Sequence[RunSpec]], workers: int, *, one_thread: bool) -> None:  # type: ignore[no-untyped-def]
+def in_parallel(work: Callable[[Item], object], items: Sequence[Item], workers: int, *, one_thread: bool) -> None:
     """Work on groups: on the CPU several at a time, each in a thread of its own with its share of the cores.
 
     Many small operations share cores badly, whole networks share them well. How many threads an operation uses can
@@ -76,11 +79,11 @@ def in_parallel(work, groups: Sequence[Sequence[RunSpec]], workers: int, *, one_
     torch.set_num_threads(1 if one_thread else max(1, before // max(workers, 1)))
     try:
         if workers <= 1:
-            for members in groups:
-                work(members)
+            for item in items:
+                work(item)
             return
         with ThreadPoolExecutor(workers, thread_name_prefix="group") as pool:
-            for future in [pool.submit(work, members) for members in groups]:
+            for future in [pool.submit(work, item) for item in items]:
                 future.result()
     finally:
         torch.set_num_threads(before)
