@@ -42,10 +42,19 @@ def opt(store):
     return [record.id for record in store.records() if record.spec.model == "zerosnet20_opt"]
 
 
-def test_runs_are_fused_and_measure_as_each_alone(store, opt):
+def test_runs_are_fused_and_measure_as_each_alone(store, opt, monkeypatch):
+    monkeypatch.setattr("zerosnet.training.attack.cores", lambda: 1)
     together = attack_runs(store, opt, "paper-noise", **FEW)
     alone = {run: attack_runs(store, [run], "paper-noise", again=True, **FEW)[run] for run in opt}
     assert together == alone and list(together) == opt
+
+
+def test_on_several_cores_runs_are_attacked_in_as_many_threads(store, opt, monkeypatch):
+    one_core = attack_runs(store, opt, "paper-noise", **FEW)
+    monkeypatch.setattr("zerosnet.training.attack.cores", lambda: 2)
+    said: list[str] = []
+    assert attack_runs(store, opt, "paper-noise", again=True, say=said.append, **FEW) == one_core
+    assert said == ["paper-noise: 1 x zerosnet20_opt on digits"] * 2
 
 
 def test_results_are_kept_beside_the_run_and_read_again(store, opt):

@@ -18,6 +18,7 @@ from zerosnet.models import Network
 from zerosnet.robustness import Options, Protocol, find_corruptions, protocol, run_protocol, subject
 from zerosnet.robustness import Result as Measurement
 from zerosnet.training import files
+from zerosnet.training.engine import cores, in_parallel
 from zerosnet.training.networks import as_classifier, find_surrogate, fusion_key, load_network, numbers_of
 from zerosnet.training.precision import torch_settings
 from zerosnet.training.store import RunRecord, Store
@@ -53,11 +54,16 @@ def attack_runs(
     members = [member for member in members if member[0].id not in stored]
     sets = {record.spec.dataset: load(record.spec.dataset, data) for record, _ in members}
     surrogates = {dataset: find_surrogate(store, dataset) for dataset in sets} if chosen.surrogate else {}
-    for group in _groups(members, MOST if chosen.fused else 1):
-        first = group[0][0]
-        dataset = sets[first.spec.dataset].to(device)
-        say(f"{name}: {len(group)} x {first.spec.model} on {first.spec.dataset}")
-        stored |= _attack_group(group, chosen, options, dataset, surrogates.get(first.spec.dataset), device)
+    workers = cores() if device.type == "cpu" else 1
+    groups = _groups(members, MOST if chosen.fused else 1, workers)
+
+    def work(group: Sequence[Member]) -> None:
+        first = group[0][0].spec
+        say(f"{name}: {len(group)} x {first.model} on {first.dataset}")
+        stored.update(_attack_group(group, chosen, options, sets[first.dataset], surrogates.get(first.dataset), device))
+
+    with torch_settings(device, deterministic=False):
+        in_parallel(work, groups, min(workers, len(groups)), one_thread=False)
     return {run: stored[run] for run in records}
 
 
@@ -72,12 +78,11 @@ def _attack_group(
     records, networks = zip(*group)
     source = None if surrogate is None else as_classifier([surrogate], [load_network(surrogate)], data, device)
     began = time.monotonic()
-    with torch_settings(device, deterministic=False):
-        model = as_classifier(records, networks, data, device)
-        target = subject(model, data.test.images, data.test.labels, surrogate=source)
-        target = target.compiled() if device.type == "cuda" else target
-        known = [None if record.result is None else record.result.test_accuracy for record in records]
-        results = run_protocol(chosen.name, target, options, known=known)
+    test = data.test.to(device)
+    target = subject(as_classifier(records, networks, data, device), test.images, test.labels, surrogate=source)
+    target = target.compiled() if device.type == "cuda" else target
+    known = [None if record.result is None else record.result.test_accuracy for record in records]
+    results = run_protocol(chosen.name, target, options, known=known)
     numbers = numbers_of(records[0], device)
     facts = {
         "dataset": data.name,
@@ -112,9 +117,13 @@ def write_attack(record: RunRecord, options: Options, result: Measurement, facts
     files.write_json(path, {"run": record.id, **result.to_json(), **facts})
 
 
-def _groups(members: Sequence[Member], most: int) -> list[list[Member]]:
-    """Runs that can be fused, at most `most` at a time."""
+def _groups(members: Sequence[Member], most: int, workers: int) -> list[list[Member]]:
+    """Runs that can be fused, at most `most` at a time, and in as many groups as there are workers."""
     alike: dict[Hashable, list[Member]] = {}
     for record, network in members:
         alike.setdefault(fusion_key(record, network), []).append((record, network))
-    return [same[i : i + most] for same in alike.values() for i in range(0, len(same), most)]
+    groups = []
+    for same in alike.values():
+        size = min(most, -(-len(same) // workers))
+        groups += [same[i : i + size] for i in range(0, len(same), size)]
+    return groups

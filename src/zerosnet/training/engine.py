@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import TypeVar
+from typing import TypeVar
 
 import torch
 
@@ -21,6 +22,8 @@ from zerosnet.training.run import Run, read_result
 from zerosnet.training.spec import RunSpec
 from zerosnet.training.stopping import Clock
 from zerosnet.training.store import RunRecord, Store
+
+Member = TypeVar("Member")
 
 Item = TypeVar("Item")
 
