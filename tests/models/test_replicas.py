@@ -8,7 +8,7 @@ from zerosnet.errors import InputError
 from zerosnet.models import Config, Network, Structure, combine, create_model, extract
 from zerosnet.models.laws import LambdaLaw, LmLaw
 from zerosnet.models.stable import StableLambdaLaw, StableRootsLaw
-from zerosnet.numerics import Scheme, adams_bashforth, lm, zerosnet
+from zerosnet.numerics import Scheme, adams_bashforth, euler, lm, zerosnet
 
 BASIC, OPENING = Structure("cifar", "basic", (2, 2, 2)), Structure("cifar", "bottleneck", (3, 1, 1))
 IMAGENET = Structure("imagenet", "basic", (2, 1, 1, 1))
@@ -23,6 +23,7 @@ def three(structure: Structure, **fields: object) -> Config:
 CONFIGS = {
     "same scheme": three(BASIC, schemes=(zerosnet("-9/5"),) * 3),
     "own schemes": three(BASIC, schemes=(zerosnet(1), zerosnet("-9/5"), Scheme([1, 1, 1], [1]))),
+    "own alphas": three(BASIC, schemes=(euler(1), euler("1/2"), euler("3/2"))),
     "adams-bashforth": three(BASIC, schemes=(adams_bashforth(2), Scheme([1], [1, "1/2"]), adams_bashforth(2))),
     "lm, restart": three(BASIC, schemes=(lm("-1/2"), lm("1/2"), lm(0)), stage_change="restart"),
     "one projection": three(BASIC, schemes=LAMBDAS, stage_change="project-shared"),

@@ -46,8 +46,8 @@ def accumulate(
     are left out of the sum.
     """
     terms, others = tensors[: len(coefficients)], tensors[len(coefficients) :]
-    one_fixed = len(terms) == 1 and not isinstance(coefficients[0], Tensor)
-    if one_fixed or _needs_plain():
+    one_float = len(terms) == 1 and isinstance(coefficients[0], float)
+    if one_float or _needs_plain():
         for coefficient, tensor in zip(coefficients, terms):
             total = _add_(total, _number(coefficient, tensor, replicas), tensor)
         return total, tuple(tensors)

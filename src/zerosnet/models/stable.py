@@ -120,7 +120,7 @@ class StableLambdaLaw:
 
 def squash(u: Tensor) -> Tensor:
     """u / sqrt(1 + u^2), a smooth map onto (-1, 1)."""
-    u = u.clamp(-1e100, 1e100)  # its square must not overflow
+    u = u.clamp(-1e30, 1e30)  # its square must not overflow
     return u * torch.rsqrt(1 + u * u)
 
 
