@@ -1,5 +1,7 @@
 """The CUDA kernels of one width as functions of tensors: which threads, how much shared memory, which arguments."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -40,7 +42,8 @@ class Sizes:
 
     @property
     def backward_shared(self) -> int:
-        return 2 * self.tile_bytes + 2 * self.weights
+        images, slots = (2, 2 * 512 * 48) if self.channels == 64 else (1, 0)  # two at a time, fetched ahead
+        return 2 * images * self.tile_bytes + 2 * self.weights + slots
 
     @property
     def backward_threads(self) -> int:
@@ -55,13 +58,13 @@ class Sizes:
     @property
     def backward_blocks(self) -> int:
         """Few and long-lived, since each of them stores a weight gradient of its own."""
-        return self._spread(1 if self.channels == 64 else 2)
+        return self._spread(1, images=2) if self.channels == 64 else self._spread(2)
 
-    def _spread(self, resident: int) -> int:
-        """As many blocks as the chip holds, with the images shared out evenly."""
-        most = max(resident * self.multiprocessors // self.replicas, 1)
-        rounds = -(-self.batch // most)
-        return -(-self.batch // rounds)
+    def _spread(self, resident: int, images: int = 1) -> int:
+        """As many blocks as the chip holds, with the work (so many images at a time) shared out evenly."""
+        most, items = max(resident * self.multiprocessors // self.replicas, 1), -(-self.batch // images)
+        rounds = -(-items // most)
+        return -(-items // rounds)
 
 
 @dataclass(frozen=True)
@@ -92,8 +95,8 @@ class CudaKernels:
         return torch.zeros(self.replicas, dtype=torch.int32, device=self.device)
 
     @cached_property
-    def _weight_parts(self) -> Tensor:
-        return self._floats(self.replicas * self.sizes.backward_blocks * self.sizes.weights)
+    def _weight_adder(self) -> "WeightAdder":
+        return WeightAdder(self._floats(2, self.replicas * self.sizes.backward_blocks * self.sizes.weights))
 
     @cached_property
     def _packings(self) -> dict[tuple[int, ...], tuple[Tensor, Tensor, Tensor]]:
@@ -115,9 +118,10 @@ class CudaKernels:
         pointers = tuple(weight.data_ptr() for weight in weights)
         if pointers not in self._packings:
             addresses = torch.tensor(pointers, dtype=torch.int64).to(self.device)
-            shape = (len(weights), self.replicas * self.sizes.weights)
-            layouts = (torch.empty(shape, dtype=torch.bfloat16, device=self.device) for _ in range(2))
-            self._packings[pointers] = (addresses, *layouts)
+            layouts = torch.empty(
+                2, len(weights), self.replicas * self.sizes.weights, dtype=torch.bfloat16, device=self.device
+            )
+            self._packings[pointers] = (addresses, layouts[0], layouts[1])
         addresses, forward, backward = self._packings[pointers]
         grid = (self._weight_grid, len(weights))
         arguments = [addresses, forward, backward, self.replicas, *_strides(weights[0])]
@@ -198,14 +202,18 @@ class CudaKernels:
         weight_gradient: Tensor | None,
         training: bool,
     ) -> None:
-        sizes, parts = self.sizes, self._weight_parts
-        wanted = int(weight_gradient is not None)
+        sizes, wanted = self.sizes, int(weight_gradient is not None)
+        parts = self._weight_adder.parts() if weight_gradient is not None else self._sums
         arguments = [*inputs, out, self._sums, self._counters, parts, *norm, self.batch, int(training), wanted]
         grid = (sizes.backward_blocks, self.replicas)
         self._program.launch(name, grid, sizes.backward_threads, sizes.backward_shared, arguments)
         if weight_gradient is not None:
             arguments = [parts, weight_gradient, self.replicas, sizes.backward_blocks, *_strides(weight_gradient)]
-            self._program.launch("add_weight_parts", (self._weight_grid, 1), POINTWISE_THREADS, 0, arguments)
+            with self._weight_adder.beside():
+                self._program.launch("add_weight_parts", (self._weight_grid, 1), POINTWISE_THREADS, 0, arguments)
+
+    def join(self) -> None:
+        self._weight_adder.join()
 
     def state_gradient(
         self, slope: Slope | None, weights: Tensor, terms: tuple[Tensor, ...], out: Tensor, dots_with: Tensor | None
@@ -219,9 +227,105 @@ class CudaKernels:
         self._program.launch(f"{name}_{len(terms)}", (blocks, self.replicas), POINTWISE_THREADS, 0, arguments)
         return None if dots_with is None else dots.sum(1)
 
+    # -- what surrounds the blocks -------------------------------------------------------------------------------------
+
+    def statistics(self, x: Tensor, norm: Norm) -> None:
+        self._edge("channel_statistics", [x, self._sums, self._counters, *norm, MOMENTUM, EPS, self.batch])
+
+    def norm_backward(self, slope: Slope) -> Tensor:
+        out = self.activation()
+        unused = [slope.table, *[out] * MAX_STEPS]
+        self._edge("norm_backward", [*slope, *unused, out, slope.table, self.batch])
+        return out
+
+    def patches(self, x: Tensor, norm: Tensor) -> Tensor:
+        half = self.width // 2
+        out = x.new_empty(self.replicas, self.batch, half, half, 9 * self.channels)
+        self._edge("activated_patches", [x, norm, out, self.batch])
+        return out
+
+    def gather_patches(self, columns: Tensor, x: Tensor, norm: NormGradient, training: bool) -> Tensor:
+        out = self.activation()
+        arguments = [columns, x, out, self._sums, self._counters, *norm, self.batch, int(training)]
+        self._edge("gather_patches", arguments)
+        return out
+
+    def spread_even(self, small: Tensor) -> Tensor:
+        out = self.activation()
+        self._edge("spread_even", [small, out, self.batch])
+        return out
+
+    def pool(self, x: Tensor, norm: Tensor) -> Tensor:
+        out = self._floats(self.replicas, self.batch, self.channels)
+        self._edge("pool", [x, norm, out, self.batch], blocks=self.batch)
+        return out
+
+    def pool_backward(self, gradient: Tensor, x: Tensor, norm: NormGradient, training: bool) -> Tensor:
+        out = self.activation()
+        arguments = [gradient.contiguous(), x, out, self._sums, self._counters, *norm, self.batch, int(training)]
+        self._edge("pool_backward", arguments)
+        return out
+
+    def stem(self, images: Tensor, weight: Tensor, following: Norm, training: bool) -> Tensor:
+        out = self.activation()
+        arguments: list[Any] = [images, weight, out, self._sums, self._counters, *following, MOMENTUM, EPS]
+        arguments += [*self._image_layout(images), *_strides(weight), int(training)]
+        self._edge("stem_forward", arguments)
+        return out
+
+    def stem_weight_gradient(self, images: Tensor, gradient: Tensor) -> Tensor:
+        channels, blocks = images.shape[1] // self.replicas, self._edge_blocks
+        parts = self._floats(self.replicas, blocks, 16, 32)
+        arguments = [images, gradient, parts, *self._image_layout(images)]
+        self._edge("stem_weight_gradient", arguments, shared=self.sizes.tile_bytes)
+        return parts.sum(1)[..., : 9 * channels].reshape(-1, channels, 3, 3)
+
+    def _image_layout(self, images: Tensor) -> tuple[int, ...]:
+        return (self.batch, images.shape[1] // self.replicas, *images.stride())
+
+    def _edge(self, name: str, arguments: list[Any], *, blocks: int | None = None, shared: int = 0) -> None:
+        grid = (blocks or self._edge_blocks, self.replicas)
+        self._program.launch(name, grid, POINTWISE_THREADS, shared, arguments)
+
+    @property
+    def _edge_blocks(self) -> int:
+        """Four a multiprocessor, and no more than there are images: the sums of a block take a row of `_sums`."""
+        return min(-(-4 * self.sizes.multiprocessors // self.replicas), self.batch)
+
     @property
     def _weight_grid(self) -> int:
         return -(-self.replicas * self.sizes.weights // POINTWISE_THREADS)
+
+
+class WeightAdder:
+    """Adds up the blocks' weight gradients on a second stream, beside the next kernel, from two buffers in turn."""
+
+    def __init__(self, buffers: Tensor) -> None:
+        self.buffers, self.turn = buffers, 0
+        self.stream = torch.cuda.Stream(buffers.device)
+        self.free: list[torch.cuda.Event | None] = [None, None]
+
+    def parts(self) -> Tensor:
+        """The buffer whose turn it is, once the sums of its last content are done."""
+        event = self.free[self.turn]
+        if event is not None:
+            torch.cuda.current_stream().wait_event(event)
+        return self.buffers[self.turn]
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """Work on the second stream that follows what has been launched so far."""
+        self.stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self.stream):
+            yield
+            event = torch.cuda.Event()
+            event.record()
+        self.free[self.turn] = event
+        self.turn = 1 - self.turn
+
+    def join(self) -> None:
+        torch.cuda.current_stream().wait_stream(self.stream)
+        self.free = [None, None]
 
 
 def _strides(weight: Tensor) -> tuple[int, int]:

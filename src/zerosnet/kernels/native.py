@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from zerosnet.kernels.edges import PointConvolution, Stem, StridedConvolution, head
-from zerosnet.kernels.reference import fill_gradient_table, fill_table, fill_table_from_running, norm_backward
+from zerosnet.kernels import patches as px
+from zerosnet.kernels.change import PointConvolution, StridedConvolution
+from zerosnet.kernels.reference import fill_table_from_running, planes
 from zerosnet.kernels.values import MAX_STEPS, Kernels, Norm, NormGradient, Packed, Slope, State
 from zerosnet.models import Network
 from zerosnet.models.layers import BatchNorm
@@ -55,7 +56,7 @@ class Tape:
     """One forward pass."""
 
     coefficients: Tensor
-    stem: Stem
+    images: Tensor
     blocks: list[BlockTape]
     training: bool
 
@@ -101,7 +102,7 @@ class NativeNetwork:
         blocks = []
         for row in self.network.stack.rows(like):
             numbers = (*row.alphas, *[0.0] * (MAX_STEPS - len(row.alphas)), row.betas[0])
-            columns = [c if isinstance(c, Tensor) else like.new_full((), c) for c in numbers]
+            columns = [like.new_full((), c) if isinstance(c, float) else _vector(c, like) for c in numbers]
             blocks.append(torch.stack([column.expand(self.replicas) for column in columns], 1))
         return torch.stack(blocks)
 
@@ -116,11 +117,9 @@ class NativeNetwork:
                 for norm in self.norms.values():
                     fill_table_from_running(norm)
             k = self.kernels[WIDTHS[0][0]]
-            stem = Stem(images, self.network.stem.conv.weight, self.replicas, k.activation().dtype)
-            if training:
-                fill_table(self.norms[self.blocks[0].f.bn1], stem.result)
-            history = [self._node(stem.result, k)]
-            tape = Tape(coefficients, stem, [], training)
+            first = k.stem(images, self.network.stem.conv.weight, self.norms[self.blocks[0].f.bn1], training)
+            history = [self._node(first, k)]
+            tape = Tape(coefficients, images, [], training)
             for n, block in enumerate(self.blocks):
                 step = self._block(n, history, coefficients.detach()[n], training)
                 tape.blocks.append(step)
@@ -138,10 +137,11 @@ class NativeNetwork:
             inner = k.activation()
             k.conv_inner(source.state.high, bn1.table, self._packed[f.conv1.weight], inner, bn2, training)
         else:
-            strided = StridedConvolution(source.state.high, bn1.table, f.conv1.weight, self.replicas)
+            weight = f.conv1.weight
+            strided = StridedConvolution(source.state.high, bn1.table, weight, self.replicas, source.kernels)
             inner = strided.result
             if training:
-                fill_table(bn2, inner)
+                k.statistics(inner, bn2)
             keys = [key for _, key in plan.states if key]
             projected = [self._project(node, block.projections[key].weight, k) for node, key in zip(history, keys)]
             states = [p.node for p in projected]
@@ -155,7 +155,7 @@ class NativeNetwork:
         return BlockTape(source, inner, Node(out, k), strided, projected)
 
     def _project(self, source: Node, weight: nn.Parameter, kernels: Kernels) -> Projected:
-        convolution = PointConvolution(source.state.high, weight, self.replicas)
+        convolution = PointConvolution(source.state.high, weight, self.replicas, source.kernels)
         return Projected(source, weight, convolution, self._node(convolution.result, kernels))
 
     def _node(self, high: Tensor, kernels: Kernels) -> Node:
@@ -171,12 +171,16 @@ class NativeNetwork:
 
     def logits(self, tape: Tape) -> Tensor:
         """(K, B, classes), without gradients."""
-        return self._head(tape.last.state.high.to(self.network.fc.weight.dtype), tape.training)
+        with torch.no_grad():
+            return self._classify(self._pool(tape))
 
-    def _head(self, y: Tensor, training: bool) -> Tensor:
-        bn, fc = self.network.bn, self.network.fc
-        table = None if training else self.norms[bn].table
-        return head(y, (bn.weight, bn.bias), table, (fc.weight, fc.bias))
+    def _pool(self, tape: Tape) -> Tensor:
+        return tape.last.kernels.pool(tape.last.state.high, self.norms[self.network.bn].table)
+
+    def _classify(self, pooled: Tensor) -> Tensor:
+        fc = self.network.fc
+        matrix, bias = (t.unflatten(0, (self.replicas, -1)) for t in (fc.weight, fc.bias))
+        return torch.baddbmm(bias[:, None], pooled, matrix.transpose(1, 2))
 
     def losses(
         self, tape: Tape, objective: Callable[[Tensor], Tensor], *, weights: bool = True
@@ -185,16 +189,18 @@ class NativeNetwork:
 
         The gradients of the sum of losses through the head are left for `backward`.
         """
-        bn, fc = self.network.bn, self.network.fc
-        parameters = [bn.weight, bn.bias, fc.weight, fc.bias] if weights else []
+        bn, fc, last = self.network.bn, self.network.fc, tape.last
+        parameters = [fc.weight, fc.bias] if weights else []
         with torch.enable_grad():
-            y = tape.last.state.high.to(fc.weight.dtype).requires_grad_()
-            logits = self._head(y, tape.training)
+            pooled = self._pool(tape).requires_grad_()
+            logits = self._classify(pooled)
             losses = objective(logits)
-            gradient, *others = torch.autograd.grad(losses.sum(), [y, *parameters])
+            gradient, *others = torch.autograd.grad(losses.sum(), [pooled, *parameters])
         for parameter, other in zip(parameters, others):
             self.gradients[parameter].copy_(other)
-        tape.last.gradient = gradient.to(tape.last.state.high.dtype)
+        norm = self.norm_gradients[bn]
+        dy = last.kernels.pool_backward(gradient, last.state.high, norm, tape.training)
+        last.gradient = last.kernels.norm_backward(Slope(dy, last.state.high, norm.table))
         return losses.detach(), logits.detach()
 
     # -- backward ------------------------------------------------------------------------------------------------------
@@ -210,16 +216,24 @@ class NativeNetwork:
             self._block_backward(n, tape, slopes, weights)
             if n + MAX_STEPS < len(self.blocks):
                 tape.blocks[n + MAX_STEPS].result.gradient = None  # no older state needs it: free its memory
+        for kernels in self.kernels.values():
+            kernels.join()
         first = tape.blocks[0].source.gradient
         assert first is not None
         if weights:
             stem = self.network.stem.conv.weight
-            self.gradients[stem].copy_(tape.stem.weight_gradient(first))
+            self.gradients[stem].copy_(tape.blocks[0].source.kernels.stem_weight_gradient(tape.images, first))
             if self.is_trained:
                 parameters = list(self.network.coefficient_parameters())
                 for parameter, g in zip(parameters, torch.autograd.grad(tape.coefficients, parameters, slopes)):
                     self.gradients[parameter].copy_(g)
         return first
+
+    @torch.no_grad()
+    def image_gradient(self, first: Tensor) -> Tensor:
+        """Gradient of the images, (B, K C, H, W), from that of the first state."""
+        matrix = px.patch_matrix(self.network.stem.conv.weight, self.replicas)
+        return planes(px.fold_patches(px.product(first, matrix.transpose(1, 2)).to(matrix.dtype)))
 
     def _block_backward(self, n: int, tape: Tape, slopes: Tensor, weights: bool) -> None:
         step, f, coefficients = tape.blocks[n], self.blocks[n].f, tape.coefficients.detach()[n]
@@ -246,11 +260,10 @@ class NativeNetwork:
             p.source.extra.append(p.convolution.input_gradient(p.node.gradient))
             if weights:
                 self.gradients[p.weight].copy_(p.convolution.weight_gradient(p.node.gradient))
-        dz = norm_backward(slope).to(dz.dtype)
+        dz = k.norm_backward(slope)
         if weights:
             self.gradients[weight].copy_(step.strided.weight_gradient(dz))
-        dy = step.strided.input_gradient(dz)
-        fill_gradient_table(bn1, dy, source.state.high, tape.training)
+        dy = step.strided.input_gradient(dz, bn1, tape.training)
         self._close(source, Slope(dy, source.state.high, bn1.table), tape, slopes)
 
     def _close(self, node: Node, slope: Slope | None, tape: Tape, slopes: Tensor) -> None:
@@ -276,3 +289,8 @@ class NativeNetwork:
             columns += [torch.zeros_like(numbers[0, :, 0])] * (MAX_STEPS - len(columns))
             self._weights[key] = torch.stack(columns, 1).contiguous()
         return self._weights[key]
+
+
+def _vector(numbers: tuple[float, ...] | Tensor, like: Tensor) -> Tensor:
+    """One number a replica, on the device and in the type of `like`."""
+    return (numbers if isinstance(numbers, Tensor) else torch.tensor(numbers, dtype=torch.float64)).to(like)

@@ -56,22 +56,21 @@ def outer_sum(x: Tensor, gradient: Tensor) -> Tensor:
     return parts.view(replicas, pieces, *parts.shape[1:]).sum(1, dtype=wide)
 
 
-def spread_patches(gradient: Tensor, matrix: Tensor, stride: int) -> Tensor:
-    """Gradient of x in product(patches(x, stride), matrix), from that of the result.
+def fold_patches(columns: Tensor) -> Tensor:
+    """The adjoint of `patches` with stride 1: (K, B, H, W, 9 C) to (K, B, H, W, C)."""
+    height, width = columns.shape[2:4]
+    total = columns.new_zeros(*columns.shape[:2], height + 2, width + 2, columns.shape[-1] // 9)
+    for tap, column in enumerate(columns.chunk(9, -1)):
+        dy, dx = divmod(tap, 3)
+        total[:, :, dy : dy + height, dx : dx + width] += column
+    return total[:, :, 1:-1, 1:-1]
 
-    With stride 2 every pixel of x belongs to one of four classes (even or odd row and column), each of which is reached
-    by its own taps; each class is one product, written once.
-    """
-    replicas, batch, height, width, out = gradient.shape
-    taps = matrix.to(gradient.dtype).view(replicas, 3, 3, -1, out).transpose(3, 4)  # (K, 3, 3, out, in)
-    padded = F.pad(gradient, (0, 0, 1, 1, 1, 1))
-    result = gradient.new_empty(replicas, batch, height, stride, width, stride, taps.shape[-1])
-    for row in range(stride):
-        for column in range(stride):
-            # pixel stride * i + row is seen by tap dy of the output i + shift, where stride * shift = row + 1 - dy
-            ys = [(dy, (row + 1 - dy) // stride) for dy in range(3) if (row + 1 - dy) % stride == 0]
-            xs = [(dx, (column + 1 - dx) // stride) for dx in range(3) if (column + 1 - dx) % stride == 0]
-            seen = [padded[:, :, 1 + y : 1 + y + height, 1 + x : 1 + x + width] for _, y in ys for _, x in xs]
-            weights = torch.cat([taps[:, dy, dx] for dy, _ in ys for dx, _ in xs], 1)
-            result[:, :, :, row, :, column] = product(torch.cat(seen, -1), weights)
-    return result.flatten(4, 5).flatten(2, 3)
+
+def gather_patches(columns: Tensor) -> Tensor:
+    """The adjoint of `patches` with stride 2: (K, B, H/2, W/2, 9 C) to (K, B, H, W, C)."""
+    height, width = columns.shape[2:4]
+    total = columns.new_zeros(*columns.shape[:2], 2 * height + 2, 2 * width + 2, columns.shape[-1] // 9)
+    for tap, column in enumerate(columns.chunk(9, -1)):
+        dy, dx = divmod(tap, 3)
+        total[:, :, dy : dy + 2 * height : 2, dx : dx + 2 * width : 2] += column
+    return total[:, :, 1:-1, 1:-1]

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from zerosnet.kernels import patches as px
 from zerosnet.kernels.values import EPS, MOMENTUM, Norm, NormGradient, Packed, Slope, State
 
 
@@ -87,12 +88,55 @@ class ReferenceKernels:
     def state_gradient(
         self, slope: Slope | None, weights: Tensor, terms: tuple[Tensor, ...], out: Tensor, dots_with: Tensor | None
     ) -> Tensor | None:
-        total = sum(per_replica(weights[:, i]) * term for i, term in enumerate(terms))
-        out.copy_(total if slope is None else total + norm_backward(slope))
+        total = torch.zeros_like(out) if slope is None else norm_backward(slope)
+        for i, term in enumerate(terms):
+            total = total + per_replica(weights[:, i]) * term
+        out.copy_(total)
         if dots_with is None:
             return None
         dots = [(dots_with * term).sum((1, 2, 3, 4)) for term in terms]
         return torch.stack([*dots, *[torch.zeros_like(dots[0])] * (4 - len(dots))], 1)
+
+    def join(self) -> None:
+        """Nothing runs beside the main work here."""
+
+    def statistics(self, x: Tensor, norm: Norm) -> None:
+        fill_table(norm, x)
+
+    def norm_backward(self, slope: Slope) -> Tensor:
+        return norm_backward(slope)
+
+    def patches(self, x: Tensor, norm: Tensor) -> Tensor:
+        return px.patches(activate(x, norm), 2)
+
+    def gather_patches(self, columns: Tensor, x: Tensor, norm: NormGradient, training: bool) -> Tensor:
+        return self._masked(px.gather_patches(columns), x, norm, training)
+
+    def spread_even(self, small: Tensor) -> Tensor:
+        result = torch.zeros_like(self.activation())
+        result[:, :, ::2, ::2] = small
+        return result
+
+    def pool(self, x: Tensor, norm: Tensor) -> Tensor:
+        return activate(x, norm).mean((2, 3))
+
+    def pool_backward(self, gradient: Tensor, x: Tensor, norm: NormGradient, training: bool) -> Tensor:
+        return self._masked(gradient[:, :, None, None] / self.width**2, x, norm, training)
+
+    def stem(self, images: Tensor, weight: Tensor, following: Norm, training: bool) -> Tensor:
+        result = major(F.conv2d(images, weight, padding=1, groups=self.replicas), self.replicas).contiguous()
+        if training:
+            fill_table(following, result)
+        return result
+
+    def stem_weight_gradient(self, images: Tensor, gradient: Tensor) -> Tensor:
+        x = px.patches(images.unflatten(1, (self.replicas, -1)).permute(1, 0, 3, 4, 2), 1)
+        return px.from_patch_matrix(px.outer_sum(x, gradient))
+
+    def _masked(self, gradient: Tensor, x: Tensor, norm: NormGradient, training: bool) -> Tensor:
+        dzhat = torch.where(activate(x, norm.norm) > 0, gradient, 0)
+        fill_gradient_table(norm, dzhat, x, training)
+        return dzhat
 
     def _convolve(self, x: Tensor, weight: Tensor) -> Tensor:
         return major(F.conv2d(planes(x), weight.to(x.dtype), padding=1, groups=self.replicas), self.replicas)

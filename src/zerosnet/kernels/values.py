@@ -121,3 +121,35 @@ class Kernels(Protocol):
 
         With a state in `dots_with`, the inner products (K, 4) of that state with every term.
         """
+
+    def join(self) -> None:
+        """Wait, on the device, for weight gradients that are still being added up beside the main work."""
+
+    # -- what surrounds the blocks -------------------------------------------------------------------------------------
+
+    def statistics(self, x: Tensor, norm: Norm) -> None:
+        """Table and running statistics of a batch norm, from its input."""
+
+    def norm_backward(self, slope: Slope) -> Tensor:
+        """dz = table[0] dzhat + table[1] (z - table[2]) + table[3]."""
+
+    def patches(self, x: Tensor, norm: Tensor) -> Tensor:
+        """3x3 neighbourhoods of relu(bn(x)) at every second pixel: (K, B, W/2, W/2, 9 C), taps outermost."""
+
+    def gather_patches(self, columns: Tensor, x: Tensor, norm: NormGradient, training: bool) -> Tensor:
+        """The adjoint of `patches` up to bn(x), and batch norm's bookkeeping."""
+
+    def spread_even(self, small: Tensor) -> Tensor:
+        """(K, B, W/2, W/2, C) into every second pixel of (K, B, W, W, C), zeros elsewhere."""
+
+    def pool(self, x: Tensor, norm: Tensor) -> Tensor:
+        """Mean over the pixels of relu(bn(x)): (K, B, C) in the type of the tables."""
+
+    def pool_backward(self, gradient: Tensor, x: Tensor, norm: NormGradient, training: bool) -> Tensor:
+        """The adjoint of `pool` up to bn(x), and batch norm's bookkeeping."""
+
+    def stem(self, images: Tensor, weight: Tensor, following: Norm, training: bool) -> Tensor:
+        """3x3 convolution of images (B, K in, W, W); in training also the table of the batch norm that follows."""
+
+    def stem_weight_gradient(self, images: Tensor, gradient: Tensor) -> Tensor:
+        """(K C, in, 3, 3)."""

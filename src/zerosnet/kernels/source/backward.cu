@@ -3,6 +3,8 @@
 // g, the gradient of the convolution's output, and a = relu(bn(x)), its input.
 constexpr int WEIGHT_WARPS = C == 64 ? 12 : 4;
 constexpr int BACKWARD_THREADS = 128 + 32 * WEIGHT_WARPS;
+constexpr int IMAGES = C == 64 ? 2 : 1;  // at a time: small images share the barriers
+constexpr bool PREFETCH = C == 64;
 constexpr int TAPS = C == 64 ? 3 : 9, GROUPS = C == 64 ? 4 : 1;  // a weight warp: 16 input channels, TAPS taps, 16 GROUPS outputs
 
 struct GradientNorm {  // what the last block does with the sums: batch norm's backward bookkeeping
@@ -110,100 +112,131 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
                               int want_weights) {
   extern __shared__ __align__(1024) unsigned char shared[];
   __shared__ float scratch[4 * 2 * TILE_N];
-  unsigned char *tile_g = shared, *tile_a = shared + TILE_BYTES, *packed = shared + 2 * TILE_BYTES;
+  unsigned char *tile_g = shared, *tile_a = shared + IMAGES * TILE_BYTES, *packed = shared + 2 * IMAGES * TILE_BYTES;
   const int k = blockIdx.y, thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
 
-  clear_tile(tile_g, thread, BACKWARD_THREADS);
-  clear_tile(tile_a, thread, BACKWARD_THREADS);
+  clear_tiles(shared, 2 * IMAGES, thread, BACKWARD_THREADS);
   load_weights(packed, weights + (size_t)k * 9 * C * C, thread, BACKWARD_THREADS);
   const Filler<BACKWARD_THREADS> fill(thread);
   const float beta = OUTER ? 0.f : coefficients[k * 5 + 4];
-  float scale[8], shift[8], gain[8], slope[8], offset[8];
-#pragma unroll
-  for (int j = 0; j < 8; j++) {
-    const float* row = bn.norm + (size_t)k * 4 * C + fill.chunk * 8 + j;
-    scale[j] = row[SCALE * C];
-    shift[j] = row[SHIFT * C];
+  // What turns memory into g and a: scale and shift of x; gain, slope and offset of (dzhat, z). Where a thread has many
+  // items an image the first two are worth registers.
+  constexpr bool IN_REGISTERS = C == 16;
+  __shared__ float tables[5][C];
+  float own[2][8];
+  if (thread < C) {
+    const float* row = bn.norm + (size_t)k * 4 * C + thread;
+    const float* z_row = z_table + (size_t)k * 4 * C + thread;
+    tables[0][thread] = row[SCALE * C];
+    tables[1][thread] = row[SHIFT * C];
     if constexpr (OUTER) {
-      const float* z_row = z_table + (size_t)k * 4 * C + fill.chunk * 8 + j;
-      gain[j] = z_row[GAIN * C];
-      slope[j] = z_row[SLOPE * C];
-      offset[j] = z_row[OFFSET * C] - z_row[SLOPE * C] * z_row[CENTRE * C];
+      tables[2][thread] = z_row[GAIN * C];
+      tables[3][thread] = z_row[SLOPE * C];
+      tables[4][thread] = z_row[OFFSET * C] - z_row[SLOPE * C] * z_row[CENTRE * C];
     }
   }
   __syncthreads();
+#pragma unroll
+  for (int j = 0; j < 8; j++) {
+    own[0][j] = tables[0][fill.chunk * 8 + j];
+    own[1][j] = tables[1][fill.chunk * 8 + j];
+  }
+  auto table = [&](int i, int j) { return IN_REGISTERS && i < 2 ? own[i % 2][j] : tables[i][fill.chunk * 8 + j]; };
 
   struct Raw { uint4 gradient, z, x; };
-  auto fetch = [&](int b, int i) {
-    const size_t at = ((size_t)k * batch + b) * (IMAGE / 8) + fill.source(i);
-    Raw raw = {__ldg((const uint4*)gradient + at), make_uint4(0, 0, 0, 0), __ldg((const uint4*)x + at)};
-    if constexpr (OUTER) raw.z = __ldg((const uint4*)z + at);
-    return raw;
-  };
-  auto commit = [&](const Raw& raw, int i) {
+  auto commit = [&](const Raw& raw, unsigned target) {
     float f[8], v[8];
     unpack8(f, raw.gradient);
     unpack8(v, raw.z);
 #pragma unroll
-    for (int j = 0; j < 8; j++) f[j] = OUTER ? fmaf(gain[j], f[j], fmaf(slope[j], v[j], offset[j])) : beta * f[j];
-    *(uint4*)(tile_g + fill.target(i)) = pack8(f);
+    for (int j = 0; j < 8; j++) f[j] = OUTER ? fmaf(table(2, j), f[j], fmaf(table(3, j), v[j], table(4, j))) : beta * f[j];
+    *(uint4*)(tile_g + target) = pack8(f);
     unpack8(f, raw.x);
 #pragma unroll
-    for (int j = 0; j < 8; j++) f[j] = activate(f[j], scale[j], shift[j]);
-    *(uint4*)(tile_a + fill.target(i)) = pack8(f);
+    for (int j = 0; j < 8; j++) f[j] = activate(f[j], table(0, j), table(1, j));
+    *(uint4*)(tile_a + target) = pack8(f);
   };
-  // At 64 channels a thread has one item an image, and fetches that of the next image while the tensor cores work.
-  constexpr bool PREFETCH = Filler<BACKWARD_THREADS>::ITEMS == 1;
-  Raw ahead;
-  if constexpr (PREFETCH) ahead = fetch(blockIdx.x, 0);
-  auto load_images = [&](int b) {
-    if constexpr (PREFETCH) commit(ahead, 0);
-    else
+  // Images b0, b0 + 1, ... into shared memory; one beyond the batch becomes zeros, which add nothing. At 64 channels a
+  // thread has one item an image; those of the next images travel while the tensor cores work, into slots of its own.
+  constexpr int ITEMS = Filler<BACKWARD_THREADS>::ITEMS;
+  Raw* slots = (Raw*)(packed + 9 * C * C * 2) + thread;
+  auto prefetch = [&](int b0) {
+#pragma unroll
+    for (int n = 0; n < IMAGES; n++) {
+      const size_t at = ((size_t)k * batch + min(b0 + n, batch - 1)) * (IMAGE / 8) + thread;
+      Raw* slot = slots + n * BACKWARD_THREADS;
+      copy_async(&slot->gradient, (const uint4*)gradient + at);
+      if constexpr (OUTER) copy_async(&slot->z, (const uint4*)z + at);
+      copy_async(&slot->x, (const uint4*)x + at);
+    }
+    asm volatile("cp.async.commit_group;" ::: "memory");
+  };
+  if constexpr (PREFETCH) prefetch(IMAGES * blockIdx.x);
+  auto load_images = [&](int b0) {
+    if constexpr (PREFETCH) {
+      asm volatile("cp.async.wait_group 0;" ::: "memory");
+#pragma unroll
+      for (int n = 0; n < IMAGES; n++)
+        if (b0 + n < batch) commit(slots[n * BACKWARD_THREADS], n * TILE_BYTES + fill.target(0));
+        else {
+          *(uint4*)(tile_g + n * TILE_BYTES + fill.target(0)) = make_uint4(0, 0, 0, 0);
+          *(uint4*)(tile_a + n * TILE_BYTES + fill.target(0)) = make_uint4(0, 0, 0, 0);
+        }
+    } else {
+      const size_t image = ((size_t)k * batch + b0) * (IMAGE / 8);
 #pragma unroll 4
-      for (int i = 0; i < Filler<BACKWARD_THREADS>::ITEMS; i++) commit(fetch(b, i), i);
+      for (int i = 0; i < ITEMS; i++) {
+        const size_t at = image + fill.source(i);
+        Raw raw = {__ldg((const uint4*)gradient + at), make_uint4(0, 0, 0, 0), __ldg((const uint4*)x + at)};
+        if constexpr (OUTER) raw.z = __ldg((const uint4*)z + at);
+        commit(raw, fill.target(i));
+      }
+    }
     __syncthreads();
-    if constexpr (PREFETCH)
-      if (b + gridDim.x < batch) ahead = fetch(b + gridDim.x, 0);
+    if constexpr (PREFETCH) prefetch(b0 + IMAGES * gridDim.x);
+    else if (b0 + gridDim.x < batch) {
+      const size_t next = ((size_t)k * batch + b0 + gridDim.x) * IMAGE;
+      prefetch_image(gradient + next, thread, BACKWARD_THREADS);
+      prefetch_image(x + next, thread, BACKWARD_THREADS);
+      if constexpr (OUTER) prefetch_image(z + next, thread, BACKWARD_THREADS);
+    }
   };
 
   if (warp < 4) {
     const int g = lane >> 2, t = lane & 3, row0 = (warp % WARPS_N) * TILE_N, channel0 = row0 + SPAN * t;
-    const Convolution convolve(shared_address(tile_g), shared_address(packed), row0, lane);
+    const Convolution<C == 16> convolve(shared_address(tile_g), shared_address(packed), row0, lane);
+    const unsigned char* activated = tile_a + ROW_BYTES + swizzled(strip_column(g) + 1, channel0 / 8) + (channel0 % 8) * 2;
     float first[SPAN] = {}, second[SPAN] = {};
-    for (int b = blockIdx.x; b < batch; b += gridDim.x) {
-      load_images(b);
-      const size_t image = ((size_t)k * batch + b) * IMAGE;
+    for (int b0 = IMAGES * blockIdx.x; b0 < batch; b0 += IMAGES * gridDim.x) {
+      load_images(b0);
 #pragma unroll 1
-      for (int pass = 0; pass < PASSES; pass++) {
-        const int pixel0 = (pass * WARPS_M + warp / WARPS_N) * TILE_M;
+      for (int pass = 0; pass < IMAGES * PASSES; pass++) {
+        const int n = pass / PASSES, pixel0 = ((pass % PASSES) * WARPS_M + warp / WARPS_N) * TILE_M;
+        if (b0 + n >= batch) break;
+        const unsigned from = n * TILE_BYTES + pixel0 / W * ROW_BYTES;
+        const size_t start = (((size_t)k * batch + b0 + n) * PIXELS + pixel0 + g) * C + channel0;
         float acc[TILES_M][TILES_N][4];
-        convolve(acc, pixel0);
+        convolve(acc, from);
 #pragma unroll
         for (int m = 0; m < TILES_M; m++)
 #pragma unroll
           for (int half = 0; half < 2; half++) {
-            const int pixel = pixel0 + m * 16 + g + half * 8;
-            const size_t at = image + (size_t)pixel * C + channel0;
-            float v[SPAN], in[SPAN];
+            float in[SPAN];
             unsigned words[SPAN / 2], open[SPAN / 2];
-            load_span(in, x + at);
-            const unsigned char* activated = tile_a + (pixel / W + 1) * ROW_BYTES + swizzled(pixel % W + 1, channel0 / 8);
-            load_words(open, activated + (channel0 % 8) * 2);
+            load_span(in, x + start + span_offset(m, half));
+            load_words(open, activated + from + span_bytes(m, half));
 #pragma unroll
-            for (int j = 0; j < SPAN; j++) {
-              const bool is_open = (j % 2 ? open[j / 2] >> 16 : open[j / 2] & 0xffffu) != 0;
-              v[j] = is_open ? acc[m][j / 2][2 * half + j % 2] : 0.f;
+            for (int j = 0; j < SPAN / 2; j++) {
+              // a is never negative: adding 0x7fff to a half carries into its top bit exactly where a > 0
+              const unsigned mask = ((open[j] + 0x7fff7fffu) >> 15 & 0x00010001u) * 0xffffu;
+              words[j] = pack(acc[m][j][2 * half], acc[m][j][2 * half + 1]) & mask;
+              const float2 r = unpack(words[j]);
+              first[2 * j] += r.x;
+              first[2 * j + 1] += r.y;
+              second[2 * j] = fmaf(r.x, in[2 * j], second[2 * j]);
+              second[2 * j + 1] = fmaf(r.y, in[2 * j + 1], second[2 * j + 1]);
             }
-#pragma unroll
-            for (int j = 0; j < SPAN / 2; j++) words[j] = pack(v[2 * j], v[2 * j + 1]);
-            store_span(out + at, words);
-#pragma unroll
-            for (int j = 0; j < SPAN; j++) {
-              const float2 pair = unpack(words[j / 2]);
-              const float r = j % 2 ? pair.y : pair.x;
-              first[j] += r;
-              second[j] = fmaf(r, in[j], second[j]);
-            }
+            store_span(out + start + span_offset(m, half), words);
           }
       }
       __syncthreads();
@@ -211,9 +244,12 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
     store_sums<1>(first, second, scratch, sums + ((size_t)k * gridDim.x + blockIdx.x) * 2 * C, warp, lane);
   } else {
     WeightGradient gradient_of_weights;
-    for (int b = blockIdx.x; b < batch; b += gridDim.x) {
-      load_images(b);
-      if (want_weights) gradient_of_weights.add(shared_address(tile_g), shared_address(tile_a), warp - 4, lane);
+    for (int b0 = IMAGES * blockIdx.x; b0 < batch; b0 += IMAGES * gridDim.x) {
+      load_images(b0);
+      if (want_weights)
+#pragma unroll 1
+        for (int n = 0; n < IMAGES; n++)
+          gradient_of_weights.add(shared_address(tile_g) + n * TILE_BYTES, shared_address(tile_a) + n * TILE_BYTES, warp - 4, lane);
       __syncthreads();
     }
     if (want_weights)

@@ -22,7 +22,6 @@ constexpr int TILES_N = TILE_N / 8, TILES_M = TILE_M / 16;
 constexpr int PASSES = PIXELS / (WARPS_M * TILE_M);
 constexpr int SPAN = TILE_N / 4;  // neighbouring channels that one thread holds after the product
 constexpr int K_STEPS = C / 16;
-constexpr bool WEIGHTS_IN_REGISTERS = C == 16;
 
 // Rows of a per-channel table, [K][4][C] floats.
 enum { SCALE, SHIFT, MEAN, RSTD };          // forward: BN(z) = SCALE z + SHIFT
@@ -59,6 +58,10 @@ __device__ __forceinline__ void mma(float (&d)[4], const unsigned (&a)[4], unsig
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+__device__ __forceinline__ void copy_async(void* to, const void* from) {
+  asm volatile("cp.async.cg.shared.global [%0],[%1],16;" ::"r"(shared_address(to)), "l"(from) : "memory");
+}
+
 __device__ __forceinline__ unsigned pack(float low, float high) {
   unsigned pair;
   asm("cvt.rn.bf16x2.f32 %0,%1,%2;" : "=r"(pair) : "f"(high), "f"(low));
@@ -92,9 +95,9 @@ __device__ __forceinline__ void store_span(bf16* p, const unsigned (&words)[SPAN
   else *(uint2*)p = make_uint2(words[0], words[1]);
 }
 
-// Zero an image and its halo; afterwards only the inside is written, so the halo stays zero.
-__device__ __forceinline__ void clear_tile(unsigned char* tile, int thread, int threads) {
-  for (int i = thread; i < TILE_BYTES / 16; i += threads) ((uint4*)tile)[i] = make_uint4(0, 0, 0, 0);
+// Zero images and their halos; afterwards only the inside is written, so the halos stay zero.
+__device__ __forceinline__ void clear_tiles(unsigned char* tiles, int images, int thread, int threads) {
+  for (int i = thread; i < images * TILE_BYTES / 16; i += threads) ((uint4*)tiles)[i] = make_uint4(0, 0, 0, 0);
 }
 
 // A thread fills the same chunk of the same column in every ROWS-th row.
@@ -111,6 +114,11 @@ struct Filler {
   __device__ __forceinline__ unsigned target(int item) const { return offset + item * ROWS * ROW_BYTES; }
 };
 
+// Ask for an image that will be read soon, so that it waits in the cache and not in memory.
+__device__ __forceinline__ void prefetch_image(const bf16* image, int thread, int threads) {
+  for (int i = thread; i < IMAGE / 64; i += threads) asm volatile("prefetch.global.L2 [%0];" ::"l"(image + i * 64));
+}
+
 // Weights of one replica, [9][C rows][C], into shared memory.
 __device__ __forceinline__ void load_weights(unsigned char* to, const bf16* from, int thread, int threads) {
   for (int i = thread; i < 9 * C * CHUNKS; i += threads) {
@@ -120,9 +128,11 @@ __device__ __forceinline__ void load_weights(unsigned char* to, const bf16* from
 }
 
 // The 3x3 convolution of images in shared memory by one warp: TILE_M pixels x TILE_N channels at a time.
+// RESIDENT keeps the weights in registers, which at 16 channels they fit.
+template <bool RESIDENT>
 struct Convolution {
-  unsigned a_offset[3][K_STEPS], b_address[K_STEPS];
-  unsigned resident[WEIGHTS_IN_REGISTERS ? 9 : 1][4];
+  unsigned a_address[3][K_STEPS], b_address[K_STEPS];
+  unsigned resident[RESIDENT ? 9 : 1][4];
 
   __device__ __forceinline__ Convolution(unsigned tile, unsigned weights, int row0, int lane) {
     const int p = lane & 15, a_half = lane >> 4, b_row = row0 + (lane & 7) + ((lane >> 4) << 3), b_half = (lane >> 3) & 1;
@@ -130,23 +140,23 @@ struct Convolution {
     for (int k = 0; k < K_STEPS; k++) {
 #pragma unroll
       for (int dx = 0; dx < 3; dx++)
-        a_offset[dx][k] = tile + strip_row(p) * ROW_BYTES + swizzled(strip_column(p) + dx, 2 * k + a_half);
+        a_address[dx][k] = tile + strip_row(p) * ROW_BYTES + swizzled(strip_column(p) + dx, 2 * k + a_half);
       b_address[k] = weights + swizzled(b_row, 2 * k + b_half);
     }
-    if constexpr (WEIGHTS_IN_REGISTERS)
+    if constexpr (RESIDENT)
 #pragma unroll
       for (int tap = 0; tap < 9; tap++) ldmatrix(resident[tap], b_address[0] + tap * C * C * 2);
   }
 
-  __device__ __forceinline__ void operator()(float (&acc)[TILES_M][TILES_N][4], int pixel0) const {
-    const unsigned row = pixel0 / W * ROW_BYTES;
+  // `from`: where the tile of pixels begins, in bytes from the beginning of the image.
+  __device__ __forceinline__ void operator()(float (&acc)[TILES_M][TILES_N][4], unsigned from) const {
 #pragma unroll
     for (int m = 0; m < TILES_M; m++)
 #pragma unroll
       for (int n = 0; n < TILES_N; n++)
 #pragma unroll
         for (int j = 0; j < 4; j++) acc[m][n][j] = 0.f;
-#pragma unroll WEIGHTS_IN_REGISTERS ? 3 : 1
+#pragma unroll RESIDENT ? 3 : 1
     for (int dy = 0; dy < 3; dy++)
 #pragma unroll
       for (int dx = 0; dx < 3; dx++)
@@ -155,20 +165,26 @@ struct Convolution {
           unsigned b[TILES_N / 2][4];
 #pragma unroll
           for (int n = 0; n < TILES_N / 2; n++)
-            if constexpr (WEIGHTS_IN_REGISTERS)
+            if constexpr (RESIDENT)
 #pragma unroll
               for (int j = 0; j < 4; j++) b[n][j] = resident[dy * 3 + dx][j];
             else ldmatrix(b[n], b_address[k] + (dy * 3 + dx) * C * C * 2 + n * 16 * PIXEL_BYTES);
 #pragma unroll
           for (int m = 0; m < TILES_M; m++) {
             unsigned a[4];
-            ldmatrix(a, a_offset[dx][k] + row + dy * ROW_BYTES + strip_offset(m));
+            ldmatrix(a, a_address[dx][k] + from + dy * ROW_BYTES + strip_offset(m));
 #pragma unroll
             for (int n = 0; n < TILES_N; n++) mma(acc[m][n], a, b[n / 2][2 * (n % 2)], b[n / 2][2 * (n % 2) + 1]);
           }
         }
   }
 };
+
+// After the product a thread holds SPAN channels of pixels g and g + 8 of every strip: where these lie from its first one.
+__device__ __forceinline__ constexpr int span_offset(int m, int half) { return (m * 16 + half * 8) * C; }  // elements
+__device__ __forceinline__ constexpr int span_bytes(int m, int half) {  // in a tile of shared memory
+  return strip_offset(m) + (W == 8 ? half * ROW_BYTES : half * 8 * PIXEL_BYTES);
+}
 
 // Batch norm and ReLU; a NaN stays one.
 __device__ __forceinline__ float activate(float x, float scale, float shift) {

@@ -39,7 +39,7 @@ __device__ void conv_forward(const bf16* __restrict__ x, const float* __restrict
   const int k = blockIdx.y, thread = threadIdx.x, lane = thread & 31, warp = thread >> 5, g = lane >> 2, t = lane & 3;
   const int row0 = (warp % WARPS_N) * TILE_N, channel0 = row0 + SPAN * t;
 
-  clear_tile(tile, thread, 128);
+  clear_tiles(tile, 1, thread, 128);
   load_weights(packed, weights + (size_t)k * 9 * C * C, thread, 128);
   const Filler<128> fill(thread);
   float scale[8], shift[8], alpha[STEPS + 1];
@@ -53,10 +53,16 @@ __device__ void conv_forward(const bf16* __restrict__ x, const float* __restrict
   const float beta = STEPS ? coefficients[k * 5 + 4] : 1.f;
   float sum[SPAN] = {}, square[SPAN] = {};
   __syncthreads();
-  const Convolution convolve(shared_address(tile), shared_address(packed), row0, lane);
+  constexpr bool RESIDENT = C == 16 && STEPS == 0;  // with a history to read the registers are better spent on that
+  const Convolution<RESIDENT> convolve(shared_address(tile), shared_address(packed), row0, lane);
 
   for (int b = blockIdx.x; b < batch; b += gridDim.x) {
     const size_t image = ((size_t)k * batch + b) * IMAGE;
+#pragma unroll
+    for (int i = 0; i < STEPS; i++) {
+      prefetch_image(high[i] + image, thread, 128);
+      prefetch_image(low[i] + image, thread, 128);
+    }
 #pragma unroll 8
     for (int i = 0; i < Filler<128>::ITEMS; i++) {
       float f[8];
@@ -70,12 +76,13 @@ __device__ void conv_forward(const bf16* __restrict__ x, const float* __restrict
     for (int pass = 0; pass < PASSES; pass++) {
       const int pixel0 = (pass * WARPS_M + warp / WARPS_N) * TILE_M;
       float acc[TILES_M][TILES_N][4];
-      convolve(acc, pixel0);
+      convolve(acc, pixel0 / W * ROW_BYTES);
+      const size_t first = image + (size_t)(pixel0 + g) * C + channel0;
 #pragma unroll
       for (int m = 0; m < TILES_M; m++)
 #pragma unroll
         for (int half = 0; half < 2; half++) {
-          const size_t at = image + (size_t)(pixel0 + m * 16 + g + half * 8) * C + channel0;
+          const size_t at = first + span_offset(m, half);
           float v[SPAN];
           unsigned words[SPAN / 2];
 #pragma unroll

@@ -71,6 +71,7 @@ __device__ void state_gradient(const bf16* __restrict__ dyhat, const bf16* __res
   STATE_GRADIENT(history_gradient_##TERMS, TERMS, false, false)       \
   STATE_GRADIENT(state_gradient_dots_##TERMS, TERMS, true, true)      \
   STATE_GRADIENT(history_gradient_dots_##TERMS, TERMS, false, true)
+STATE_GRADIENT(norm_backward, 0, true, false)
 STATE_GRADIENTS(1)
 STATE_GRADIENTS(2)
 STATE_GRADIENTS(3)
