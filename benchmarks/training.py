@@ -176,7 +176,7 @@ def kernels(training: FusedTraining, steps: int = 3, most: int = 15) -> list[dic
             training.step()
         torch.cuda.synchronize()
     training.feed.counter.zero_()
-    events = [event for event in profiler.key_averages() if event.self_device_time_total > 0]
+    events = [event for event in profiler.key_averages() if getattr(event, "self_device_time_total", 0) > 0]
     events.sort(key=lambda event: -event.self_device_time_total)
     return [
         {"kernel": e.key[:90], "us": e.self_device_time_total / steps, "calls": e.count / steps} for e in events[:most]

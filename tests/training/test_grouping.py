@@ -9,7 +9,7 @@ from zerosnet.errors import InputError
 from zerosnet.models import create_model
 from zerosnet.numerics import Scheme
 from zerosnet.training import RunSpec
-from zerosnet.training.grouping import build_model, build_single, group, key
+from zerosnet.training.grouping import MOST, _host_memory, build_model, build_single, fitting, group, key
 
 MakeSpecs = Callable[..., list[RunSpec]]
 CPU = torch.device("cpu")
@@ -74,3 +74,16 @@ def test_every_replica_is_drawn_as_its_run_alone(make_specs: MakeSpecs, small_di
     again = build_single(specs[1], small_digits, single.state_dict())
     images = torch.randn(2, 1, 8, 8)
     assert torch.equal(again.eval()(images), single.eval()(images))
+
+
+def test_memory_bounds_the_number_of_replicas_on_the_cpu(
+    make_specs: MakeSpecs, small_digits: DataSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = make_specs(1)[0]
+    assert fitting(spec, small_digits, CPU) == MOST
+    _, needed = _host_memory(spec, small_digits)
+    assert 1e5 < needed < 1e8
+    assert _host_memory(replace(spec, recipe=replace(spec.recipe, batch=32)), small_digits)[1] == 2 * needed
+    monkeypatch.setattr("zerosnet.training.grouping._host_memory", lambda *_: (10 * needed, needed))
+    assert fitting(spec, small_digits, CPU) == 8
+    assert sizes(make_specs(9), small_digits, None) == [5, 4]

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import TypeVar
-from typing import TypeVar
 
 import torch
 
@@ -23,7 +22,6 @@ from zerosnet.training.spec import RunSpec
 from zerosnet.training.stopping import Clock
 from zerosnet.training.store import RunRecord, Store
 
-Member = TypeVar("Member")
 
 Item = TypeVar("Item")
 

@@ -1,5 +1,6 @@
 """Which runs can share a step, how many of them at once, and the network that they are together."""
 
+import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -11,7 +12,7 @@ from torch import Tensor
 from zerosnet.data import DataSet
 from zerosnet.errors import InputError
 from zerosnet.models import Config, Network, configure
-from zerosnet.training.precision import precision
+from zerosnet.training.precision import PRECISIONS, precision
 from zerosnet.training.schedule import Constant
 from zerosnet.training.spec import RunSpec
 from zerosnet.training.step import TorchStep
@@ -53,7 +54,7 @@ def group(
         sharing.setdefault(key(spec, data[spec]), []).append(spec)
     result: list[list[RunSpec]] = []
     for members in sharing.values():
-        most = replicas or fitting(members[0], data[members[0]], device)
+        most = replicas or max(1, fitting(members[0], data[members[0]], device) // workers)
         count = -(-len(members) // most)
         if replicas is None and len(sharing) == 1:
             count = min(max(count, workers), len(members))
@@ -62,9 +63,13 @@ def group(
 
 
 def fitting(spec: RunSpec, data: DataSet, device: "Device") -> int:
-    """How many replicas fit into the memory of the device: by one plain step of one network, at most `MOST`."""
-    if device.type != "cuda":
-        return MOST
+    """How many replicas fit into the free memory of the device, by what a plain step of one of them needs."""
+    free, needed = _cuda_memory(spec, data, device) if device.type == "cuda" else _host_memory(spec, data)
+    return max(1, min(MOST, int(MEMORY * free / needed)))
+
+
+def _cuda_memory(spec: RunSpec, data: DataSet, device: "Device") -> tuple[int, int]:
+    """Free bytes, and the peak of one step."""
     torch.cuda.empty_cache()
     free, _ = torch.cuda.mem_get_info(device)
     before = torch.cuda.memory_allocated(device)
@@ -77,8 +82,23 @@ def fitting(spec: RunSpec, data: DataSet, device: "Device") -> int:
     labels = torch.zeros(1, spec.recipe.batch, dtype=torch.int64, device=device)
     TorchStep(model, list(model.parameters()), replicas=1)(images.to(memory_format=torch.channels_last), labels)
     torch.cuda.synchronize(device)
-    needed = torch.cuda.max_memory_allocated(device) - before
-    return max(1, min(MOST, int(MEMORY * free / needed)))
+    return free, torch.cuda.max_memory_allocated(device) - before
+
+
+def _host_memory(spec: RunSpec, data: DataSet) -> tuple[int, int]:
+    """Free bytes, and about twice what autograd keeps of one forward pass, counted on two images."""
+    kept: dict[int, int] = {}
+
+    def count(tensor: Tensor) -> Tensor:
+        kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    model = Network(network_config(spec, data), [spec.seed])
+    with torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor):
+        logits = model(torch.zeros(2, data.in_chans, *data.size))
+    wider = PRECISIONS[spec.precision or "fp32"].dtype.itemsize / logits.element_size()
+    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return free, int(2 * wider * sum(kept.values()) * spec.recipe.batch / 2)
 
 
 def build_model(specs: Sequence[RunSpec], data: DataSet) -> Network:

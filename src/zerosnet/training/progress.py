@@ -116,7 +116,11 @@ class LiveTable:
     def group(self, specs: Sequence[RunSpec], rows: Sequence[Row | None], done: int, total: int) -> GroupProgress:
         group = GroupProgress(specs, rows, done, total, self._changed)
         with self._lock:
-            self.groups.append(group)
+            over = [other for other in self.groups if other.done >= other.total]
+            self.groups = [other for other in self.groups if other not in over] + [group]
+        for other in over:
+            for spec, row in zip(other.specs, other.rows):
+                self.say(f"{describe(spec)}: test {_cells(row or {})[2]}")
         self._changed(group, True)
         return group
 

@@ -30,7 +30,7 @@ class Journal:
         for test in training.tests.values():
             test.run()
         tests = {name: test.scores() for name, test in training.tests.items()}
-        train = training.train_scores()
+        train, schemes = training.train_scores(), training.trained_schemes()
         for k, run in enumerate(self.runs):
             if not open_runs[k]:
                 continue
@@ -42,7 +42,7 @@ class Journal:
             for name, scores in tests.items():
                 row |= _named(name, scores[k])
             row["seconds"] = seconds
-            if (schemes := training.trained_schemes()) is not None:
+            if schemes is not None:
                 row["coefficients"] = [scheme.to_json() for scheme in schemes[k]]
             run.append_metrics(row)
             self.rows[k].append(row)
