@@ -55,6 +55,8 @@ class Conv(nn.Module):
 
     def forward(self, x: Tensor, scale: Coefficient = 1.0) -> Tensor:
         """scale * conv(x), the scale multiplied into the weight: cheaper than a pass over the activations."""
+        if self.kernel == 1 and self.stride > 1:  # read only what is used: backwards on a CPU four times as fast
+            x = x[:, :, :: self.stride, :: self.stride]
         x = x if self.dtype is None else x.to(self.dtype)
         if self.replicas == 1:
             return self._convolve(x, self.weight, of_replica(scale, 0))
@@ -66,7 +68,8 @@ class Conv(nn.Module):
     def _convolve(self, x: Tensor, weight: Tensor, scale: float | Tensor, groups: int = 1) -> Tensor:
         if isinstance(scale, Tensor) or scale != 1.0:
             weight = weight * scale
-        return functional.conv2d(x, weight.to(x.dtype), stride=self.stride, padding=self.kernel // 2, groups=groups)
+        stride = self.stride if self.kernel > 1 else 1
+        return functional.conv2d(x, weight.to(x.dtype), stride=stride, padding=self.kernel // 2, groups=groups)
 
     def extra_repr(self) -> str:
         return (
