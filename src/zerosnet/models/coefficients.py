@@ -31,23 +31,26 @@ class Coefficients(nn.Module):
 class FixedCoefficients(Coefficients):
     """The same scheme in all blocks of a replica; schemes of different replicas have as many alphas and betas."""
 
-    table: Tensor
+    table: Tensor | None
+    """(alphas + betas, K) where the replicas differ: ready on the device, so that nothing is copied in a step."""
 
     def __init__(self, schemes: Sequence[Scheme], slots: int) -> None:
         super().__init__()
         self.slots, self.replicas, self._schemes = slots, len(schemes), tuple(schemes)
         self.alphas, self.betas = len(schemes[0].alphas), len(schemes[0].betas)
-        numbers = [[float(c) for c in (*s.alphas, *s.betas)] for s in schemes]
-        self._numbers = list(zip(*numbers))
-        self.register_buffer("table", torch.tensor(numbers, dtype=torch.float64).T, persistent=False)
+        self._numbers = list(zip(*([float(c) for c in (*s.alphas, *s.betas)] for s in schemes)))
+        differ = any(len(set(number)) > 1 for number in self._numbers)
+        table = torch.tensor(self._numbers, dtype=torch.float64) if differ else None
+        self.register_buffer("table", table, persistent=False)
 
     def forward(self, like: Tensor) -> list[Row]:
-        if all(len(set(number)) == 1 for number in self._numbers):
+        terms: tuple[Coefficient, ...]
+        if self.table is None:
             terms = tuple(number[0] for number in self._numbers)
         elif one_by_one(like):
             terms = tuple(self._numbers)
         else:
-            terms = tuple(self.table.to(like.dtype).unbind())
+            terms = self.table.to(like.dtype).unbind()
         return [Row(terms[: self.alphas], terms[self.alphas :])] * self.slots
 
     def schemes(self) -> list[list[Scheme]]:
