@@ -22,7 +22,6 @@ from zerosnet.training.spec import RunSpec
 from zerosnet.training.stopping import Clock
 from zerosnet.training.store import RunRecord, Store
 
-
 Item = TypeVar("Item")
 
 
