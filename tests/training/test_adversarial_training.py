@@ -10,8 +10,9 @@ from zerosnet.data import load
 from zerosnet.errors import InputError
 from zerosnet.robustness import pgd, subject, under_attack
 from zerosnet.training import Recipe, RunSpec, Store, recipe
-from zerosnet.training.engine import Options, train
-from zerosnet.training.networks import as_classifier, load_network
+from zerosnet.training.engine import Options, prepare, train
+from zerosnet.training.networks import as_classifier, load_network, surrogate_of
+from zerosnet.training.precision import torch_settings
 
 CPU = torch.device("cpu")
 OPTIONS = Options(device=CPU)
@@ -70,6 +71,23 @@ def test_a_training_without_its_surrogate_is_refused_before_any_work(tmp_path):
     with pytest.raises(InputError, match="there is no surrogate"):
         train([spec("pgd-paper")], Store(tmp_path), OPTIONS)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("name", ["pgd-madry", "pgd-paper"])
+def test_recorded_steps_on_examples_follow_the_plain_ones_on_the_cpu(store, name):
+    data, specs = load("digits"), [replace(spec(name, seed), precision="fp32") for seed in (1, 2)]
+    surrogate, losses = surrogate_of(specs[0], store), []
+    for device in (CPU, torch.device("cuda", 0)):
+        with torch_settings(device, deterministic=False):
+            training = prepare(specs, data, device, surrogate)
+            training.begin_epoch(0, 0)
+            for _ in range(training.steps):
+                training.step()
+            losses.append([score.loss for score in training.train_scores()])
+            training.close()
+    assert losses[1] == pytest.approx(losses[0], rel=0.02)
 
 
 @pytest.mark.slow

@@ -103,6 +103,15 @@ def test_corruptions_that_are_not_given_are_reported_as_not_run(store, opt):
     assert result.not_run and not result.rows
 
 
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_runs_are_attacked_on_the_gpu(store, opt):
+    (one, two) = attack_runs(store, opt, "paper-pgd", device=torch.device("cuda", 0), images=8).values()
+    assert len(one.rows) == len(two.rows) == 17
+    stored = json.loads((store.find(opt[0]).folder / "attacks" / "paper-pgd+images=8.json").read_text())
+    assert stored["device"] == "cuda" and stored["convolutions"] == "bfloat16"
+
+
 # -- bad input, before any work ---------------------------------------------------------------------------------------
 
 
@@ -154,4 +163,4 @@ def test_the_table_shows_failed_checks_as_warnings(store, opt, capsys):
     output = capsys.readouterr().out
     assert f"WARNING (!) {opt[1]}: PGD not weaker than FGSM: pgd-20 90.00% at 0.075" in output
     assert f"{opt[1]} (!)" in output and f"{opt[0]} (!)" not in output
-    assert "fgsm, 6 images, eps 0.075" in output and "the paper's eps are for inputs in [-1, 1]" in output
+    assert "fgsm, 6 images, eps 0.075 (0.15 in [-1, 1])" in output and "the paper's eps are for inputs in [-1, 1]" in output

@@ -1,6 +1,6 @@
 """What the protocols measure: each function here takes a subject and gives one `Measured` a setting."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from torch import Tensor
@@ -75,7 +75,8 @@ def paper_fgsm(target: Subject, options: Options) -> list[Measured]:
         rows.append(clean(part))
         for signed, eps in zip(SIGNED_EPS, levels):
             attack = fgsm(eps)
-            rows.append(attacked(part, "fgsm", attack, under_attack(part, attack), "white-box", eps_signed=signed))
+            row = attacked(part, "fgsm", attack, under_attack(part, attack), "white-box", eps_signed=signed)
+            rows.append(replace(row, label=f"{row.label} ({signed:g} in [-1, 1])"))
     start = next(row for row in rows if row.method == "clean" and len(row.right) == len(target))
     stronger = [seen(target, "pgd-20", pgd(eps, 20), start) for eps in levels]
     return [*rows, *stronger, *controls(target, start, levels)]
