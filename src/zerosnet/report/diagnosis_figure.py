@@ -104,4 +104,4 @@ def _furnish(axes: "Axes", diagnosis: "Diagnosis") -> None:
         middle, reach = (low * high) ** 0.5, 10 ** (_LEAST_DECADES / 2)
         axes.set_ylim(min(low, middle / reach), max(high, middle * reach))
     axes.set_xlabel("block n")
-    axes.legend()
+    axes.legend(frameon=True, facecolor="white", edgecolor="none", framealpha=0.85)
