@@ -18,7 +18,7 @@ _PUBLIC = {
 }
 _ROOMS = ("data", "models", "numerics", "report", "robustness", "training")
 
-__all__ = [*_PUBLIC, *_ROOMS, "__version__"]  # noqa: PLE0604
+__all__ = [*_PUBLIC, *_ROOMS, "__version__"]
 
 
 def __getattr__(name: str) -> Any:

@@ -21,6 +21,7 @@ def sweep(
     store: options.StoreFolder = "runs",
     device: options.Device = "auto",
     replicas: options.Replicas = None,
+    kernels: options.Kernels = None,
     deterministic: options.Deterministic = False,
     max_seconds: options.MaxSeconds = None,
     checkpoint_every: options.CheckpointEvery = "60s",
@@ -40,6 +41,16 @@ def sweep(
         specs = [replace(spec, precision=precision) for spec in specs]
     specs = list({spec.id: spec for spec in specs}.values())
     request = options.Request(
-        data, download, store, device, replicas, deterministic, max_seconds, checkpoint_every, tensorboard, json
+        data,
+        download,
+        store,
+        device,
+        replicas,
+        kernels,
+        deterministic,
+        max_seconds,
+        checkpoint_every,
+        tensorboard,
+        json,
     )
     raise typer.Exit(options.train_and_report(specs, request))

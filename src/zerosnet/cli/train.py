@@ -25,6 +25,7 @@ def train(
     store: options.StoreFolder = "runs",
     device: options.Device = "auto",
     replicas: options.Replicas = None,
+    kernels: options.Kernels = None,
     deterministic: options.Deterministic = False,
     max_seconds: options.MaxSeconds = None,
     checkpoint_every: options.CheckpointEvery = "60s",
@@ -44,6 +45,16 @@ def train(
     resolved = find_recipe(recipe, dataset, **changes)
     specs = [RunSpec.from_json({**fields, "recipe": resolved.to_json()}) for fields in each]
     request = options.Request(
-        data, download, store, device, replicas, deterministic, max_seconds, checkpoint_every, tensorboard, json
+        data,
+        download,
+        store,
+        device,
+        replicas,
+        kernels,
+        deterministic,
+        max_seconds,
+        checkpoint_every,
+        tensorboard,
+        json,
     )
     raise typer.Exit(options.train_and_report(specs, request))

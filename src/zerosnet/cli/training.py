@@ -19,6 +19,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdou
 Epochs = Annotated[int | None, typer.Option(help="Epochs, in place of the recipe's.")]
 Precision = Annotated[str | None, typer.Option(help="bf16 (convolutions; CUDA only), fp32 or fp64; part of the run.")]
 Replicas = Annotated[int | None, typer.Option(help="Networks trained as one; what fits into memory by default.")]
+Kernels = Annotated[str | None, typer.Option(help="native (our CUDA kernels) or torch; the best there is by default.")]
 Deterministic = Annotated[bool, typer.Option("--deterministic", help="The same bits every time.")]
 MaxSeconds = Annotated[float | None, typer.Option(help="Stop cleanly after so long, to be continued later.")]
 CheckpointEvery = Annotated[str, typer.Option(help="Epochs, such as 5, or seconds, such as 60s.")]
@@ -34,6 +35,7 @@ class Request:
     store: str
     device: str
     replicas: int | None
+    kernels: str | None
     deterministic: bool
     max_seconds: float | None
     checkpoint_every: str
@@ -44,18 +46,21 @@ class Request:
 def train_and_report(specs: "Sequence[RunSpec]", request: Request) -> int:
     """Train the runs, show what became of them, and return the exit code: 130 or 143 after a signal."""
     from zerosnet.training import Store
+    from zerosnet.training.backend import check_kernels
     from zerosnet.training.engine import train
     from zerosnet.training.loop import Options
     from zerosnet.training.precision import find_device
     from zerosnet.training.progress import progress
     from zerosnet.training.stopping import Clock, Interval
 
+    check_kernels(request.kernels)
     store, clock = Store(request.store), Clock(request.max_seconds)
     options = Options(
         device=find_device(request.device),
         data=request.data,
         download=request.download,
         replicas=request.replicas,
+        kernels=request.kernels,
         deterministic=request.deterministic,
         checkpoint_every=Interval.parse(request.checkpoint_every),
         tensorboard=request.tensorboard,

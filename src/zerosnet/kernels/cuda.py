@@ -102,6 +102,9 @@ class CudaKernels:
     def _packings(self) -> dict[tuple[int, ...], tuple[Tensor, Tensor, Tensor]]:
         return {}
 
+    def compile(self) -> None:
+        _ = self._program, self._sums, self._counters
+
     def _floats(self, *shape: int) -> Tensor:
         return torch.empty(shape, device=self.device)
 

@@ -5,6 +5,7 @@ The network's own parameters and running statistics are used; nothing is copied 
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +15,9 @@ from zerosnet.kernels.change import PointConvolution, StridedConvolution
 from zerosnet.kernels.reference import fill_table_from_running, planes
 from zerosnet.kernels.values import MAX_STEPS, Kernels, Norm, NormGradient, Packed, Slope, State
 from zerosnet.models import Network
-from zerosnet.models.layers import BatchNorm
+from zerosnet.models.blocks import Basic, Block
+from zerosnet.models.cifar import CifarStem
+from zerosnet.models.layers import BatchNorm, Conv, Linear
 
 WIDTHS = ((16, 32), (32, 16), (64, 8))
 
@@ -74,13 +77,16 @@ class NativeNetwork:
     def __init__(self, network: Network, kernels: Callable[[int, int], Kernels]) -> None:
         self.network, self.replicas = network, network.replicas
         self.kernels = {channels: kernels(channels, width) for channels, width in WIDTHS}
-        self.blocks = list(network.stack.blocks)
+        self.blocks = [cast(Block, block) for block in network.stack.blocks]
+        self.slopes = [cast(Basic, block.f) for block in self.blocks]
+        self.stem, self.bn = cast(CifarStem, network.stem).conv.weight, cast(BatchNorm, network.bn)
+        self.fc = cast(Linear, network.fc)
         self.norms = {
             module: Norm(module.weight, module.bias, module.running_mean, module.running_var, self._table(module))
             for module in network.modules()
             if isinstance(module, BatchNorm)
         }
-        self.gradients = {parameter: torch.zeros_like(parameter) for parameter in network.parameters()}
+        self.gradients: dict[Tensor, Tensor] = {p: torch.zeros_like(p) for p in network.parameters()}
         self.norm_gradients = {
             module: NormGradient(
                 norm.table, self.gradients[norm.weight], self.gradients[norm.bias], self._table(module)
@@ -89,16 +95,21 @@ class NativeNetwork:
         }
         self.is_trained = any(True for _ in network.coefficient_parameters())
         self._fixed = None if self.is_trained else self._coefficients().detach()
-        self._packed: dict[nn.Parameter, Packed] = {}
+        self._packed: dict[Tensor, Packed] = {}
         self._weights: dict[tuple[object, ...], Tensor] = {}
         self._zeros = {channels: torch.zeros_like(k.activation()) for channels, k in self.kernels.items()}
+
+    def warm_up(self) -> None:
+        """Compile what will be needed, so that a machine that cannot is found out before any work is done."""
+        for kernels in self.kernels.values():
+            kernels.compile()
 
     def _table(self, module: BatchNorm) -> Tensor:
         return self.kernels[module.channels].table()
 
     def _coefficients(self) -> Tensor:
         """(blocks, K, 5): four alphas and beta; differentiable where they are trained."""
-        like = self.network.fc.weight
+        like = self.fc.weight
         blocks = []
         for row in self.network.stack.rows(like):
             numbers = (*row.alphas, *[0.0] * (MAX_STEPS - len(row.alphas)), row.betas[0])
@@ -108,8 +119,11 @@ class NativeNetwork:
 
     # -- forward -------------------------------------------------------------------------------------------------------
 
-    def forward(self, images: Tensor, *, training: bool) -> Tape:
-        """All states, for images (B, K C, 32, 32); in training also the batch statistics, running ones included."""
+    def forward(self, images: Tensor, *, training: bool, record: bool = True) -> Tape:
+        """All states, for images (B, K C, 32, 32); in training also the batch statistics, running ones included.
+
+        Without `record` only the last block is kept: enough for the logits, at a fraction of the memory.
+        """
         coefficients = self._coefficients() if self._fixed is None else self._fixed
         with torch.no_grad():
             self._pack()
@@ -117,19 +131,19 @@ class NativeNetwork:
                 for norm in self.norms.values():
                     fill_table_from_running(norm)
             k = self.kernels[WIDTHS[0][0]]
-            first = k.stem(images, self.network.stem.conv.weight, self.norms[self.blocks[0].f.bn1], training)
+            first = k.stem(images, self.stem, self.norms[self.slopes[0].bn1], training)
             history = [self._node(first, k)]
             tape = Tape(coefficients, images, [], training)
             for n, block in enumerate(self.blocks):
                 step = self._block(n, history, coefficients.detach()[n], training)
-                tape.blocks.append(step)
+                tape.blocks = [*tape.blocks, step] if record else [step]
                 states = [p.node for p in step.projected] if step.strided else history
                 history = [step.result, *states][: block.plan.keep_states]
         return tape
 
     def _block(self, n: int, history: list[Node], coefficients: Tensor, training: bool) -> BlockTape:
         block = self.blocks[n]
-        plan, f, source, states = block.plan, block.f, history[0], history
+        plan, f, source, states = block.plan, self.slopes[n], history[0], history
         k = self.kernels[plan.target.channels]
         bn1, bn2 = self.norms[f.bn1], self.norms[f.bn2]
         strided, projected = None, list[Projected]()
@@ -143,13 +157,14 @@ class NativeNetwork:
             if training:
                 k.statistics(inner, bn2)
             keys = [key for _, key in plan.states if key]
-            projected = [self._project(node, block.projections[key].weight, k) for node, key in zip(history, keys)]
+            projections = [cast(Conv, block.projections[key]) for key in keys]
+            projected = [self._project(node, conv.weight, k) for node, conv in zip(history, projections)]
             states = [p.node for p in projected]
         used = states[: plan.keep_states] if plan.multistep else states[:1]
         for lag, node in enumerate(used):
             node.users.append((n, lag))
         out = State(k.activation(), k.activation())
-        following = self.norms[self.blocks[n + 1].f.bn1 if n + 1 < len(self.blocks) else self.network.bn]
+        following = self.norms[self.slopes[n + 1].bn1 if n + 1 < len(self.blocks) else self.bn]
         past = tuple(node.state for node in used)
         k.conv_step(inner, bn2.table, self._packed[f.conv2.weight], coefficients, past, out, following, training)
         return BlockTape(source, inner, Node(out, k), strided, projected)
@@ -162,9 +177,9 @@ class NativeNetwork:
         return Node(State(high, self._zeros[kernels.channels]), kernels)
 
     def _pack(self) -> None:
-        convolutions = [conv for block in self.blocks for conv in (block.f.conv1, block.f.conv2)]
+        convolutions = [conv for f in self.slopes for conv in (f.conv1, f.conv2)]
         for channels, kernels in self.kernels.items():
-            weights = [c.weight for c in convolutions if c.in_channels == c.channels == channels]
+            weights: list[Tensor] = [c.weight for c in convolutions if c.in_channels == c.channels == channels]
             self._packed.update(zip(weights, kernels.pack(weights)))
 
     # -- head ----------------------------------------------------------------------------------------------------------
@@ -175,11 +190,10 @@ class NativeNetwork:
             return self._classify(self._pool(tape))
 
     def _pool(self, tape: Tape) -> Tensor:
-        return tape.last.kernels.pool(tape.last.state.high, self.norms[self.network.bn].table)
+        return tape.last.kernels.pool(tape.last.state.high, self.norms[self.bn].table)
 
     def _classify(self, pooled: Tensor) -> Tensor:
-        fc = self.network.fc
-        matrix, bias = (t.unflatten(0, (self.replicas, -1)) for t in (fc.weight, fc.bias))
+        matrix, bias = (t.unflatten(0, (self.replicas, -1)) for t in (self.fc.weight, self.fc.bias))
         return torch.baddbmm(bias[:, None], pooled, matrix.transpose(1, 2))
 
     def losses(
@@ -189,8 +203,8 @@ class NativeNetwork:
 
         The gradients of the sum of losses through the head are left for `backward`.
         """
-        bn, fc, last = self.network.bn, self.network.fc, tape.last
-        parameters = [fc.weight, fc.bias] if weights else []
+        last = tape.last
+        parameters: list[Tensor] = [self.fc.weight, self.fc.bias] if weights else []
         with torch.enable_grad():
             pooled = self._pool(tape).requires_grad_()
             logits = self._classify(pooled)
@@ -198,7 +212,7 @@ class NativeNetwork:
             gradient, *others = torch.autograd.grad(losses.sum(), [pooled, *parameters])
         for parameter, other in zip(parameters, others):
             self.gradients[parameter].copy_(other)
-        norm = self.norm_gradients[bn]
+        norm = self.norm_gradients[self.bn]
         dy = last.kernels.pool_backward(gradient, last.state.high, norm, tape.training)
         last.gradient = last.kernels.norm_backward(Slope(dy, last.state.high, norm.table))
         return losses.detach(), logits.detach()
@@ -221,8 +235,7 @@ class NativeNetwork:
         first = tape.blocks[0].source.gradient
         assert first is not None
         if weights:
-            stem = self.network.stem.conv.weight
-            self.gradients[stem].copy_(tape.blocks[0].source.kernels.stem_weight_gradient(tape.images, first))
+            self.gradients[self.stem].copy_(tape.blocks[0].source.kernels.stem_weight_gradient(tape.images, first))
             if self.is_trained:
                 parameters = list(self.network.coefficient_parameters())
                 for parameter, g in zip(parameters, torch.autograd.grad(tape.coefficients, parameters, slopes)):
@@ -232,11 +245,11 @@ class NativeNetwork:
     @torch.no_grad()
     def image_gradient(self, first: Tensor) -> Tensor:
         """Gradient of the images, (B, K C, H, W), from that of the first state."""
-        matrix = px.patch_matrix(self.network.stem.conv.weight, self.replicas)
+        matrix = px.patch_matrix(self.stem, self.replicas)
         return planes(px.fold_patches(px.product(first, matrix.transpose(1, 2)).to(matrix.dtype)))
 
     def _block_backward(self, n: int, tape: Tape, slopes: Tensor, weights: bool) -> None:
-        step, f, coefficients = tape.blocks[n], self.blocks[n].f, tape.coefficients.detach()[n]
+        step, f, coefficients = tape.blocks[n], self.slopes[n], tape.coefficients.detach()[n]
         source, k = step.source, step.result.kernels
         gradient, weight = step.result.gradient, f.conv2.weight
         assert gradient is not None

@@ -46,4 +46,4 @@ class NativePredictor:
 
     @torch.no_grad()
     def __call__(self, images: Tensor) -> Tensor:
-        return self.native.logits(self.native.forward(images, training=False))
+        return self.native.logits(self.native.forward(images, training=False, record=False))

@@ -58,8 +58,14 @@ class Kernels(Protocol):
     Activations are (K, B, W, W, C), coefficients (K, 5): up to four alphas, then beta.
     """
 
-    channels: int
-    width: int
+    @property
+    def channels(self) -> int: ...
+
+    @property
+    def width(self) -> int: ...
+
+    def compile(self) -> None:
+        """Make sure that the kernels can be launched; raises KernelsUnavailable where they cannot."""
 
     def activation(self) -> Tensor: ...
 

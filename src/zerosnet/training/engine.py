@@ -10,6 +10,7 @@ import torch
 
 from zerosnet.data import DataSet, load
 from zerosnet.errors import InputError
+from zerosnet.training.backend import ASKED_FOR
 from zerosnet.training.capture import forget_compiled
 from zerosnet.training.fused import FusedTraining
 from zerosnet.training.grouping import build_model, group
@@ -51,7 +52,9 @@ def train(
             for position, together in meeting_points(runs):
                 if not clock.must_stop():
                     first = together[0].spec
-                    training = prepare([run.spec for run in together], data[first], options.device, surrogates[first])
+                    members = [run.spec for run in together]
+                    training = prepare(members, data[first], options.device, surrogates[first], options.kernels)
+                    _say_which_kernels(training, progress)
                     train_group(training, together, position, options, clock, progress)
 
     with clock, progress, torch_settings(options.device, deterministic=options.deterministic):
@@ -59,14 +62,26 @@ def train(
 
 
 def prepare(
-    specs: Sequence[RunSpec], data: DataSet, device: torch.device, surrogate: RunRecord | None = None
+    specs: Sequence[RunSpec],
+    data: DataSet,
+    device: torch.device,
+    surrogate: RunRecord | None = None,
+    kernels: str | None = None,
 ) -> FusedTraining:
     """The networks of runs that share a step, freshly drawn, on a device, with their step recorded where possible."""
     forget_compiled(device)
     source = None if surrogate is None else as_classifier([surrogate], [load_network(surrogate)], data, device)
-    training = FusedTraining(specs, build_model(specs, data), data.to(device), device, surrogate=source)
+    model = build_model(specs, data)
+    training = FusedTraining(specs, model, data.to(device), device, surrogate=source, kernels=kernels)
     training.facts |= {} if surrogate is None else {"surrogate": surrogate.id}
     return training
+
+
+def _say_which_kernels(training: FusedTraining, progress: Progress) -> None:
+    """On a GPU, that and why the plain engine is used, where nobody asked for it."""
+    backend = training.backend
+    if training.device.type == "cuda" and backend.kernels == "torch" and backend.why_not_native != ASKED_FOR:
+        progress.say(f"plain torch instead of the native kernels: {backend.why_not_native}")
 
 
 def in_parallel(work: Callable[[Item], object], items: Sequence[Item], workers: int, *, one_thread: bool) -> None:

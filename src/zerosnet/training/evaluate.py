@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +21,14 @@ class Score:
 
     loss: float
     accuracy: float
+
+
+class Predict(Protocol):
+    """The network in evaluation mode: images (B, K*C, H, W) to logits (K, B, classes)."""
+
+    replicas: int
+
+    def __call__(self, images: Tensor) -> Tensor: ...
 
 
 class Predictor:
@@ -50,7 +58,7 @@ class Evaluation:
 
     def __init__(
         self,
-        predict: Predictor,
+        predict: Predict,
         images: ImageSet,
         statistics: tuple[Tensor, Tensor],
         *,

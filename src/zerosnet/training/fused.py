@@ -12,15 +12,15 @@ from zerosnet.errors import InputError
 from zerosnet.models import Network
 from zerosnet.numerics import Scheme
 from zerosnet.robustness import Normalised
+from zerosnet.training.backend import choose_backend
 from zerosnet.training.capture import captured, graph_pool
-from zerosnet.training.evaluate import Evaluation, Predictor, Score
+from zerosnet.training.evaluate import Evaluation, Score, batch_size
 from zerosnet.training.examples import make_examples
 from zerosnet.training.feed import Feed
 from zerosnet.training.optimizer import Adam, Optimizer, Rule, Sgd
 from zerosnet.training.precision import precision
 from zerosnet.training.recipe import Recipe, lr_at
 from zerosnet.training.spec import RunSpec
-from zerosnet.training.step import Step, TorchStep
 
 RULES: dict[str, Callable[[Recipe], Rule]] = {
     "sgd": lambda recipe: Sgd(recipe.momentum, recipe.nesterov),
@@ -43,6 +43,7 @@ class FusedTraining:
         device: torch.device,
         *,
         surrogate: Normalised | None = None,
+        kernels: str | None = None,
         compiled: bool | None = None,
     ) -> None:
         recipe, self.replicas = specs[0].recipe, len(specs)
@@ -83,20 +84,24 @@ class FusedTraining:
             compiled=compiled,
         )
         self.clean_step = recipe.adversarial is not None and recipe.adversarial.clean_step
-        self.gradients: Step = TorchStep(
+        self.backend = choose_backend(
+            kernels,
             self.model,
-            list(self.model.parameters()),
-            replicas=self.replicas,
+            size=data.size,
+            batch=recipe.batch,
             label_smoothing=recipe.label_smoothing,
+            device=device,
             compiled=compiled,
         )
+        self.gradients = self.backend.step
+        self.facts |= {"kernels": self.backend.kernels, "arithmetic": self.backend.arithmetic}
         pool = graph_pool(device)
         self.step = captured(self._step, self._changing(), device, pool)
-        predict = Predictor(self.model, replicas=self.replicas, compiled=compiled)
+        batch = batch_size(len(data.test), self.replicas, device)  # one size for all sets: the network is compiled once
+        predict = self.backend.predictor(batch)
 
-        options |= {"statistics": statistics, "pool": pool}
+        options |= {"statistics": statistics, "pool": pool, "batch": batch}
         self.tests = {"test": Evaluation(predict, data.test, **options)}
-        options |= {"batch": self.tests["test"].batch}  # one batch size, so that the network is compiled once
         if data.validation is not None:
             self.tests["validation"] = Evaluation(predict, data.validation, **options)
         self._on_training_set = partial(Evaluation, predict, data.train, capture=False, **options)

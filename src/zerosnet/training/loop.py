@@ -26,13 +26,15 @@ from zerosnet.training.writer import BackgroundWriter
 class Options:
     """Where and how to train; nothing here is part of a run's identity.
 
-    `replicas` None lets memory decide; `deterministic` gives the same bits every time, at some cost.
+    `replicas` None lets memory decide; `kernels` is native or torch, None the best that machine and network have;
+    `deterministic` gives the same bits every time, at some cost.
     """
 
     device: torch.device
     data: Path | None = None
     download: bool = False
     replicas: int | None = None
+    kernels: str | None = None
     deterministic: bool = False
     checkpoint_every: Interval = Interval(seconds=60)  # noqa: RUF009 (frozen)
     tensorboard: bool = False

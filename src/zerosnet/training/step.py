@@ -28,8 +28,8 @@ class Step(Protocol):
     It makes no synchronisation with the host and allocates nothing that outlives it, so that it can be captured.
     """
 
-    def __call__(self, images: Tensor, labels: Tensor) -> StepResult:
-        """images (B, K*C, H, W), labels (K, B)."""
+    def __call__(self, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Sequence[Tensor]]:
+        """images (B, K*C, H, W), labels (K, B); returns what `StepResult` names."""
         ...
 
 

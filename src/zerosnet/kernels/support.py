@@ -1,0 +1,70 @@
+"""The one table of what runs where: which chips and which networks the kernels serve, and why not where they do not."""
+
+from dataclasses import dataclass
+
+import torch
+
+from zerosnet.kernels.cuda import Sizes
+from zerosnet.kernels.native import WIDTHS
+from zerosnet.kernels.values import MAX_STEPS
+from zerosnet.models import Network
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A family of chips by compute capability, and the instructions that the kernels use there."""
+
+    capability: tuple[int, int]
+    name: str
+    instructions: str
+
+
+CHIPS = (Chip((9, 0), "Hopper (H100, H200)", "mma.sync, ldmatrix, cp.async"),)
+
+
+def reason_against(
+    network: Network, size: tuple[int, int], conv_dtype: torch.dtype | None, device: torch.device
+) -> str | None:
+    """Why the kernels cannot train this network here, in a few words; None if they can."""
+    return reason_against_device(device) or reason_against_network(network, size, conv_dtype)
+
+
+def reason_against_device(device: torch.device) -> str | None:
+    """Why a device has no kernels; None if it has."""
+    if device.type != "cuda":
+        return "there is no CUDA device"
+    properties = torch.cuda.get_device_properties(device)
+    capability = (properties.major, properties.minor)
+    if capability not in {chip.capability for chip in CHIPS}:
+        known = ", ".join(f"{chip.name} {chip.capability[0]}.{chip.capability[1]}" for chip in CHIPS)
+        return (
+            f"{properties.name} has compute capability {capability[0]}.{capability[1]}; there are kernels for {known}"
+        )
+    needed, there = most_shared_memory(), getattr(properties, "shared_memory_per_block_optin", 0)
+    if needed > there:
+        return f"{properties.name} has {there} bytes of shared memory a block; the kernels need {needed}"
+    return None
+
+
+def reason_against_network(network: Network, size: tuple[int, int], conv_dtype: torch.dtype | None) -> str | None:
+    """Why a network has no kernels; None if it has."""
+    config, structure = network.config, network.config.structure
+    plans = config.plans()
+    image = (WIDTHS[0][1],) * 2
+    reasons = {
+        "its structure is not that of the CIFAR-size networks": structure.size != "cifar",
+        f"its blocks are {structure.block}, not basic": structure.block != "basic",
+        f"its images are {size[0]} x {size[1]}, not {image[0]} x {image[1]}": tuple(size) != image,
+        "its images have more than 3 channels": config.in_chans > 3,
+        "its scheme has several betas": plans[0].keep_slopes > 0,
+        f"its scheme has more than {MAX_STEPS} steps": plans[0].keep_states > MAX_STEPS,
+        "its projections are shared": config.stage_change == "project-shared",
+        "its convolutions are not in bf16": conv_dtype is not torch.bfloat16,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
+
+
+def most_shared_memory() -> int:
+    """Bytes of shared memory that the hungriest kernel asks for, what it declares itself included."""
+    declared = 16 * 1024
+    return declared + max(Sizes(channels, width, 1, 1, 1).backward_shared for channels, width in WIDTHS)

@@ -1,0 +1,61 @@
+"""Who computes the step: kernels of our own where they serve the network and the chip, plain torch everywhere else."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from zerosnet.errors import InputError
+from zerosnet.kernels import KernelsUnavailable, NativePredictor, NativeStep, reason_against
+from zerosnet.models import Network
+from zerosnet.training.evaluate import Predict, Predictor
+from zerosnet.training.step import Step, TorchStep
+
+KERNELS = ("native", "torch")
+ASKED_FOR = "asked for"
+NATIVE = "bf16 convolutions, state in two bf16 halves, its gradient in bf16"
+PLAIN = {torch.bfloat16: "bf16 convolutions, state in float32", None: "all in the type of the parameters"}
+
+
+@dataclass(frozen=True)
+class Backend:
+    """How a network's step and its predictions are computed."""
+
+    kernels: str
+    arithmetic: str
+    step: Step
+    predictor: Callable[[int], Predict]
+    """Makes a predictor for batches of a size."""
+    why_not_native: str = ""
+
+
+def check_kernels(kernels: str | None) -> None:
+    if kernels is not None and kernels not in KERNELS:
+        raise InputError(f"kernels is {kernels!r}; expected one of {', '.join(KERNELS)}")
+
+
+def choose_backend(
+    kernels: str | None,
+    network: Network,
+    *,
+    size: tuple[int, int],
+    batch: int,
+    label_smoothing: float,
+    device: torch.device,
+    compiled: bool,
+) -> Backend:
+    """The backend of that name, or the best there is; one that cannot serve gives way to plain torch and says why."""
+    check_kernels(kernels)
+    parameters = list(network.parameters())
+    why = ASKED_FOR if kernels == "torch" else reason_against(network, size, network.conv_dtype, device) or ""
+    if not why:
+        try:
+            native = NativeStep(network, parameters, batch=batch, label_smoothing=label_smoothing)
+            native.native.warm_up()
+        except KernelsUnavailable as error:
+            why = str(error)
+        else:
+            return Backend("native", NATIVE, native, lambda size: NativePredictor(network, batch=size))
+    step = TorchStep(network, parameters, replicas=network.replicas, label_smoothing=label_smoothing, compiled=compiled)
+    predictor = Predictor(network, replicas=network.replicas, compiled=compiled)
+    return Backend("torch", PLAIN[network.conv_dtype], step, lambda _: predictor, why)
