@@ -9,20 +9,11 @@ from zerosnet.models import create_model, extract
 from zerosnet.robustness import Normalised
 from zerosnet.training.adversarial import Adversarial
 from zerosnet.training.examples import AdversarialExamples
+from zerosnet.training.recipes import recipe
 
 EPS = 8 / 255
-MADRY = Adversarial(kind="white-box", eps=EPS, step=EPS / 4, steps=2)
-PAPER = Adversarial(
-    kind="surrogate",
-    eps=EPS,
-    step=EPS / 4,
-    steps=7,
-    project=False,
-    random_start=False,
-    clean_step=True,
-    surrogate="preresnet20",
-    surrogate_seed=1,
-)
+MADRY = replace(recipe("pgd-madry", "digits").adversarial, steps=2)
+PAPER = recipe("pgd-paper", "digits").adversarial
 MEAN, STD = (0.3,), (0.5,)
 STATISTICS = (torch.tensor(MEAN), torch.tensor(STD))
 
