@@ -3,7 +3,7 @@
 import pytest
 import safetensors.torch
 import torch
-from authors import OPT, CifarZeroSNet, ImageNetNet, scramble
+from tests.models.authors import OPT, CifarZeroSNet, ImageNetNet, scramble
 from torch import nn
 
 from zerosnet import InputError, Scheme

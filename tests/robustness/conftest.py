@@ -1,6 +1,6 @@
 import pytest
 import torch
-from attackable import SideBySide, small_convolution
+from tests.robustness.attackable import SideBySide, small_convolution
 
 from zerosnet.data import load
 from zerosnet.robustness import Normalised, subject

@@ -3,9 +3,9 @@ from dataclasses import replace
 
 import pytest
 import torch
-from attackable import Linear, small_convolution
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.robustness.attackable import Linear, small_convolution
 
 from zerosnet.errors import InputError
 from zerosnet.robustness.attacks import (

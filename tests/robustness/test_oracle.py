@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from attackable import small_convolution
+from tests.robustness.attackable import small_convolution
 
 from zerosnet.robustness.attacks import attack_images, fgsm, pgd
 from zerosnet.robustness.normalised import Normalised

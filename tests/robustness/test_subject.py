@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from attackable import Linear
+from tests.robustness.attackable import Linear
 
 from zerosnet.errors import InputError
 from zerosnet.robustness import (
