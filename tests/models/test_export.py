@@ -94,7 +94,7 @@ def test_onnx_keeps_the_outputs(case, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("case", "backend"), [*((case, "eager") for case in CASES), *((case, "aot_eager") for case in FEW)]
+    ("case", "backend"), [*((case, "eager") for case in CASES), *((case, "aot_eager") for case in FEW[1:3])]
 )
 def test_compiled_networks_have_no_breaks_and_the_same_gradients(case, backend):
     torch._dynamo.reset()
