@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 WIDTHS = ((16, 32), (32, 16), (64, 8))
+STEPS = ((56, 10), (56, 1), (20, 10), (56, 30))  # layers, replicas
 SETS = 4  # buffers are rotated so that inputs come from memory, not from the cache
 BANDWIDTH = 4.3e12  # bytes a second of a device-to-device copy on an H200, read and written
 
@@ -17,7 +18,29 @@ def run() -> dict[str, Any]:
     rows = [row for channels, width in WIDTHS for row in measure(channels, width)]
     for row in rows:
         print("{kernel:22} {channels:3} ch {us:7.1f} us   floor {floor_us:6.1f} us   {fraction:5.2f}".format(**row))
-    return {"rows": rows}
+    steps = [measure_step(layers, replicas) for layers, replicas in STEPS]
+    for step in steps:
+        print("{model:16} K={replicas:<3} {ms:7.3f} ms   floor {floor_ms:6.3f} ms   {fraction:5.2f}".format(**step))
+    return {"rows": rows, "steps": steps}
+
+
+def measure_step(layers: int, replicas: int, batch: int = 128) -> dict[str, Any]:
+    """A whole step (forward, loss, backward), recorded, beside the bytes that its kernels must move."""
+    from zerosnet.kernels import NativeStep
+    from zerosnet.kernels.bytes import step_bytes
+    from zerosnet.models import create_model
+
+    name = f"zerosnet{layers}_opt"
+    model = create_model(name, replicas=replicas, seed=0).cuda()
+    model.conv_dtype = torch.bfloat16
+    images = torch.randn(batch, 3 * replicas, 32, 32, device="cuda").contiguous(memory_format=torch.channels_last)
+    labels = torch.randint(10, (replicas, batch), device="cuda")
+    step = NativeStep(model, list(model.parameters()), batch=batch)
+    ms, floor = (
+        microseconds(lambda _: step(images, labels), calls=1) / 1e3,
+        1e3 * step_bytes(model, batch=batch) / BANDWIDTH,
+    )
+    return {"model": name, "replicas": replicas, "ms": ms, "floor_ms": floor, "fraction": floor / ms}
 
 
 def measure(channels: int, width: int, replicas: int = 10, batch: int = 128) -> list[dict[str, Any]]:

@@ -86,3 +86,38 @@ def test_two_steps_are_bit_identical_and_a_nan_stays_in_its_replica():
     for a, b in zip(first, third):
         a, b = a.reshape(4, -1), b.reshape(4, -1)
         assert torch.equal(a[[0, 2, 3]], b[[0, 2, 3]])
+
+
+def curve(model, images, labels, step, count=50):
+    """Losses of so many steps of plain SGD."""
+    losses = []
+    for i in range(count):
+        at = slice(32 * (i % 8), 32 * (i % 8) + 32)
+        loss, _, gradients = step(images[at].contiguous(memory_format=torch.channels_last), labels[:, at].contiguous())
+        losses.append(loss.clone())
+        with torch.no_grad():
+            for parameter, gradient in zip(model.parameters(), gradients):
+                parameter -= 0.05 * gradient
+    return torch.stack(losses)
+
+
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_loss_curves_of_fifty_steps_agree(name, options):
+    """The engines' curves differ by no more than those of the plain engine with bf16 and with float32 convolutions."""
+    from zerosnet.kernels.step import NativeStep
+    from zerosnet.training.step import TorchStep
+
+    model, images, labels = setting(name, options, batch=256)
+    labels = images.view(256, model.replicas, -1).mean(2).T.gt(0).long()  # something that can be learnt
+    networks = [copy.deepcopy(model) for _ in range(3)]
+    networks[2].conv_dtype = None
+
+    def plain(network):
+        parameters = list(network.parameters())
+        return TorchStep(network, parameters, replicas=network.replicas, compiled=False)
+
+    native = NativeStep(networks[0], list(networks[0].parameters()), batch=32)
+    ours, bf16, exact = (curve(n, images, labels, s) for n, s in zip(networks, [native, *map(plain, networks[1:])]))
+    assert ours[-8:].mean() < 0.9 * ours[:8].mean()
+    spread = (bf16 - exact).abs().mean()
+    assert (ours - exact).abs().mean() < 2 * spread + 0.02

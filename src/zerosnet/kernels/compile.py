@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-SOURCES = ("common.cuh", "forward.cu", "backward.cu", "pointwise.cu", "edges.cu")
+SOURCES = ("layout.cuh", "common.cuh", "forward.cu", "backward.cu", "pointwise.cu", "edges.cu")
 
 
 class KernelsUnavailable(RuntimeError):

@@ -6,43 +6,11 @@
 // No header is included, so that NVRTC alone is enough: bf16 numbers travel as 16-bit words.
 using bf16 = unsigned short;
 
-constexpr int C = CHANNELS, W = WIDTH;
-constexpr int PIXELS = W * W, CHUNKS = C / 8;  // a chunk is 8 channels, 16 bytes
-constexpr int IMAGE = PIXELS * C;              // elements of one image
-
-// One image with its halo of zeros in shared memory. The pitch is a multiple of 8 pixels, so that the swizzle depends on
-// the column only: every row, tap and tile is then reached by an immediate offset, with no address arithmetic.
-constexpr int PITCH = W + 8, PIXEL_BYTES = 2 * C, ROW_BYTES = PITCH * PIXEL_BYTES;
-constexpr int TILE_BYTES = (W + 2) * ROW_BYTES;
-
-// Warp tile of the implicit matrix product (pixels x output channels): 4 warps cover an image in PASSES.
-constexpr int WARPS_N = C == 64 ? 2 : 1, WARPS_M = 4 / WARPS_N;
-constexpr int TILE_N = C / WARPS_N, TILE_M = C == 64 ? 32 : 64;
-constexpr int TILES_N = TILE_N / 8, TILES_M = TILE_M / 16;
-constexpr int PASSES = PIXELS / (WARPS_M * TILE_M);
-constexpr int SPAN = TILE_N / 4;  // neighbouring channels that one thread holds after the product
-constexpr int K_STEPS = C / 16;
-
 // Rows of a per-channel table, [K][4][C] floats.
 enum { SCALE, SHIFT, MEAN, RSTD };          // forward: BN(z) = SCALE z + SHIFT
 enum { GAIN, SLOPE, CENTRE, OFFSET };       // backward: dz = GAIN dzhat + SLOPE (z - CENTRE) + OFFSET
 
 __device__ __forceinline__ unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
-
-// Byte offset of a chunk within a row of pixels (or of weights). The xor keeps any eight neighbours in different banks,
-// whatever the shift of the tap.
-__device__ __forceinline__ int swizzled(int column, int chunk) {
-  constexpr int shift = C == 16 ? 2 : C == 32 ? 1 : 0;
-  return column * PIXEL_BYTES + ((chunk ^ ((column >> shift) & (CHUNKS - 1))) << 4);
-}
-
-// Where the i-th tile of 16 pixels begins, in bytes: 16 pixels of a row, or two rows of 8.
-__device__ __forceinline__ constexpr int strip_offset(int i) {
-  return W == 32 ? (i / 2) * ROW_BYTES + (i % 2) * 16 * PIXEL_BYTES : W == 16 ? i * ROW_BYTES : 2 * i * ROW_BYTES;
-}
-// Row and column of pixel p of a strip.
-__device__ __forceinline__ int strip_row(int p) { return W == 8 ? p >> 3 : 0; }
-__device__ __forceinline__ int strip_column(int p) { return W == 8 ? p & 7 : p; }
 
 __device__ __forceinline__ void ldmatrix(unsigned (&r)[4], unsigned address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3},[%4];"
@@ -179,12 +147,6 @@ struct Convolution {
         }
   }
 };
-
-// After the product a thread holds SPAN channels of pixels g and g + 8 of every strip: where these lie from its first one.
-__device__ __forceinline__ constexpr int span_offset(int m, int half) { return (m * 16 + half * 8) * C; }  // elements
-__device__ __forceinline__ constexpr int span_bytes(int m, int half) {  // in a tile of shared memory
-  return strip_offset(m) + (W == 8 ? half * ROW_BYTES : half * 8 * PIXEL_BYTES);
-}
 
 // Batch norm and ReLU; a NaN stays one.
 __device__ __forceinline__ float activate(float x, float scale, float shift) {

@@ -77,12 +77,6 @@ STATE_GRADIENTS(2)
 STATE_GRADIENTS(3)
 STATE_GRADIENTS(4)
 
-// Channel whose weights stand in row n of a packed tap: after the product each thread holds SPAN neighbouring channels.
-__device__ __forceinline__ int channel_of_row(int n) {
-  const int group = n / TILE_N, within = n % TILE_N, tile = within / 8, column = within % 8;
-  return group * TILE_N + SPAN * (column / 2) + 2 * tile + column % 2;
-}
-
 // Weights in memory are float (K, out, in, 3, 3), plain or channels_last: an output channel is C * 9 floats in both, and
 // `in_stride`, `tap_stride` say where the rest lies.
 //

@@ -1,0 +1,47 @@
+// Where everything lies: constants and index arithmetic of one width, in plain C++ (a test compiles and checks it without
+// a GPU). Compiled for every width with -DCHANNELS=16|32|64 -DWIDTH=32|16|8.
+#define LAYOUT __device__ __forceinline__
+
+constexpr int C = CHANNELS, W = WIDTH;
+constexpr int PIXELS = W * W, CHUNKS = C / 8;  // a chunk is 8 channels, 16 bytes
+constexpr int IMAGE = PIXELS * C;              // elements of one image
+
+// One image with its halo of zeros in shared memory. The pitch is a multiple of 8 pixels, so that the swizzle depends on
+// the column only: every row, tap and tile is then reached by an immediate offset, with no address arithmetic.
+constexpr int PITCH = W + 8, PIXEL_BYTES = 2 * C, ROW_BYTES = PITCH * PIXEL_BYTES;
+constexpr int TILE_BYTES = (W + 2) * ROW_BYTES;
+
+// Warp tile of the implicit matrix product (pixels x output channels): 4 warps cover an image in PASSES.
+constexpr int WARPS_N = C == 64 ? 2 : 1, WARPS_M = 4 / WARPS_N;
+constexpr int TILE_N = C / WARPS_N, TILE_M = C == 64 ? 32 : 64;
+constexpr int TILES_N = TILE_N / 8, TILES_M = TILE_M / 16;
+constexpr int PASSES = PIXELS / (WARPS_M * TILE_M);
+constexpr int SPAN = TILE_N / 4;  // neighbouring channels that one thread holds after the product
+constexpr int K_STEPS = C / 16;
+
+// Byte offset of a chunk within a row of pixels (or of weights). The xor keeps any eight neighbours in different banks,
+// whatever the shift of the tap.
+LAYOUT constexpr int swizzled(int column, int chunk) {
+  constexpr int shift = C == 16 ? 2 : C == 32 ? 1 : 0;
+  return column * PIXEL_BYTES + ((chunk ^ ((column >> shift) & (CHUNKS - 1))) << 4);
+}
+
+// Where the i-th tile of 16 pixels begins, in bytes: 16 pixels of a row, or two rows of 8.
+LAYOUT constexpr int strip_offset(int i) {
+  return W == 32 ? (i / 2) * ROW_BYTES + (i % 2) * 16 * PIXEL_BYTES : W == 16 ? i * ROW_BYTES : 2 * i * ROW_BYTES;
+}
+// Row and column of pixel p of a strip.
+LAYOUT constexpr int strip_row(int p) { return W == 8 ? p >> 3 : 0; }
+LAYOUT constexpr int strip_column(int p) { return W == 8 ? p & 7 : p; }
+
+// After the product a thread holds SPAN channels of pixels g and g + 8 of every strip: where these lie from its first one.
+LAYOUT constexpr int span_offset(int m, int half) { return (m * 16 + half * 8) * C; }  // elements
+LAYOUT constexpr int span_bytes(int m, int half) {  // in a tile of shared memory
+  return strip_offset(m) + (W == 8 ? half * ROW_BYTES : half * 8 * PIXEL_BYTES);
+}
+
+// Channel whose weights stand in row n of a packed tap: after the product each thread holds SPAN neighbouring channels.
+LAYOUT constexpr int channel_of_row(int n) {
+  const int group = n / TILE_N, within = n % TILE_N, tile = within / 8, column = within % 8;
+  return group * TILE_N + SPAN * (column / 2) + 2 * tile + column % 2;
+}

@@ -1,0 +1,113 @@
+"""The index arithmetic of the CUDA sources, compiled as plain C++ and compared with what it must do. No GPU needed."""
+
+import ctypes
+import shutil
+import subprocess
+from importlib.resources import files
+
+import pytest
+
+WIDTHS = [(16, 32), (32, 16), (64, 8)]
+FUNCTIONS = {"swizzled": 2, "strip_offset": 1, "strip_row": 1, "strip_column": 1, "span_bytes": 2, "channel_of_row": 1}
+CONSTANTS = (
+    "C",
+    "W",
+    "PITCH",
+    "PIXEL_BYTES",
+    "ROW_BYTES",
+    "TILE_BYTES",
+    "TILE_N",
+    "TILE_M",
+    "SPAN",
+    "PASSES",
+    "WARPS_M",
+)
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the sources' arithmetic")
+
+
+@pytest.fixture(scope="module", params=WIDTHS, ids=lambda w: f"{w[0]} channels")
+def layout(request, tmp_path_factory):
+    channels, width = request.param
+    folder = tmp_path_factory.mktemp("layout")
+    source = (files("zerosnet.kernels") / "source" / "layout.cuh").read_text()
+    for name, count in FUNCTIONS.items():
+        arguments = [f"int a{i}" for i in range(count)]
+        names = ", ".join(f"a{i}" for i in range(count))
+        source += f'\nextern "C" int c_{name}({", ".join(arguments)}) {{ return {name}({names}); }}'
+    for name in CONSTANTS:
+        source += f'\nextern "C" int c_{name}() {{ return {name}; }}'
+    (folder / "layout.cpp").write_text(source)
+    definitions = ["-D__device__=", "-D__forceinline__=inline", f"-DCHANNELS={channels}", f"-DWIDTH={width}"]
+    command = ["g++", "-std=c++17", "-shared", "-fPIC", *definitions, "-o", folder / "layout.so", folder / "layout.cpp"]
+    subprocess.run(command, check=True, capture_output=True)
+    return Layout(ctypes.CDLL(str(folder / "layout.so")))
+
+
+class Layout:
+    def __init__(self, library):
+        self.library = library
+
+    def __getattr__(self, name):
+        function = getattr(self.library, f"c_{name}")
+        return function if name in FUNCTIONS else function()
+
+    def pixel(self, row, column, chunk):
+        """Where a chunk of a pixel lies, in a tile whose row 0 and column 0 are the halo."""
+        return row * self.ROW_BYTES + self.swizzled(column, chunk)
+
+
+def test_every_chunk_of_every_pixel_has_a_place_of_its_own_inside_the_tile(layout):
+    size, chunks = layout.W + 2, layout.C // 8
+    places = [layout.pixel(r, c, k) for r in range(size) for c in range(size) for k in range(chunks)]
+    assert len(set(places)) == len(places)
+    assert all(p % 16 == 0 and 0 <= p <= layout.TILE_BYTES - 16 for p in places)
+
+
+def test_eight_neighbouring_pixels_never_meet_in_a_bank_whatever_the_shift(layout):
+    for start in range(layout.W + 2 - 8 + 1):
+        for chunk in range(layout.C // 8):
+            banks = {layout.swizzled(start + i, chunk) % 128 // 16 for i in range(8)}
+            assert len(banks) == 8
+
+
+def test_strips_are_reached_by_immediate_offsets(layout):
+    for strip in range(layout.W**2 // 16):
+        for p in range(16):
+            row, column = divmod(strip * 16 + p, layout.W)
+            for dx in range(3):
+                for chunk in range(layout.C // 8):
+                    base = layout.strip_row(p) * layout.ROW_BYTES + layout.swizzled(layout.strip_column(p) + dx, chunk)
+                    assert base + layout.strip_offset(strip) == layout.pixel(row, column + dx, chunk)
+
+
+def test_the_span_of_a_thread_is_reached_by_immediate_offsets(layout):
+    for m in range(layout.TILE_M // 16):
+        for half in range(2):
+            for g in range(8):
+                row, column = divmod(m * 16 + half * 8 + g, layout.W)
+                for chunk in range(layout.C // 8):
+                    base = layout.swizzled(layout.strip_column(g) + 1, chunk)
+                    assert base + layout.span_bytes(m, half) == layout.pixel(row, column + 1, chunk)
+
+
+def test_rows_of_weights_are_a_permutation_that_gives_every_thread_neighbouring_channels(layout):
+    rows = [layout.channel_of_row(n) for n in range(layout.C)]
+    assert sorted(rows) == list(range(layout.C))
+    for group in range(layout.C // layout.TILE_N):
+        for t in range(4):  # a thread holds columns 2t and 2t + 1 of every tile of 8 rows
+            own = [rows[group * layout.TILE_N + 8 * j + 2 * t + e] for j in range(layout.TILE_N // 8) for e in range(2)]
+            first = group * layout.TILE_N + layout.SPAN * t
+            assert own == list(range(first, first + layout.SPAN))
+
+
+def test_four_warps_cover_an_image(layout):
+    assert layout.PASSES * layout.WARPS_M * layout.TILE_M == layout.W**2
+
+
+def test_sizes_on_the_host_are_those_of_the_sources(layout):
+    from zerosnet.kernels.cuda import Sizes
+
+    sizes = Sizes(layout.C, layout.W, replicas=10, batch=128, multiprocessors=132)
+    assert sizes.tile_bytes == layout.TILE_BYTES
+    assert sizes.forward_shared == layout.TILE_BYTES + 18 * layout.C**2

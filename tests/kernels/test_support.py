@@ -1,0 +1,72 @@
+"""What runs where: the table of shapes and chips, grids, and the bytes of a step."""
+
+import pytest
+import torch
+
+from zerosnet.kernels import reason_against, reason_against_device, reason_against_network
+from zerosnet.kernels.bytes import block_units, step_bytes
+from zerosnet.kernels.cuda import Sizes
+from zerosnet.kernels.native import WIDTHS
+from zerosnet.kernels.support import most_shared_memory
+from zerosnet.models import create_model
+
+HOPPER_SHARED = 232_448  # bytes that a block may have on compute capability 9.0
+
+
+def test_the_cpu_has_no_kernels_and_says_so():
+    assert "no CUDA device" in reason_against_device(torch.device("cpu"))
+    model = create_model("zerosnet20_opt")
+    assert "no CUDA device" in reason_against(model, (32, 32), torch.bfloat16, torch.device("cpu"))
+
+
+@pytest.mark.parametrize("name", ["zerosnet20_opt", "zerosnet56_tra", "zerosnet20_stable", "preresnet32", "lmresnet44"])
+def test_cifar_networks_with_basic_blocks_are_served(name):
+    assert reason_against_network(create_model(name, in_chans=1), (32, 32), torch.bfloat16) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "size", "dtype", "why"),
+    [
+        ("zerosnet164_opt", {}, (32, 32), torch.bfloat16, "bottleneck"),
+        ("zerosnet18_opt", {}, (32, 32), torch.bfloat16, "CIFAR-size"),
+        ("zerosnet20_opt", {}, (28, 28), torch.bfloat16, "28 x 28"),
+        ("zerosnet20_opt", {}, (32, 32), None, "bf16"),
+        ("zerosnet20_opt", {"in_chans": 4}, (32, 32), torch.bfloat16, "3 channels"),
+        ("zerosnet20", {"scheme": "adams-bashforth(2)"}, (32, 32), torch.bfloat16, "betas"),
+        ("zerosnet32", {"scheme": "1/5,1/5,1/5,1/5,1/5;3"}, (32, 32), torch.bfloat16, "4 steps"),
+        ("zerosnet20_opt", {"stage_change": "project-shared"}, (32, 32), torch.bfloat16, "shared"),
+    ],
+)
+def test_other_networks_are_refused_with_the_reason(name, options, size, dtype, why):
+    assert why in reason_against_network(create_model(name, **options), size, dtype)
+
+
+def test_the_hungriest_kernel_fits_the_shared_memory_of_a_hopper_block():
+    assert most_shared_memory() <= HOPPER_SHARED
+
+
+@pytest.mark.parametrize(("channels", "width"), WIDTHS)
+@pytest.mark.parametrize("replicas", [1, 3, 10, 30, 32, 200])
+@pytest.mark.parametrize("batch", [1, 7, 100, 128])
+def test_blocks_share_out_the_images(channels, width, replicas, batch):
+    sizes = Sizes(channels, width, replicas, batch, multiprocessors=132)
+    assert 1 <= sizes.forward_blocks <= batch
+    assert 1 <= sizes.backward_blocks <= batch
+    per_block = 2 if channels == 64 else 1
+    # no block goes without work: the sums of a block without images would be garbage
+    rounds = -(-batch // (per_block * sizes.backward_blocks))
+    assert per_block * sizes.backward_blocks * (rounds - 1) < batch
+
+
+def test_bytes_of_a_block_are_those_of_its_kernels():
+    # conv1 2, conv2 3 + 2d, backward of conv2 3, of conv1 4, recursion 3 + d
+    assert block_units(3) == 2 + 9 + 3 + 4 + 6
+    assert block_units(1) == 2 + 5 + 3 + 4 + 4
+
+
+def test_bytes_of_a_step_grow_with_depth_and_replicas():
+    one, ten = (step_bytes(create_model("zerosnet56_opt", replicas=k, seed=0), batch=128) for k in (1, 10))
+    assert ten == 10 * one
+    unit = 128 * 32 * 32 * 16 * 2
+    assert one == pytest.approx(unit * 24 * 9 * (1 + 1 / 2 + 1 / 4), rel=0.15)
+    assert step_bytes(create_model("zerosnet20_opt"), batch=128) < one / 2
