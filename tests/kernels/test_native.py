@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from zerosnet.kernels.classifier import NativeClassifier
 from zerosnet.kernels.native import NativeNetwork
 from zerosnet.kernels.reference import ReferenceKernels
 from zerosnet.models import create_model
@@ -19,12 +20,12 @@ MODELS = [
 ]
 
 
-def build(name, options, batch=3):
+def build(name, options, batch=3, weights=True):
     options = dict(options)
     replicas = options.pop("replicas", 1)
     model = create_model(name, replicas=replicas, seed=list(range(replicas)), **options).double()
     device = torch.device("cpu")
-    native = NativeNetwork(model, lambda c, w: ReferenceKernels(c, w, replicas, batch, device))
+    native = NativeNetwork(model, lambda c, w: ReferenceKernels(c, w, replicas, batch, device), weights=weights)
     generator = torch.Generator().manual_seed(0)
     images = torch.randn(batch, replicas * 3, 32, 32, generator=generator, dtype=torch.float64)
     labels = torch.randint(10, (replicas, batch), generator=generator)
@@ -57,14 +58,27 @@ def test_losses_gradients_and_statistics_are_those_of_the_network(name, options)
 
 @pytest.mark.parametrize("name, options", MODELS[:3])
 def test_evaluation_and_image_gradients_are_those_of_the_network(name, options):
-    model, native, images, labels = build(name, options)
+    model, native, images, labels = build(name, options, weights=False)
     model.train()(torch.randn_like(images))  # statistics that are not the initial ones
-    tape = native.forward(images, training=False)
-    found = native.logits(tape)
+    model.eval()
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    classifier = NativeClassifier(model, lambda batch: native)
     images.requires_grad_()
-    logits = model.eval()(images).view(len(images), model.replicas, -1).transpose(0, 1)
-    torch.testing.assert_close(found, logits.detach(), rtol=1e-9, atol=1e-12)
-    (expected,) = torch.autograd.grad(losses_of(logits, labels).sum(), images)
-    native.losses(tape, lambda logits: losses_of(logits, labels), weights=False)
-    gradient = native.image_gradient(native.backward(tape, weights=False))
-    torch.testing.assert_close(gradient, expected, rtol=1e-8, atol=1e-14)
+    found, expected = classifier(images), model(images)
+    torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-12)
+    gradients = []
+    for logits in (found, expected):
+        per_replica = logits.view(len(images), model.replicas, -1).transpose(0, 1)
+        gradients += torch.autograd.grad(losses_of(per_replica, labels).sum(), images)
+    torch.testing.assert_close(*gradients, rtol=1e-8, atol=1e-14)
+    assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_a_classifier_without_gradients_keeps_nothing_but_the_logits():
+    model, native, images, _ = build("zerosnet20_opt", {}, weights=False)
+    classifier = NativeClassifier(model.eval(), lambda batch: native)
+    with torch.no_grad():
+        logits = classifier(images)
+    assert logits.grad_fn is None
+    torch.testing.assert_close(logits, model(images).detach(), rtol=1e-9, atol=1e-12)

@@ -216,7 +216,8 @@ class CudaKernels:
                 self._program.launch("add_weight_parts", (self._weight_grid, 1), POINTWISE_THREADS, 0, arguments)
 
     def join(self) -> None:
-        self._weight_adder.join()
+        if "_weight_adder" in self.__dict__:  # made when it is first needed
+            self._weight_adder.join()
 
     def state_gradient(
         self, slope: Slope | None, weights: Tensor, terms: tuple[Tensor, ...], out: Tensor, dots_with: Tensor | None

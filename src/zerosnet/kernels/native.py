@@ -72,9 +72,10 @@ class NativeNetwork:
     """Forward and backward of a network for one batch size.
 
     `kernels` makes the kernels of a width from (channels, width); the plain model of them serves where there is no GPU.
+    `weights` False: for images' gradients only, with no room for those of the weights.
     """
 
-    def __init__(self, network: Network, kernels: Callable[[int, int], Kernels]) -> None:
+    def __init__(self, network: Network, kernels: Callable[[int, int], Kernels], *, weights: bool = True) -> None:
         self.network, self.replicas = network, network.replicas
         self.kernels = {channels: kernels(channels, width) for channels, width in WIDTHS}
         self.blocks = [cast(Block, block) for block in network.stack.blocks]
@@ -86,7 +87,9 @@ class NativeNetwork:
             for module in network.modules()
             if isinstance(module, BatchNorm)
         }
-        self.gradients: dict[Tensor, Tensor] = {p: torch.zeros_like(p) for p in network.parameters()}
+        self.weights = weights
+        wanted = network.parameters() if weights else (p for norm in self.norms.values() for p in norm[:2])
+        self.gradients: dict[Tensor, Tensor] = {p: torch.zeros_like(p) for p in wanted}
         self.norm_gradients = {
             module: NormGradient(
                 norm.table, self.gradients[norm.weight], self.gradients[norm.bias], self._table(module)
@@ -196,15 +199,12 @@ class NativeNetwork:
         matrix, bias = (t.unflatten(0, (self.replicas, -1)) for t in (self.fc.weight, self.fc.bias))
         return torch.baddbmm(bias[:, None], pooled, matrix.transpose(1, 2))
 
-    def losses(
-        self, tape: Tape, objective: Callable[[Tensor], Tensor], *, weights: bool = True
-    ) -> tuple[Tensor, Tensor]:
+    def losses(self, tape: Tape, objective: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
         """Losses (K,), an objective of the logits (K, B, classes), and those logits.
 
         The gradients of the sum of losses through the head are left for `backward`.
         """
-        last = tape.last
-        parameters: list[Tensor] = [self.fc.weight, self.fc.bias] if weights else []
+        parameters: list[Tensor] = [self.fc.weight, self.fc.bias] if self.weights else []
         with torch.enable_grad():
             pooled = self._pool(tape).requires_grad_()
             logits = self._classify(pooled)
@@ -212,29 +212,37 @@ class NativeNetwork:
             gradient, *others = torch.autograd.grad(losses.sum(), [pooled, *parameters])
         for parameter, other in zip(parameters, others):
             self.gradients[parameter].copy_(other)
-        norm = self.norm_gradients[self.bn]
+        self._pool_backward(tape, gradient)
+        return losses.detach(), logits.detach()
+
+    def from_logits(self, tape: Tape, gradient: Tensor) -> None:
+        """Leave the gradient of the last state for `backward`, from that of the logits (K, B, classes)."""
+        matrix = self.fc.weight.detach().unflatten(0, (self.replicas, -1))
+        self._pool_backward(tape, torch.bmm(gradient.to(matrix.dtype), matrix))
+
+    def _pool_backward(self, tape: Tape, gradient: Tensor) -> None:
+        last, norm = tape.last, self.norm_gradients[self.bn]
         dy = last.kernels.pool_backward(gradient, last.state.high, norm, tape.training)
         last.gradient = last.kernels.norm_backward(Slope(dy, last.state.high, norm.table))
-        return losses.detach(), logits.detach()
 
     # -- backward ------------------------------------------------------------------------------------------------------
 
     @torch.no_grad()
-    def backward(self, tape: Tape, *, weights: bool = True) -> Tensor:
+    def backward(self, tape: Tape) -> Tensor:
         """From the gradient of the last state (see `losses`) to that of the first, which it returns.
 
-        The parameters' gradients go into `gradients`; `weights=False` leaves them out.
+        The parameters' gradients go into `gradients`.
         """
         slopes = torch.zeros_like(tape.coefficients)
         for n in reversed(range(len(self.blocks))):
-            self._block_backward(n, tape, slopes, weights)
+            self._block_backward(n, tape, slopes)
             if n + MAX_STEPS < len(self.blocks):
                 tape.blocks[n + MAX_STEPS].result.gradient = None  # no older state needs it: free its memory
         for kernels in self.kernels.values():
             kernels.join()
         first = tape.blocks[0].source.gradient
         assert first is not None
-        if weights:
+        if self.weights:
             self.gradients[self.stem].copy_(tape.blocks[0].source.kernels.stem_weight_gradient(tape.images, first))
             if self.is_trained:
                 parameters = list(self.network.coefficient_parameters())
@@ -248,13 +256,13 @@ class NativeNetwork:
         matrix = px.patch_matrix(self.stem, self.replicas)
         return planes(px.fold_patches(px.product(first, matrix.transpose(1, 2)).to(matrix.dtype)))
 
-    def _block_backward(self, n: int, tape: Tape, slopes: Tensor, weights: bool) -> None:
+    def _block_backward(self, n: int, tape: Tape, slopes: Tensor) -> None:
         step, f, coefficients = tape.blocks[n], self.slopes[n], tape.coefficients.detach()[n]
         source, k = step.source, step.result.kernels
         gradient, weight = step.result.gradient, f.conv2.weight
         assert gradient is not None
         bn1, bn2, dz = self.norm_gradients[f.bn1], self.norm_gradients[f.bn2], k.activation()
-        packed, dw = self._packed[weight], self.gradients[weight] if weights else None
+        packed, dw = self._packed[weight], self.gradients[weight] if self.weights else None
         k.backward_inner(gradient, coefficients, step.inner, packed, dz, bn2, dw, tape.training)
         if dw is not None and self.is_trained:  # f is linear in its last weight: <G, f> = <dL/dW, W> / beta
             slopes[n, :, MAX_STEPS] = (weight * dw).unflatten(0, (self.replicas, -1)).sum((1, 2, 3, 4)) / coefficients[
@@ -263,7 +271,7 @@ class NativeNetwork:
         slope = Slope(dz, step.inner, bn2.table)
         weight = f.conv1.weight
         if step.strided is None:
-            dw, dy = self.gradients[weight] if weights else None, k.activation()
+            dw, dy = self.gradients[weight] if self.weights else None, k.activation()
             k.backward_outer(slope, source.state.high, self._packed[weight], dy, bn1, dw, tape.training)
             self._close(source, Slope(dy, source.state.high, bn1.table), tape, slopes)
             return
@@ -271,10 +279,10 @@ class NativeNetwork:
             self._close(p.node, None, tape, slopes)
             assert p.node.gradient is not None
             p.source.extra.append(p.convolution.input_gradient(p.node.gradient))
-            if weights:
+            if self.weights:
                 self.gradients[p.weight].copy_(p.convolution.weight_gradient(p.node.gradient))
         dz = k.norm_backward(slope)
-        if weights:
+        if self.weights:
             self.gradients[weight].copy_(step.strided.weight_gradient(dz))
         dy = step.strided.input_gradient(dz, bn1, tape.training)
         self._close(source, Slope(dy, source.state.high, bn1.table), tape, slopes)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -10,6 +9,7 @@ from torch import Tensor, nn
 from zerosnet.data.randomness import stream
 from zerosnet.errors import InputError
 from zerosnet.robustness.attacks import Attack, attempt, climb
+from zerosnet.robustness.fast import fast
 from zerosnet.robustness.noises import NOISE_SEED, Noise, add_noise, draw_field
 from zerosnet.robustness.normalised import (
     each_replica,
@@ -62,13 +62,10 @@ class Subject:
         return replace(part, batch=min(self.batch, count))
 
     def compiled(self) -> "Subject":
-        """The same with compiled networks, for CUDA; after the checks, which show the network another shape."""
-
-        def compile(network: nn.Module) -> nn.Module:
-            return cast(nn.Module, torch.compile(network, dynamic=False))
-
-        surrogate = None if self.surrogate is None else compile(self.surrogate)
-        return replace(self, model=compile(self.model), surrogate=surrogate)
+        """The same with networks in their fastest form, for CUDA; after the checks, which show another shape."""
+        size = (self.images.shape[2], self.images.shape[3])
+        surrogate = None if self.surrogate is None else fast(self.surrogate, size)
+        return replace(self, model=fast(self.model, size), surrogate=surrogate)
 
     def chunks(self, positions: Tensor | None = None) -> Iterator[Tensor]:
         """Positions (all by default) in pieces of `batch`; on CUDA the last one is filled up, to keep one shape."""

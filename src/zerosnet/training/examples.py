@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from zerosnet.errors import InputError
 from zerosnet.robustness import Attack, Normalised, climb, frozen
 from zerosnet.robustness.counter import counted_uniform
+from zerosnet.robustness.fast import fast
 from zerosnet.training.adversarial import Adversarial
 
 
@@ -62,7 +63,7 @@ class AdversarialExamples:
             projection=settings.project,
         )
         self.source, self.replicas = source, len(seeds)
-        self._classify: nn.Module = torch.compile(source, dynamic=False) if compiled else source  # type: ignore[assignment]
+        self._classify: nn.Module | None = None if compiled else source  # made when the size of the images is known
         self._mean, self._std = (values.view(1, 1, -1, 1, 1) for values in statistics)
         self._seeds = torch.tensor(list(seeds), dtype=torch.int64, device=counter.device)
         self._epoch, self._step = torch.zeros_like(counter), counter
@@ -78,6 +79,8 @@ class AdversarialExamples:
         pixels = (apart * self._std + self._mean).clamp(0, 1).reshape(shape)
         targets = labels.t().reshape(len(pixels), -1)
         start = self._starts(apart).reshape(shape) if self.attack.random_start else None
+        if self._classify is None:
+            self._classify = fast(self.source, (height, width))
         with frozen(self.source):
             found = climb(self._classify, pixels, targets, self.attack, start)
         return ((found.reshape(apart.shape) - self._mean) / self._std).reshape(images.shape)
