@@ -121,3 +121,20 @@ def test_loss_curves_of_fifty_steps_agree(name, options):
     assert ours[-8:].mean() < 0.9 * ours[:8].mean()
     spread = (bf16 - exact).abs().mean()
     assert (ours - exact).abs().mean() < 2 * spread + 0.02
+
+
+def test_gradients_of_images_agree():
+    """An attack sees the same slopes through the kernels as through the network with float32 convolutions."""
+    from zerosnet.kernels import NativeClassifier
+
+    model, images, _ = setting("zerosnet20_opt", {"replicas": 2}, batch=40)
+    model.train()(images)
+    model.eval()
+    exact = copy.deepcopy(model)
+    exact.conv_dtype = None
+    gradients = []
+    for network in (NativeClassifier(model), model, exact):
+        inputs = images.clone().requires_grad_()
+        gradients += torch.autograd.grad(network(inputs).logsumexp(-1).sum(), inputs)
+    ours, bf16, truth = (g.double() for g in gradients)
+    assert (ours - truth).norm() < 2 * (bf16 - truth).norm() + 0.02 * truth.norm()
