@@ -5,8 +5,8 @@ from collections.abc import Callable
 from torch import Tensor, nn, relu_
 
 from zerosnet.models.layers import BatchNorm, Coefficient, Conv
-from zerosnet.models.multistep import History, Row, accumulate, weighted_sum
 from zerosnet.models.plan import BlockPlan
+from zerosnet.models.sums import History, Row, accumulate, weighted_sum
 
 
 class Residual(nn.Module):

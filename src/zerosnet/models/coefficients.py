@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from zerosnet.models.laws import Law
 from zerosnet.models.layers import Coefficient, one_by_one, rows
-from zerosnet.models.multistep import Row
+from zerosnet.models.sums import Row
 from zerosnet.numerics import Scheme
 
 

@@ -17,9 +17,9 @@ from zerosnet.errors import InputError
 from zerosnet.models.blocks import Block
 from zerosnet.models.diagnosis import BlockDiagnosis, Diagnosis
 from zerosnet.models.layers import BatchNorm, of_replica
-from zerosnet.models.multistep import History, Row
 from zerosnet.models.network import Network
 from zerosnet.models.stack import Step
+from zerosnet.models.sums import History, Row
 from zerosnet.numerics import Scheme
 from zerosnet.numerics.growth import companion
 

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from zerosnet.models.blocks import Block
 from zerosnet.models.coefficients import Coefficients
-from zerosnet.models.multistep import ONE_STEP, History, Row
 from zerosnet.models.plan import BlockPlan
 from zerosnet.models.structure import Structure
+from zerosnet.models.sums import ONE_STEP, History, Row
 from zerosnet.numerics import Scheme
 
 T = TypeVar("T")
