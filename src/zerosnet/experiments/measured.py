@@ -1,0 +1,163 @@
+"""What was measured of an experiment: every cell with its values, beside what the paper printed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from zerosnet.experiments.experiment import Cell, Experiment
+from zerosnet.experiments.printed import Printed
+from zerosnet.experiments.reading import Value, read
+from zerosnet.experiments.scale import Scale, scale
+from zerosnet.experiments.statistics import Summary, summarise
+from zerosnet.training import RunRecord, Store
+
+STATUSES = ("measured", "partial", "not run", "not at this scale", "quoted only")
+
+
+@dataclass(frozen=True)
+class MeasuredCell:
+    """One cell: the values of its seeds (accuracies in per cent), their summaries, and the paper's number.
+
+    wanted   how many seeds the scale asks for; 1 for what is computed without a run
+    last     at the last epoch
+    best     at the best test epoch, where that was recorded
+    runs     ids of the runs that were looked for, whether they are there or not
+    """
+
+    row: str
+    column: str
+    printed: Printed | None
+    values: tuple[Value, ...]
+    wanted: int
+    last: Summary | None
+    best: Summary | None
+    runs: tuple[str, ...]
+    note: str = ""
+
+    @property
+    def status(self) -> str:
+        if self.values:
+            return "measured" if len(self.values) >= self.wanted else "partial"
+        if self.wanted:
+            return "not run"
+        return "quoted only" if self.printed is not None and self.note else "not at this scale"
+
+    @property
+    def compared(self) -> Summary | None:
+        """What stands against the printed number: the best epoch where there is one, as in the paper, else the last."""
+        return self.best or self.last
+
+    @property
+    def difference(self) -> float | None:
+        """Ours less the paper's."""
+        if self.compared is None or self.printed is None:
+            return None
+        return self.compared.mean - self.printed.value
+
+    @property
+    def difference_in_deviations(self) -> float | None:
+        """The difference in units of the larger of the two deviations; None where neither is known."""
+        if self.difference is None or self.compared is None or self.printed is None:
+            return None
+        deviations = [d for d in (self.compared.deviation, self.printed.deviation) if d]
+        return self.difference / max(deviations) if deviations else None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "row": self.row,
+            "column": self.column,
+            "status": self.status,
+            "printed": None if self.printed is None else self.printed.to_json(),
+            "values": [value.to_json() for value in self.values],
+            "wanted": self.wanted,
+            "last": None if self.last is None else self.last.to_json(),
+            "best": None if self.best is None else self.best.to_json(),
+            "difference": self.difference,
+            "difference_in_deviations": self.difference_in_deviations,
+            "runs": list(self.runs),
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True)
+class Measured:
+    """An experiment at a scale, as far as it was run."""
+
+    experiment: Experiment
+    scale: str
+    cells: tuple[MeasuredCell, ...]
+
+    def cell(self, row: str, column: str) -> MeasuredCell | None:
+        return next((cell for cell in self.cells if (cell.row, cell.column) == (row, column)), None)
+
+    @property
+    def wanted(self) -> int:
+        return len({run for cell in self.cells for run in cell.runs})
+
+    @property
+    def done(self) -> int:
+        """Runs that gave at least one number."""
+        return len({value.run for cell in self.cells for value in cell.values if value.run is not None})
+
+    @property
+    def complete(self) -> bool:
+        return all(cell.status in ("measured", "not at this scale", "quoted only") for cell in self.cells)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "experiment": self.experiment.name,
+            "scale": self.scale,
+            "runs_wanted": self.wanted,
+            "runs_done": self.done,
+            "complete": self.complete,
+            "cells": [cell.to_json() for cell in self.cells],
+        }
+
+
+def collect(
+    experiment: Experiment,
+    stores: Store | Sequence[Store] | Mapping[str, RunRecord],
+    at: str | Scale = "full",
+) -> Measured:
+    """What the stores hold of an experiment at a scale.
+
+    Of a run that several stores have, the first that has it finished counts. Whoever collects many experiments from
+    the same stores reads them once, with `records_of`, and passes the result.
+    """
+    records = stores if isinstance(stores, Mapping) else records_of(stores)
+    chosen = scale(at)
+    return Measured(
+        experiment, chosen.name, tuple(_collect(experiment, cell, records, chosen) for cell in experiment.cells)
+    )
+
+
+def records_of(stores: Store | Sequence[Store]) -> dict[str, RunRecord]:
+    """All readable runs of some stores by id; one that has ended goes before one that has not."""
+    found: dict[str, RunRecord] = {}
+    for store in [stores] if isinstance(stores, Store) else stores:
+        for record in store.scan()[0]:
+            if record.id not in found or (found[record.id].result is None and record.result is not None):
+                found[record.id] = record
+    return found
+
+
+def _collect(experiment: Experiment, cell: Cell, records: Mapping[str, RunRecord], at: Scale) -> MeasuredCell:
+    specs = experiment.cell_specs(cell, at)
+    if cell.compute is not None:
+        values, wanted = [Value(None, None, cell.compute())], 1
+    else:
+        there = [records[spec.id] for spec in specs if spec.id in records]
+        values = [value for record in there if (value := read(record, cell.reading)) is not None]
+        wanted = len(specs)
+    best = [value.best for value in values if value.best is not None]
+    return MeasuredCell(
+        row=cell.row,
+        column=cell.column,
+        printed=cell.printed,
+        values=tuple(values),
+        wanted=wanted,
+        last=summarise([value.last for value in values]),
+        best=summarise(best) if len(best) == len(values) else None,
+        runs=tuple(spec.id for spec in specs),
+        note=cell.note,
+    )

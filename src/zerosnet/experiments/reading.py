@@ -1,0 +1,117 @@
+"""Which number of a run a cell holds, and how to get it out of the run's record."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from zerosnet.training import RunRecord
+from zerosnet.training.attack import read_attack
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What to read of a run: a result of its training (`what`), or a setting of a protocol (`what` is then "attack").
+
+    method, label, eps and images pick the setting: eps in [0, 1], images None for the one with most of them.
+    """
+
+    what: str
+    protocol: str | None = None
+    method: str | None = None
+    label: str | None = None
+    eps: float | None = None
+    images: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {key: value for key, value in asdict(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Value:
+    """What one run gave: `last` at the last epoch, `best` at the best test epoch where the two differ by choice."""
+
+    run: str | None
+    seed: int | None
+    last: float
+    best: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+ACCURACY = Reading("test accuracy")
+TRAINING_ACCURACY = Reading("training accuracy")
+GAP = Reading("generalisation gap")
+SECONDS = Reading("training seconds")
+
+
+def under_noise(label: str) -> Reading:
+    return Reading("attack", "paper-noise", "noise", label=label)
+
+
+CLEAN_UNDER_NOISE = Reading("attack", "paper-noise", "clean")
+
+
+def read(record: RunRecord, reading: Reading) -> Value | None:
+    """The number, accuracies in per cent; None where the run has not given it (yet)."""
+    if record.result is None:
+        return None
+    found = _READERS[reading.what](record, reading)
+    if found is None or found[0] is None:
+        return None
+    return Value(record.id, record.spec.seed, found[0], found[1])
+
+
+Pair = tuple[float | None, float | None]
+
+
+def _accuracy(record: RunRecord, reading: Reading) -> Pair:
+    result = record.result
+    assert result is not None
+    return _percent(result.test_accuracy), _percent(result.best_test_accuracy)
+
+
+def _training_accuracy(record: RunRecord, reading: Reading) -> Pair:
+    assert record.result is not None
+    return _percent(record.result.train_accuracy), None
+
+
+def _gap(record: RunRecord, reading: Reading) -> Pair:
+    (training, _), (last, best) = _training_accuracy(record, reading), _accuracy(record, reading)
+    if training is None or last is None or best is None:
+        return None, None
+    return training - last, training - best
+
+
+def _seconds(record: RunRecord, reading: Reading) -> Pair:
+    assert record.result is not None
+    return record.result.seconds, None
+
+
+def _attack(record: RunRecord, reading: Reading) -> Pair | None:
+    assert reading.protocol is not None
+    result = read_attack(record, reading.protocol)
+    if result is None:
+        return None
+    rows = [
+        row
+        for row in result.rows
+        if row.method == reading.method
+        and reading.label in (None, row.label)
+        and (reading.eps is None or (row.eps is not None and abs(row.eps - reading.eps) < 1e-9))
+        and reading.images in (None, row.images)
+    ]
+    return (_percent(max(rows, key=lambda row: row.images).accuracy), None) if rows else None
+
+
+_READERS: dict[str, Callable[[RunRecord, Reading], Pair | None]] = {
+    "test accuracy": _accuracy,
+    "training accuracy": _training_accuracy,
+    "generalisation gap": _gap,
+    "training seconds": _seconds,
+    "attack": _attack,
+}
+
+
+def _percent(fraction: float | None) -> float | None:
+    return None if fraction is None else 100 * fraction

@@ -1,0 +1,93 @@
+"""How much of an experiment is run: on the embedded digits, shortened on the real data, or as in the paper."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from zerosnet.errors import InputError
+from zerosnet.numerics import Scheme
+from zerosnet.training import Recipe, RunSpec, recipe
+
+
+@dataclass(frozen=True)
+class Training:
+    """What to train for a number, the seed aside, with the paper's settings.
+
+    options   changes to the recipe
+    demo      whether it makes sense on the embedded digits, and is small enough for minutes on a CPU
+    """
+
+    model: str
+    dataset: str = "cifar10"
+    recipe: str = "paper"
+    scheme: Scheme | None = None
+    options: tuple[tuple[str, Any], ...] = ()
+    demo: bool = True
+
+    def resolved(self) -> Recipe:
+        return recipe(self.recipe, self.dataset, **dict(self.options))
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "model": self.model,
+            "scheme": None if self.scheme is None else self.scheme.to_json(),
+            "dataset": self.dataset,
+            "recipe": self.recipe,
+            "options": dict(self.options),
+        }
+
+
+Settings = tuple[str, Recipe] | None
+
+
+@dataclass(frozen=True)
+class Scale:
+    """`settings` gives data set and recipe of a training at this scale (None: left out); `seeds` None: all seeds."""
+
+    name: str
+    what: str
+    settings: Callable[[Training], Settings]
+    seeds: tuple[int, ...] | None = None
+
+    def specs(self, training: Training, seeds: Sequence[int]) -> list[RunSpec]:
+        """The runs of a training at this scale, one a seed."""
+        settings = self.settings(training)
+        if settings is None:
+            return []
+        dataset, resolved = settings
+        chosen = seeds if self.seeds is None else self.seeds
+        return [RunSpec(training.model, dataset, resolved, seed, scheme=training.scheme) for seed in chosen]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "what": self.what}
+
+
+DEMO_RECIPE = recipe("quick", "digits", epochs=8)
+
+
+def _demo(training: Training) -> Settings:
+    return ("digits", DEMO_RECIPE) if training.demo else None
+
+
+def _reduced(training: Training) -> Settings:
+    whole = training.resolved()
+    shorter = {**dict(training.options), "epochs": -(-whole.epochs // 4)}
+    return training.dataset, recipe(training.recipe, training.dataset, **shorter)
+
+
+SCALES = {
+    one.name: one
+    for one in (
+        Scale("demo", "1,442 embedded digits, a short schedule: shows an effect, is no measurement", _demo, (1, 2)),
+        Scale("reduced", "the paper's data and recipe with a quarter of the epochs, one seed", _reduced, (1,)),
+        Scale("full", "the paper's settings, three seeds", lambda one: (one.dataset, one.resolved())),
+    )
+}
+
+
+def scale(name: "str | Scale") -> Scale:
+    if isinstance(name, Scale):
+        return name
+    if name not in SCALES:
+        raise InputError(f"scale is {name!r}; expected one of {', '.join(SCALES)}")
+    return SCALES[name]

@@ -1,0 +1,132 @@
+"""Few numbers, said honestly: means with sample deviations, Welch intervals, rank correlations with p-values."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+_EXACT = 7  # up to so many points all permutations are taken, 5040
+_DRAWS = 20_000
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean and sample standard deviation (n - 1; None for a single number) of n numbers."""
+
+    mean: float
+    deviation: float | None
+    n: int
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return f"{self.mean:.2f}" + ("" if self.deviation is None else f"±{self.deviation:.2f}")
+
+
+def summarise(values: Sequence[float]) -> Summary | None:
+    """
+    >>> str(summarise([91.69, 92.07, 91.94]))
+    '91.90±0.19'
+    """
+    if not values:
+        return None
+    mean = math.fsum(values) / len(values)
+    if len(values) == 1:
+        return Summary(mean, None, 1)
+    return Summary(mean, math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1)), len(values))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """mean(a) - mean(b) with Welch's interval, which assumes no equal variances."""
+
+    mean: float
+    low: float
+    high: float
+    level: float
+    n: tuple[int, int]
+    p: float
+    """Two-sided p-value of no difference."""
+
+    @property
+    def certain(self) -> bool:
+        """The interval does not contain 0."""
+        return not self.low <= 0 <= self.high
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"n": list(self.n)}
+
+    def __str__(self) -> str:
+        return f"{self.mean:+.2f} ({100 * self.level:.0f} % interval {self.low:+.2f} to {self.high:+.2f})"
+
+
+def welch(a: Sequence[float], b: Sequence[float], level: float = 0.95) -> Difference | None:
+    """Interval of mean(a) - mean(b); None where a side has fewer than two numbers, or nothing varies at all.
+
+    nu = (s_a^2/n_a + s_b^2/n_b)^2 / ((s_a^2/n_a)^2/(n_a-1) + (s_b^2/n_b)^2/(n_b-1))   (Welch 1947, Satterthwaite)
+    """
+    first, second = summarise(a), summarise(b)
+    if first is None or second is None or first.deviation is None or second.deviation is None:
+        return None
+    parts = [first.deviation**2 / first.n, second.deviation**2 / second.n]
+    error, mean = math.sqrt(sum(parts)), first.mean - second.mean
+    if error == 0:
+        return None
+    from scipy.stats import t
+
+    nu = sum(parts) ** 2 / (parts[0] ** 2 / (first.n - 1) + parts[1] ** 2 / (second.n - 1))
+    reach = float(t.ppf(0.5 + level / 2, nu)) * error
+    p = float(2 * t.sf(abs(mean) / error, nu))
+    return Difference(mean, mean - reach, mean + reach, level, (first.n, second.n), p)
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """Spearman's rank correlation of n pairs, with the two-sided p-value of a permutation test."""
+
+    rho: float
+    p: float
+    n: int
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return f"{self.rho:+.2f} (p = {self.p:.2g}, n = {self.n})"
+
+
+def spearman(x: Sequence[float], y: Sequence[float]) -> Correlation | None:
+    """Rank correlation; None below four pairs, or where one side is constant.
+
+    All permutations up to seven pairs, 20,000 drawn by a fixed seed above, the one that is counted among them.
+    """
+    if len(x) != len(y):
+        raise ValueError(f"{len(x)} and {len(y)} numbers; expected as many")
+    if len(x) < 4 or len(set(x)) == 1 or len(set(y)) == 1:
+        return None
+    a, b = _standardised(ranks(x)), _standardised(ranks(y))
+    rho = float(a @ b)
+    if len(x) <= _EXACT:
+        shuffled = np.array([[b[i] for i in order] for order in permutations(range(len(x)))])
+        p = float(np.mean(np.abs(shuffled @ a) >= abs(rho) - 1e-12))
+    else:
+        shuffled = np.random.default_rng(0).permuted(np.tile(b, (_DRAWS, 1)), axis=1)
+        p = float((1 + np.sum(np.abs(shuffled @ a) >= abs(rho) - 1e-12)) / (1 + _DRAWS))
+    return Correlation(rho, p, len(x))
+
+
+def ranks(values: Sequence[float]) -> np.ndarray:
+    """Ranks from 1, equal values sharing the mean of theirs."""
+    array = np.asarray(values, dtype=np.float64)
+    below = (array[:, None] > array).sum(1)
+    equal = (array[:, None] == array).sum(1)
+    return below + (equal + 1) / 2
+
+
+def _standardised(values: np.ndarray) -> np.ndarray:
+    centred = values - values.mean()
+    return np.asarray(centred / np.sqrt(centred @ centred))
