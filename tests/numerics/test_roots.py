@@ -65,3 +65,10 @@ def test_complex_roots_come_in_exact_conjugate_pairs(coefficients):
 def test_huge_and_tiny_roots_do_not_overflow():
     found = roots_of(Fraction(10) ** 200, Fraction(1, 10**200), Fraction(1, 2))
     assert sorted(f"{root.modulus:.3g}" for root in found) == ["0.5", "1e+200", "1e-200"]
+
+
+def test_roots_of_enormous_coefficients_are_found_where_powers_overflow():
+    p = (1, *[-(10**50)] * 8)
+    roots = located_roots(p)
+    assert max(root.modulus for root in roots) == pytest.approx(1e50)
+    assert sum(root.excess > 0 for root in roots) == 1

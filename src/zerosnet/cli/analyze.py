@@ -1,6 +1,6 @@
 """`zerosnet analyze`: everything about a scheme."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -46,20 +46,8 @@ def analyze(
         _scheme(output.named_scheme(scheme, alphas, betas, family, param, beta), json, plot)
 
 
-def facts_of(scheme: "Scheme") -> dict[str, Any]:
-    """The JSON of a scheme: its analysis and its intervals of absolute stability."""
-    from zerosnet.numerics import analyze, imaginary_interval, real_interval
-    from zerosnet.numerics.number import to_json
-
-    return {
-        **analyze(scheme).to_json(),
-        "real_interval": to_json(real_interval(scheme)),
-        "imaginary_interval": to_json(imaginary_interval(scheme)),
-    }
-
-
 def rows_of(scheme: "Scheme") -> list[tuple[str, str]]:
-    """The same for people."""
+    """The facts of a scheme for people: its analysis and its intervals of absolute stability."""
     from zerosnet.numerics import analyze, imaginary_interval, real_interval
 
     return [
@@ -70,11 +58,12 @@ def rows_of(scheme: "Scheme") -> list[tuple[str, str]]:
 
 
 def _scheme(scheme: "Scheme", json: bool, plot: str | None) -> None:
+    from zerosnet.numerics import facts
     from zerosnet.report import scheme_figure
 
     path = output.checked_plot(plot)
     if json:
-        output.print_json(facts_of(scheme))
+        output.print_json(facts(scheme))
     else:
         output.print_facts(f"{scheme.steps}-step scheme", rows_of(scheme))
     output.draw(path, lambda: scheme_figure(scheme), quiet=json)
@@ -86,17 +75,7 @@ def _paper(json: bool, plot: str | None) -> None:
 
     path = output.checked_plot(plot)
     if json:
-        rows = [
-            {
-                "label": row.label,
-                "lambda": None if row.lam is None else str(row.lam),
-                "printed_moduli": list(row.printed_moduli),
-                "printed_zero_stable": row.printed_zero_stable,
-                **facts_of(row.scheme),
-            }
-            for row in PAPER_ROWS
-        ]
-        output.print_json(rows)
+        output.print_json([row.to_json() for row in PAPER_ROWS])
     else:
         lines = []
         for row in PAPER_ROWS:

@@ -5,7 +5,7 @@ from typing import Any
 import typer
 
 from zerosnet.cli import output
-from zerosnet.cli.analyze import facts_of, rows_of
+from zerosnet.cli.analyze import rows_of
 from zerosnet.cli.main import app
 from zerosnet.errors import InputError
 
@@ -23,6 +23,7 @@ def region(
     With --param also that member's real and imaginary intervals of absolute stability; --plot draws the root locus
     with the stable set shaded and, with --param, the region of absolute stability.
     """
+    from zerosnet.numerics import facts
     from zerosnet.numerics import family as family_named
     from zerosnet.report import family_figure, scheme_figure
 
@@ -41,7 +42,7 @@ def region(
             "stable_set": stable.to_json(),
         }
         if member is not None:
-            document["member"] = {"param": param, **facts_of(member)}
+            document["member"] = {"param": param, **facts(member)}
         output.print_json(document)
     else:
         only = "yes" if stable else "no"

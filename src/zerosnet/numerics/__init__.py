@@ -1,7 +1,7 @@
 """Schemes as exact values: root condition, order, families, design, regions, growth. No torch here."""
 
 from zerosnet.numerics.absolute import boundary_locus, root_radius, stability_region
-from zerosnet.numerics.analysis import Analysis, analyze
+from zerosnet.numerics.analysis import Analysis, analyze, facts
 from zerosnet.numerics.axis_intervals import imaginary_interval, real_interval
 from zerosnet.numerics.batch import KINDS, classify
 from zerosnet.numerics.design import Design, design, design_table
@@ -26,6 +26,7 @@ from zerosnet.numerics.order import (
 )
 from zerosnet.numerics.paper import PAPER_ROWS, PaperRow
 from zerosnet.numerics.parameter_set import Interval, ParameterSet
+from zerosnet.numerics.paths import parasitic_roots
 from zerosnet.numerics.problems import PROBLEMS, Problem
 from zerosnet.numerics.scheme import Scheme
 from zerosnet.numerics.stability import Verdict, is_zero_stable, root_condition
@@ -60,6 +61,7 @@ __all__ = [
     "envelope",
     "error_constant",
     "euler",
+    "facts",
     "family",
     "from_roots",
     "growth",
@@ -76,6 +78,7 @@ __all__ = [
     "normalised_error_constant",
     "observed_order",
     "order",
+    "parasitic_roots",
     "parse_member",
     "power_norms",
     "real_interval",

@@ -1,9 +1,11 @@
 """What the root condition, the order conditions and finite depth say about a scheme, in one value."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from zerosnet.numerics import number as num
+from zerosnet.numerics.axis_intervals import imaginary_interval, real_interval
 from zerosnet.numerics.growth import Growth, growth
 from zerosnet.numerics.number import Number
 from zerosnet.numerics.order import (
@@ -34,7 +36,7 @@ class Analysis:
     growth: Growth
 
     def to_json(self) -> dict[str, Any]:
-        """What `zerosnet analyze --json` prints. Coefficients, residuals and error constants follow the rule for
+        """What `zerosnet analyze --json` prints first. Coefficients, residuals and error constants follow the rule for
         schemes: an exact number is a string, "16/9", a float is a number. Roots ([re, im]), moduli and margin are
         numbers; `zero_stable` is null where borderline, error constants are null for an inconsistent scheme.
         """
@@ -102,8 +104,17 @@ def analyze(scheme: Scheme) -> Analysis:
     )
 
 
+def facts(scheme: Scheme) -> dict[str, Any]:
+    """The JSON document of a scheme: its analysis and its intervals of absolute stability, null where infinite."""
+    return {
+        **analyze(scheme).to_json(),
+        "real_interval": _json(real_interval(scheme)),
+        "imaginary_interval": _json(imaginary_interval(scheme)),
+    }
+
+
 def _json(value: Number | None) -> str | float | None:
-    return None if value is None else num.to_json(value)
+    return None if value is None or value == inf else num.to_json(value)
 
 
 def _text(value: Number | None) -> str:

@@ -5,7 +5,9 @@ Only six of the ten are consistent; those belong to the ZeroSNet family, with th
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
+from zerosnet.numerics.analysis import facts
 from zerosnet.numerics.scheme import Scheme
 
 
@@ -22,6 +24,16 @@ class PaperRow:
     def label(self) -> str:
         """The paper calls a row by its moduli, "0.33, 0.33, 1.00"."""
         return ", ".join(self.printed_moduli)
+
+    def to_json(self) -> dict[str, Any]:
+        """What the paper prints, and the facts of the scheme."""
+        return {
+            "label": self.label,
+            "lambda": None if self.lam is None else str(self.lam),
+            "printed_moduli": list(self.printed_moduli),
+            "printed_zero_stable": self.printed_zero_stable,
+            **facts(self.scheme),
+        }
 
 
 def _row(coefficients: str, moduli: str, zero_stable: bool, lam: str | None = None) -> PaperRow:

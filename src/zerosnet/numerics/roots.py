@@ -5,6 +5,7 @@ distinct root is enclosed in a disc; precision is raised until the discs tell th
 """
 
 import itertools
+from cmath import isfinite
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -72,6 +73,8 @@ def _simple_roots(p: Polynomial, self_inversive: bool) -> list[tuple[complex, fl
             return located
     except (OverflowError, ZeroDivisionError):
         start = []
+    if not all(map(isfinite, start)):  # powers that overflowed
+        start = []
     from mpmath import mp
 
     bits = 128
@@ -106,7 +109,7 @@ def _locate(
     for z in roots:
         value, slope, size = _horner(p, z)
         noise = 8 * degree * unit * size
-        if abs(slope) * abs(z) <= 2 * degree * noise:
+        if not abs(slope) * abs(z) > 2 * degree * noise:  # nor where a power overflowed into NaN
             return None
         radii.append(2 * degree * (abs(value) + noise) / abs(slope) + 4 * unit * abs(z))
     for i, z in enumerate(roots):

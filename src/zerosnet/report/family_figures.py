@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zerosnet.errors import InputError
-from zerosnet.numerics import Family, Number, ParameterSet, Scheme, root_condition, root_radius
+from zerosnet.numerics import Family, Number, ParameterSet, Scheme, parasitic_roots, root_condition, root_radius
 from zerosnet.numerics.number import number
 from zerosnet.report.panels import draw_region, region_window
 from zerosnet.report.scheme_figures import scheme_figure, short
@@ -60,14 +60,7 @@ def _root_paths(family: Family, x: np.ndarray) -> np.ndarray:
     """The parasitic roots at every parameter, [parameter, root], by falling modulus."""
     if family.alphas is None:
         raise InputError(f"family {family.name} has no real parameter")
-    weights = np.array([[float(a) for a in family.alphas(float(value))] for value in x])
-    if np.allclose(weights.sum(axis=1), 1):  # divide the principal root out
-        weights = np.cumsum(weights, axis=1)[:, :-1] - 1
-    steps = weights.shape[1]
-    matrices = np.zeros((len(x), steps, steps)) + np.eye(steps, k=-1)
-    matrices[:, 0] = weights
-    roots = np.linalg.eigvals(matrices)
-    return np.take_along_axis(roots, np.argsort(-np.abs(roots), axis=1), axis=1)
+    return parasitic_roots([[float(a) for a in family.alphas(float(value))] for value in x])
 
 
 def _draw_moduli(axes: "Axes", family: Family, stable: ParameterSet, x: np.ndarray, value: Number | None) -> None:
