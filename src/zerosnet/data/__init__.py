@@ -2,9 +2,10 @@
 
 from zerosnet.data.dataset import SCALINGS, DataSet, ImageSet, pixel_statistics
 from zerosnet.data.gather import gather
+from zerosnet.data.imagefolder import FileSet, FolderData
 from zerosnet.data.plan import Augmentation, EpochPlan, epoch_plan, stack
 from zerosnet.data.randomness import stream, stream_seed
-from zerosnet.data.registry import SOURCES, Source, list_datasets, load, source
+from zerosnet.data.registry import SOURCES, Source, list_datasets, load, open_folder, source
 
 __all__ = [
     "SCALINGS",
@@ -12,12 +13,15 @@ __all__ = [
     "Augmentation",
     "DataSet",
     "EpochPlan",
+    "FileSet",
+    "FolderData",
     "ImageSet",
     "Source",
     "epoch_plan",
     "gather",
     "list_datasets",
     "load",
+    "open_folder",
     "pixel_statistics",
     "source",
     "stack",

@@ -65,16 +65,19 @@ class DataSet:
 
     def split(self, fraction: float, seed: int = 0) -> "DataSet":
         """Cut a random `fraction` of the training set off as validation set; the seed alone decides which images."""
-        if not 0 < fraction < 1:
-            raise InputError(f"validation is {fraction}; expected a fraction between 0 and 1, exclusive")
-        count = round(fraction * len(self.train))
-        if not 0 < count < len(self.train):
-            raise InputError(
-                f"validation {fraction} of {len(self.train)} training images leaves one of the parts empty"
-            )
-        order = torch.randperm(len(self.train), generator=stream(seed, "validation"))
-        kept, cut = order[count:].sort().values, order[:count].sort().values
+        kept, cut = split_indices(len(self.train), fraction, seed)
         return replace(self, train=self.train.subset(kept), validation=self.train.subset(cut))
+
+
+def split_indices(n: int, fraction: float, seed: int) -> tuple[Tensor, Tensor]:
+    """Which of n training images are kept, and which random `fraction` of them is cut off; both in order."""
+    if not 0 < fraction < 1:
+        raise InputError(f"validation is {fraction}; expected a fraction between 0 and 1, exclusive")
+    count = round(fraction * n)
+    if not 0 < count < n:
+        raise InputError(f"validation {fraction} of {n} training images leaves one of the parts empty")
+    order = torch.randperm(n, generator=stream(seed, "validation"))
+    return order[count:].sort().values, order[:count].sort().values
 
 
 # input scaling -> mean and std that bring pixels of [0, 1] there; None: the data set's own

@@ -11,8 +11,8 @@ import torch
 from zerosnet.data.dataset import ImageSet
 from zerosnet.errors import InputError
 
-_SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
-_LAYOUT = "expected FOLDER/train/<class>/<image> and FOLDER/test/<class>/<image> (val will do for test)"
+SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
+LAYOUT = "expected FOLDER/train/<class>/<image> and FOLDER/test/<class>/<image> (val will do for test)"
 
 
 def read_folder(folder: Path, size: int) -> tuple[ImageSet, ImageSet, tuple[str, ...]]:
@@ -21,29 +21,35 @@ def read_folder(folder: Path, size: int) -> tuple[ImageSet, ImageSet, tuple[str,
     Images become RGB; the shorter side is resized to `size` (unless it has that size), then the middle is cut out.
     Everything is held in memory as uint8, so this is for small sets.
     """
+    train, test, classes = find_parts(folder)
+    return _read(train, classes, size), _read(test, classes, size), classes
+
+
+def find_parts(folder: Path) -> tuple[Path, Path, tuple[str, ...]]:
+    """The folders of the training and the test set, and the classes of the training set."""
     train = folder / "train"
     test = next((folder / name for name in ("test", "val") if (folder / name).is_dir()), folder / "test")
     for part in (train, test):
         if not part.is_dir():
-            raise InputError(f"{part} is not a folder; {_LAYOUT}")
-    classes = _classes(train)
-    foreign = sorted(set(_classes(test)) - set(classes))
+            raise InputError(f"{part} is not a folder; {LAYOUT}")
+    classes = class_names(train)
+    foreign = sorted(set(class_names(test)) - set(classes))
     if foreign:
-        raise InputError(f"{test / foreign[0]} is a class without training images; {_LAYOUT}")
-    return _read(train, classes, size), _read(test, classes, size), classes
+        raise InputError(f"{test / foreign[0]} is a class without training images; {LAYOUT}")
+    return train, test, classes
 
 
-def _classes(part: Path) -> tuple[str, ...]:
+def class_names(part: Path) -> tuple[str, ...]:
     names = tuple(sorted(entry.name for entry in part.iterdir() if entry.is_dir() and not entry.name.startswith(".")))
     if not names:
-        raise InputError(f"{part} holds no class folders; {_LAYOUT}")
+        raise InputError(f"{part} holds no class folders; {LAYOUT}")
     return names
 
 
 def _read(part: Path, classes: Sequence[str], size: int) -> ImageSet:
     found = [(path, label) for label, name in enumerate(classes) for path in _images(part / name)]
     if not found:
-        raise InputError(f"{part} holds no images ({', '.join(sorted(_SUFFIXES))}); {_LAYOUT}")
+        raise InputError(f"{part} holds no images ({', '.join(sorted(SUFFIXES))}); {LAYOUT}")
     with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as pool:
         images = list(pool.map(lambda item: _decode(item[0], size), found))
     labels = torch.tensor([label for _, label in found], dtype=torch.int64)
@@ -51,7 +57,7 @@ def _read(part: Path, classes: Sequence[str], size: int) -> ImageSet:
 
 
 def _images(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in _SUFFIXES and path.is_file())
+    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
 
 
 def _decode(path: Path, size: int) -> np.ndarray:

@@ -10,11 +10,13 @@ from zerosnet.data.dataset import DataSet, ImageSet
 from zerosnet.data.digits import read_digits
 from zerosnet.data.folder import read_folder
 from zerosnet.data.idx import FASHION_MNIST, MNIST, read_idx
+from zerosnet.data.imagefolder import FolderData, scan_imagefolder
 from zerosnet.data.plan import Augmentation
 from zerosnet.errors import InputError
 
 _PLAIN = Augmentation()
 _CROP_AND_FLIP = Augmentation(crop=4, flip=True)
+_PHOTOGRAPHS = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Source:
 
     `mean` and `std` are those of the pixels of the training set, in [0, 1], rounded to four places. `augmentation` is
     what does not change the meaning of its images: no mirrored digits. `download` names torchvision's class that
-    fetches the files.
+    fetches the files. A `streamed` set is too large for the memory: it is decoded while it is used, see `open_folder`.
     """
 
     mean: tuple[float, ...]
@@ -32,6 +34,7 @@ class Source:
     num_classes: int = 10
     augmentation: Augmentation = _PLAIN
     download: str | None = None
+    streamed: bool = False
 
 
 SOURCES: dict[str, Source] = {
@@ -59,10 +62,17 @@ SOURCES: dict[str, Source] = {
         augmentation=_CROP_AND_FLIP,
         download="CIFAR100",
     ),
-    # any folder of images; the statistics are ImageNet's, as is usual for photographs
-    "folder": Source(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225), augmentation=_CROP_AND_FLIP),
+    # any small folder of images; the statistics are ImageNet's, as is usual for photographs
+    "folder": Source(mean=_PHOTOGRAPHS[0], std=_PHOTOGRAPHS[1], augmentation=_CROP_AND_FLIP),
+    # folders of any size, ImageNet above all; crops as in the authors' training
+    "imagefolder": Source(
+        mean=_PHOTOGRAPHS[0],
+        std=_PHOTOGRAPHS[1],
+        augmentation=Augmentation(flip=True, area=(0.1, 1.0), aspect=(0.8, 1.25)),
+        streamed=True,
+    ),
 }
-_FOLDER_SIZE = 32
+_FOLDER_SIZES = {"folder": 32, "imagefolder": 224}
 
 
 def list_datasets() -> list[str]:
@@ -73,7 +83,7 @@ def source(name: str) -> Source:
     """The table's entry for a data set name, such as "cifar10" or "folder:flowers@64"."""
     key = parse_name(name)[0] if isinstance(name, str) else ""
     if key not in SOURCES:
-        raise InputError(f"dataset is {name!r}; expected one of {', '.join(SOURCES)} (folder[:NAME][@SIZE])")
+        raise InputError(f"dataset is {name!r}; expected one of {', '.join(SOURCES)} ([image]folder[:NAME][@SIZE])")
     return SOURCES[key]
 
 
@@ -83,12 +93,13 @@ def parse_name(name: str) -> tuple[str, str, int]:
     >>> parse_name("folder:flowers@64"), parse_name("cifar10")
     (('folder', 'flowers', 64), ('cifar10', '', 32))
     """
-    if name.partition(":")[0].partition("@")[0] != "folder":
-        return name, "", _FOLDER_SIZE
+    kind = name.partition(":")[0].partition("@")[0]
+    if kind not in _FOLDER_SIZES:
+        return name, "", _FOLDER_SIZES["folder"]
     key, _, size = name.partition("@")
     if size and not (size.isascii() and size.isdigit() and 1 <= int(size) <= 1024):
         raise InputError(f"dataset is {name!r}: size {size!r} is not a number of pixels, 1 to 1024")
-    return "folder", key.partition(":")[2], int(size) if size else _FOLDER_SIZE
+    return kind, key.partition(":")[2], int(size) if size else _FOLDER_SIZES[kind]
 
 
 def load(
@@ -105,9 +116,9 @@ def load(
     """
     entry = source(name)
     key, folder, size = parse_name(name)
-    if key != "digits" and root is None:
-        raise InputError(f"dataset {name!r} is read from files; give the folder that holds them (--data DIR)")
-    place = Path(root) if root is not None else Path()
+    place = Path() if key == "digits" else _place(name, root)
+    if entry.streamed:
+        raise InputError(f"dataset is {name!r}, which is too large to be held as arrays; it can be trained on only")
     if download:
         _download(name, entry, place)
     if entry.read is None:
@@ -116,6 +127,22 @@ def load(
     else:
         data = DataSet(name, *entry.read(place), entry.num_classes, entry.mean, entry.std)
     return data.split(validation, split_seed) if validation else data
+
+
+def open_folder(name: str, root: Any = None, *, validation: float = 0.0, split_seed: int = 0) -> FolderData:
+    """A streamed data set, "imagefolder[:NAME][@SIZE]": its files are listed and decoded only when they are used."""
+    entry = source(name)
+    _, folder, size = parse_name(name)
+    if not entry.streamed:
+        raise InputError(f"dataset is {name!r}; expected imagefolder[:NAME][@SIZE]")
+    data = scan_imagefolder(_place(name, root) / folder, name, size, (entry.mean, entry.std))
+    return data.split(validation, split_seed) if validation else data
+
+
+def _place(name: str, root: Any) -> Path:
+    if root is None:
+        raise InputError(f"dataset {name!r} is read from files; give the folder that holds them (--data DIR)")
+    return Path(root)
 
 
 def _download(name: str, entry: Source, root: Path) -> None:

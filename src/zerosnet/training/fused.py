@@ -54,7 +54,7 @@ class FusedTraining:
         layout = torch.channels_last if on_gpu else torch.contiguous_format
         self.model = model.to(device, numbers.dtype).to(memory_format=layout)
         self.model.conv_dtype = numbers.conv_dtype
-        self.optimizer = _optimizer(self.model, [spec.recipe for spec in specs])
+        self.optimizer = make_optimizer(self.model, [spec.recipe for spec in specs])
         self.reset_momentum = recipe.reset_momentum
         mean, std = pixel_statistics(data, recipe.scaling)
         statistics = (torch.tensor(mean, device=device), torch.tensor(std, device=device))
@@ -186,16 +186,20 @@ class FusedTraining:
         return [*self.tensors().values(), self.feed.counter]
 
 
-def _optimizer(model: Network, recipes: Sequence[Recipe]) -> Optimizer:
-    """Two groups of parameters: the coefficients of trainable schemes, and all others."""
+def make_optimizer(model: Network, recipes: Sequence[Recipe]) -> Optimizer:
+    """Three groups of parameters: all others, the coefficients of trainable schemes, and norms with biases."""
     coefficients = {id(p) for p in model.coefficient_parameters()}
     parameters = dict(model.named_parameters())
     return Optimizer(
         parameters,
         RULES[recipes[0].optimiser](recipes[0]),
         replicas=len(recipes),
-        decays=[[r.weight_decay for r in recipes], [r.coefficient_decay for r in recipes]],
-        groups={name: int(id(p) in coefficients) for name, p in parameters.items()},
+        decays=[
+            [r.weight_decay for r in recipes],
+            [r.coefficient_decay for r in recipes],
+            [r.weight_decay if r.decay_norms else 0.0 for r in recipes],
+        ],
+        groups={name: 1 if id(p) in coefficients else 2 if p.dim() < 2 else 0 for name, p in parameters.items()},
     )
 
 

@@ -20,6 +20,7 @@ class Recipe:
     weight_decay        added to the gradient, of all parameters but the coefficients of a trainable scheme
     coefficient_decay   the same for those coefficients; none by default, as it drives them out of the stable region
     schedule            factor on `lr`, a pure function of the step
+    decay_norms         decay batch norms and biases too, as CIFAR's recipes do and ImageNet's do not
     augmentation        random crop and flip of the training images
     scaling             "normalised" (by the data set's mean and std), "unit" ([0, 1]) or "signed" ([-1, 1])
     reset_momentum      start every epoch with a fresh optimiser
@@ -45,6 +46,7 @@ class Recipe:
     label_smoothing: float = 0.0
     reset_momentum: bool = False
     adversarial: Adversarial | None = None
+    decay_norms: bool = True
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch"):
@@ -54,7 +56,7 @@ class Recipe:
         _number("weight_decay", self.weight_decay, 0, math.inf)
         _number("coefficient_decay", self.coefficient_decay, 0, math.inf)
         _number("label_smoothing", self.label_smoothing, 0, 1)
-        for name in ("nesterov", "reset_momentum"):
+        for name in ("nesterov", "reset_momentum", "decay_norms"):
             _check(name, getattr(self, name), isinstance(getattr(self, name), bool), "true or false")
         _check("optimiser", self.optimiser, self.optimiser in OPTIMISERS, f"one of {', '.join(OPTIMISERS)}")
         _check("scaling", self.scaling, self.scaling in SCALINGS, f"one of {', '.join(SCALINGS)}")
@@ -116,8 +118,11 @@ def _augmentation(value: Any) -> Augmentation:
         return value
     if value is None:
         return Augmentation()
-    if not isinstance(value, dict) or not set(value) <= {"crop", "flip"}:
-        raise InputError(f"augmentation is {value!r}; expected an object with crop (pixels) and flip (true or false)")
+    if not isinstance(value, dict) or not set(value) <= {f.name for f in fields(Augmentation)}:
+        raise InputError(
+            f"augmentation is {value!r}; expected an object with crop (pixels), flip (true or false), area and aspect "
+            "(two numbers each)"
+        )
     return Augmentation(**value)
 
 
