@@ -1,0 +1,92 @@
+"""ImageNet's layout, FOLDER/train/<wnid>/*.JPEG and FOLDER/val/<wnid>/*.JPEG, as a list of names."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from zerosnet.data.dataset import split_indices
+from zerosnet.data.folder import LAYOUT, SUFFIXES, class_names, find_parts
+from zerosnet.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class FileSet:
+    """Image files below a folder, and their labels.
+
+    The names are one array of bytes, not a list of a million strings: the workers that read it share its memory.
+    """
+
+    root: Path
+    names: np.ndarray
+    labels: Tensor
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def path(self, index: int) -> Path:
+        return self.root / os.fsdecode(bytes(self.names[index]))
+
+    def subset(self, index: Tensor) -> "FileSet":
+        return replace(self, names=self.names[index.numpy()], labels=self.labels[index])
+
+
+@dataclass(frozen=True, eq=False)
+class FolderData:
+    """A data set that is decoded while it is used; `side` is that of the square images a network is shown."""
+
+    name: str
+    train: FileSet
+    test: FileSet
+    classes: tuple[str, ...]
+    side: int
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    validation: FileSet | None = None
+    in_chans: int = 3
+
+    @property
+    def num_classes(self) -> int:
+        return len(self.classes)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        return self.side, self.side
+
+    def split(self, fraction: float, seed: int = 0) -> "FolderData":
+        """Cut a random `fraction` of the training set off as validation set; the seed alone decides which images."""
+        kept, cut = split_indices(len(self.train), fraction, seed)
+        return replace(self, train=self.train.subset(kept), validation=self.train.subset(cut))
+
+
+def scan_imagefolder(
+    folder: Path, name: str, side: int, statistics: tuple[tuple[float, ...], tuple[float, ...]]
+) -> FolderData:
+    """List a folder of images; nothing is decoded. Classes are numbered in the order of their names."""
+    train, test, classes = find_parts(folder)
+    return FolderData(name, _scan(train, classes, full=True), _scan(test, classes), classes, side, *statistics)
+
+
+def _scan(part: Path, classes: Sequence[str], full: bool = False) -> FileSet:
+    """The images of a part; `full`: every class must have some."""
+    there = set(class_names(part))
+    names: list[bytes] = []
+    labels: list[int] = []
+    for label, name in enumerate(classes):
+        found = sorted(os.fsencode(f"{name}/{file}") for file in _files(part / name)) if name in there else []
+        if full and not found:
+            raise InputError(f"{part / name} holds no images ({', '.join(sorted(SUFFIXES))}); {LAYOUT}")
+        names += found
+        labels += [label] * len(found)
+    if not names:
+        raise InputError(f"{part} holds no images ({', '.join(sorted(SUFFIXES))}); {LAYOUT}")
+    return FileSet(part, np.array(names), torch.tensor(labels, dtype=torch.int64))
+
+
+def _files(folder: Path) -> list[str]:
+    with os.scandir(folder) as entries:
+        return [entry.name for entry in entries if os.path.splitext(entry.name)[1].lower() in SUFFIXES]  # noqa: PTH122

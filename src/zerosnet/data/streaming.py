@@ -1,0 +1,200 @@
+"""Batches of a folder of images: decoded by worker processes, handed to the device as bytes, made into numbers there."""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+
+from zerosnet.data.decode import BrokenImage, centre_image, training_image
+from zerosnet.data.imagefolder import FileSet
+from zerosnet.data.plan import Augmentation, epoch_plan
+from zerosnet.errors import InputError
+
+PIECE = 64  # images a worker decodes at a time: many small pieces keep all workers busy, whatever the batch is
+AHEAD = 4  # pieces a worker may be ahead
+PATIENCE = 600.0  # seconds without a single piece after which a loader is given up: a hang becomes an error
+BROKEN = ("fatal", "skip")
+UNCOUNTED = -1  # the label of what fills up the last batch of an evaluation, and of broken images in it
+
+
+class Piece(NamedTuple):
+    """Decoded images, uint8 (n, side, side, 3), which of them to mirror, labels, and a line for each broken file."""
+
+    images: Tensor
+    flips: Tensor
+    labels: Tensor
+    broken: list[str]
+
+
+class Batch(NamedTuple):
+    """A piece, or several of them, on the device."""
+
+    images: Tensor
+    flips: Tensor
+    labels: Tensor
+
+
+Item = tuple[int, int]
+"""(epoch, index) of a training image; (-1, index) of one to be looked at as it is, (-1, -1) of none."""
+AS_IT_IS = -1
+FILLING: Item = (AS_IT_IS, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Decoder(Dataset[Piece]):
+    """What a worker does: items to a piece. Where a training image is broken the next good file takes its place."""
+
+    files: FileSet
+    side: int
+    augmentation: Augmentation = Augmentation()  # noqa: RUF009 (frozen)
+    seed: int = 0
+
+    def __getitems__(self, items: Sequence[Item]) -> Piece:
+        images = torch.zeros(len(items), self.side, self.side, 3, dtype=torch.uint8)
+        flips = torch.zeros(len(items), dtype=torch.bool)
+        labels = torch.full((len(items),), UNCOUNTED, dtype=torch.int64)
+        broken: list[str] = []
+        for place, (epoch, index) in enumerate(items):
+            if (epoch, index) == FILLING:
+                continue
+            try:
+                found, image, flip = self._training(epoch, index, broken) if epoch >= 0 else self._test(index)
+            except BrokenImage as reason:
+                broken.append(f"{self.files.path(index)} cannot be decoded ({reason})")
+                continue
+            images[place], flips[place], labels[place] = image, flip, self.files.labels[found]
+        return Piece(images, flips, labels, broken)
+
+    def _test(self, index: int) -> tuple[int, Tensor, bool]:
+        return index, centre_image(self.files.path(index), self.side), False
+
+    def _training(self, epoch: int, index: int, broken: list[str]) -> tuple[int, Tensor, bool]:
+        for turn in range(len(self.files)):
+            at = (index + turn) % len(self.files)
+            try:
+                return at, *training_image(self.files.path(at), self.side, self.augmentation, self.seed, epoch, at)
+            except BrokenImage as reason:
+                broken.append(f"{self.files.path(at)} cannot be decoded ({reason})")
+        raise InputError(f"{self.files.root} holds not one image that can be decoded; the last: {broken[-1]}")
+
+
+class Stream:
+    """Batches of fixed size on a device, in the order of `items`, each copied while the one before it is used.
+
+    `workers` 0 decodes in this process. A broken file is handed to `report`, once.
+    """
+
+    def __init__(
+        self,
+        decoder: Decoder,
+        items: Callable[[], Iterator[Sequence[Item]]],
+        *,
+        batch: int,
+        device: torch.device,
+        workers: int,
+        report: Callable[[str], None],
+    ) -> None:
+        self.batch, self.device, self.report = batch, device, report
+        self._seen: set[str] = set()
+        self._pieces = [min(PIECE, batch - start) for start in range(0, batch, PIECE)]
+        self._side = torch.cuda.Stream(device) if device.type == "cuda" else None
+        options: dict[str, Any] = {"prefetch_factor": AHEAD, "timeout": PATIENCE} if workers else {}
+        self.loader = DataLoader(
+            decoder,
+            batch_sampler=_Pieces(items, self._pieces),
+            collate_fn=_as_it_is,
+            num_workers=workers,
+            pin_memory=self._side is not None,
+            **options,
+        )
+
+    def __iter__(self) -> Iterator[Batch]:
+        with warnings.catch_warnings():  # workers only read files and never touch what other threads hold
+            warnings.filterwarnings("ignore", message=".*multi-threaded, use of fork.*", category=DeprecationWarning)
+            pieces = iter(self.loader)
+        ahead = self._next(pieces)
+        while ahead is not None:
+            batch, ready = ahead
+            if ready is not None:
+                here = torch.cuda.current_stream(self.device)
+                here.wait_event(ready)
+                for tensor in batch:
+                    tensor.record_stream(here)
+            ahead = self._next(pieces)
+            yield batch
+
+    def _next(self, pieces: Iterator[Piece]) -> tuple[Batch, Any] | None:
+        """Take the pieces of a batch and start their way to the device, on a stream of its own."""
+        taken = [piece for _, piece in zip(self._pieces, pieces)]  # zip stops before it takes one too many
+        if not taken:
+            return None
+        for piece in taken:
+            for line in piece.broken:
+                if line not in self._seen:
+                    self._seen.add(line)
+                    self.report(line)
+        with torch.cuda.stream(self._side):
+            columns = zip(*(piece[:3] for piece in taken))
+            batch = Batch(*(torch.cat([t.to(self.device, non_blocking=True) for t in column]) for column in columns))
+        return batch, None if self._side is None else self._side.record_event()
+
+
+@dataclass(frozen=True, eq=False)
+class _Pieces:
+    """Batches of items, cut into pieces."""
+
+    items: Callable[[], Iterator[Sequence[Item]]]
+    sizes: Sequence[int]
+
+    def __iter__(self) -> Iterator[list[Item]]:
+        for batch in self.items():
+            rest = iter(batch)
+            for size in self.sizes:
+                yield [item for _, item in zip(range(size), rest)]
+
+
+def _as_it_is(piece: Piece) -> Piece:
+    return piece
+
+
+def training_items(
+    n: int, *, seed: int, batch: int, part: tuple[int, int], micro: int, position: int, steps: int
+) -> Iterator[list[Item]]:
+    """The micro-batches of one process from step `position` on, up to step `steps`.
+
+    A step's batch is cut into micro-batches in order; process r of w takes the r-th w-th of them. So which images make
+    a micro-batch depends on its size alone, not on the number of processes.
+    """
+    rank, size = part
+    share = batch // size
+    per_epoch = n // batch
+    while position < steps:
+        epoch, first = divmod(position, per_epoch)
+        order = epoch_plan(seed, epoch, n, batch=batch, augmentation=Augmentation()).order.view(per_epoch, size, share)
+        for row in order[first:, rank]:
+            for start in range(0, share, micro):
+                yield [(epoch, index) for index in row[start : start + micro].tolist()]
+            position += 1
+
+
+def test_items(n: int, *, batch: int, part: tuple[int, int]) -> Iterator[list[Item]]:
+    """Every image once, shared out among the processes; all have equally many batches, filled up with nothing."""
+    rank, size = part
+    share = -(-n // size)
+    mine = range(rank * share, min((rank + 1) * share, n))
+    for start in range(0, share, batch):
+        items = [(AS_IT_IS, index) for index in mine[start : start + batch]]
+        yield items + [FILLING] * (batch - len(items))
+
+
+test_items.__test__ = False  # type: ignore[attr-defined]  # not a test of pytest's
+
+
+def to_numbers(images: Tensor, flips: Tensor, mean: Tensor, std: Tensor, dtype: torch.dtype) -> Tensor:
+    """(B, H, W, C) bytes to (B, C, H, W) normalised numbers in channels_last memory, mirrored where asked for."""
+    turned = torch.where(flips[:, None, None, None], images.flip(2), images)
+    return ((turned.to(dtype) / 255 - mean.to(dtype)) / std.to(dtype)).permute(0, 3, 1, 2)
