@@ -1,0 +1,36 @@
+"""Who computes the step, on a machine without a GPU."""
+
+import pytest
+import torch
+
+from zerosnet.errors import InputError
+from zerosnet.models import create_model
+from zerosnet.training.backend import Backend, choose_backend
+
+
+def chosen(kernels: str | None) -> Backend:
+    return choose_backend(
+        kernels,
+        create_model("zerosnet20_opt"),
+        size=(32, 32),
+        batch=4,
+        label_smoothing=0.0,
+        device=torch.device("cpu"),
+        compiled=False,
+    )
+
+
+@pytest.mark.parametrize("kernels", [None, "native"])
+def test_without_a_gpu_plain_torch_takes_over_and_says_why(kernels):
+    backend = chosen(kernels)
+    assert backend.kernels == "torch"
+    assert "no CUDA device" in backend.why_not_native
+
+
+def test_plain_torch_on_request_needs_no_reason():
+    assert chosen("torch").why_not_native == "asked for"
+
+
+def test_unknown_kernels_are_refused_by_name():
+    with pytest.raises(InputError, match="'cuda'; expected one of native, torch"):
+        chosen("cuda")
