@@ -1,6 +1,7 @@
 """Networks built from a scheme: layers, the multistep stack, CIFAR- and ImageNet-size families by name."""
 
 from zerosnet.models.config import Config
+from zerosnet.models.convert import multistep
 from zerosnet.models.diagnose import diagnose
 from zerosnet.models.diagnosis import BlockDiagnosis, Diagnosis
 from zerosnet.models.network import Network
@@ -9,6 +10,7 @@ from zerosnet.models.parameters import ParameterRow, parameter_count, parameter_
 from zerosnet.models.registry import configure, create_model, list_models
 from zerosnet.models.replicas import combine, extract
 from zerosnet.models.stack import Step
+from zerosnet.models.stage import MultistepStage
 from zerosnet.models.structure import Structure
 from zerosnet.models.timm_models import register_with_timm
 from zerosnet.models.weights import load_model, model_facts, save_model
@@ -17,6 +19,7 @@ __all__ = [
     "BlockDiagnosis",
     "Config",
     "Diagnosis",
+    "MultistepStage",
     "Network",
     "ParameterRow",
     "Step",
@@ -30,6 +33,7 @@ __all__ = [
     "load_model",
     "load_official",
     "model_facts",
+    "multistep",
     "parameter_count",
     "parameter_table",
     "save_model",
