@@ -1,4 +1,6 @@
-"""Figures. matplotlib is loaded when one is drawn, never its global state."""
+"""Figures and the report page. matplotlib is loaded when a figure is drawn, torch when a page is written."""
+
+from typing import Any
 
 from zerosnet.report.concepts_figure import stability_concepts_figure
 from zerosnet.report.design_figure import design_figure
@@ -16,4 +18,13 @@ __all__ = [
     "save_figure",
     "scheme_figure",
     "stability_concepts_figure",
+    "write_report",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "write_report":
+        from zerosnet.report.page import write_report
+
+        return write_report
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

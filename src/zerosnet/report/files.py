@@ -1,6 +1,7 @@
-"""Figure files: checked before anything is computed, and written whole or not at all."""
+"""Files of figures and pages: checked before anything is computed, and written whole or not at all."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,16 +12,26 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SUFFIXES = (".png", ".svg", ".pdf")
+PAGE_SUFFIXES = (".html", ".htm")
 _UNDATED = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}  # the same figure is the same file
 
 
 def figure_file(path: str | Path) -> Path:
     """The path, if a figure can be written there; its folder is made."""
+    return _writable(path, "figure file", SUFFIXES)
+
+
+def page_file(path: str | Path) -> Path:
+    """The path, if a page can be written there; its folder is made."""
+    return _writable(path, "page", PAGE_SUFFIXES)
+
+
+def _writable(path: str | Path, what: str, suffixes: tuple[str, ...]) -> Path:
     target = Path(path)
-    if target.suffix.lower() not in SUFFIXES:
-        raise InputError(f"figure file {str(path)!r} has the suffix {target.suffix!r}; expected {', '.join(SUFFIXES)}")
+    if target.suffix.lower() not in suffixes:
+        raise InputError(f"{what} {str(path)!r} has the suffix {target.suffix!r}; expected {', '.join(suffixes)}")
     if target.is_dir():
-        raise InputError(f"figure file {str(path)!r} is a folder; expected a file name")
+        raise InputError(f"{what} {str(path)!r} is a folder; expected a file name")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.exists():
@@ -30,18 +41,27 @@ def figure_file(path: str | Path) -> Path:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise InputError(f"figure file {str(path)!r} cannot be written: {error.strerror or error}") from None
+        raise InputError(f"{what} {str(path)!r} cannot be written: {error.strerror or error}") from None
     return target
 
 
 def save_figure(figure: "Figure", path: str | Path) -> Path:
     """Write a figure as PNG, SVG or PDF, by the suffix: into a file beside it first, then renamed."""
     target = figure_file(path)
-    part = _beside(target)
     suffix = target.suffix.lower()
+    with styled():
+        return _write(target, lambda part: figure.savefig(part, format=suffix[1:], metadata=_UNDATED.get(suffix)))
+
+
+def write_page(path: str | Path, text: str) -> Path:
+    """Write a page of text in the same way."""
+    return _write(page_file(path), lambda part: part.write_text(text, encoding="utf-8"))
+
+
+def _write(target: Path, write: Callable[[Path], object]) -> Path:
+    part = _beside(target)
     try:
-        with styled():
-            figure.savefig(part, format=suffix[1:], metadata=_UNDATED.get(suffix))
+        write(part)
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)

@@ -1,0 +1,19 @@
+"""`zerosnet report`: one page of everything that stores hold."""
+
+from typing import Annotated
+
+import typer
+
+from zerosnet.cli.main import app
+
+
+@app.command()
+def report(
+    stores: Annotated[list[str] | None, typer.Argument(help="Folders that hold runs; runs by default.")] = None,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The page to write.")] = "report.html",
+) -> None:
+    """Write one self-contained HTML page: the paper's tables with ours beside them, figures, and every command."""
+    from zerosnet.report import write_report
+
+    path = write_report(output, stores or ["runs"])
+    print(f"Report: {path} ({path.stat().st_size / 1e6:.1f} MB)")

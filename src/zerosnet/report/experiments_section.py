@@ -1,0 +1,111 @@
+"""Every experiment as a section: its table at every scale that has numbers, what to know, warnings and commands."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from zerosnet.experiments.measured import Measured
+from zerosnet.experiments.scale import SCALES
+from zerosnet.report.commands import attack_command, train_command
+from zerosnet.report.evidence import RunEvidence
+from zerosnet.report.html import Html, element
+from zerosnet.report.tables import experiment_table
+
+_MOST_ROWS = 60  # longer tables are folded, and those with no number of ours
+_WORDS = {
+    "demo": "Demo scale: small networks of the same schemes on the embedded digits. It illustrates; it measures none "
+    "of the paper's numbers, and is not compared with them.",
+    "reduced": "Reduced scale: fewer epochs or seeds than the paper. Differences from it are to be expected.",
+    "full": "",
+}
+
+
+def experiment_section(found: Sequence[Measured], runs: Mapping[str, RunEvidence]) -> Html:
+    """One experiment, measured at one or more scales; the first is shown even where nothing of it was run."""
+    experiment = found[0].experiment
+    parts: list[Html] = [element("h3", experiment.title, id=experiment.name)]
+    for measured in found:
+        warnings = failed_checks(measured, runs)
+        place = f"{experiment.name}-{measured.scale}-warnings"
+        words = _WORDS.get(measured.scale, SCALES[measured.scale].what)
+        table = [
+            experiment_table(measured, dict.fromkeys(warnings, place)),
+            *warning_list(warnings, place),
+            _commands(measured, runs),
+        ]
+        line = [element("strong", progress(measured)), " ", words]
+        if len(experiment.rows) > _MOST_ROWS or not any(cell.values for cell in measured.cells):
+            parts.append(element("details", element("summary", line), table))
+        else:
+            parts += [element("p", line), *table]
+    lines = [*experiment.footnotes, *experiment.notes]
+    if lines:
+        parts.append(element("ul", (element("li", line) for line in lines), class_="text small"))
+    return element("section", parts)
+
+
+def progress(measured: Measured) -> str:
+    """How much of it there is, in words."""
+    if measured.wanted == 0:
+        return (
+            "Computed, nothing is trained for it."
+            if any(c.values for c in measured.cells)
+            else "Nothing to run at this scale."
+        )
+    if measured.done == 0:
+        return f"Not run: none of its {measured.wanted} runs is in the stores. What the paper printed:"
+    return f"{measured.done} of {measured.wanted} runs are there ({measured.scale} scale)."
+
+
+def failed_checks(measured: Measured, runs: Mapping[str, RunEvidence]) -> dict[str, list[str]]:
+    """The sanity checks that failed for the runs and protocols of a table's adversarial numbers, by run."""
+    protocols = {cell.reading.protocol for cell in measured.experiment.cells if cell.reading.protocol}
+    failed: dict[str, list[str]] = {}
+    for run in used_runs(measured, runs):
+        lines = [
+            f"{name}: {warning}"
+            for name, attack in run.attacks.items()
+            if attack.protocol in protocols
+            for warning in attack.warnings
+        ]
+        if lines:
+            failed[run.record.id] = lines
+    return failed
+
+
+def used_runs(measured: Measured, runs: Mapping[str, RunEvidence]) -> list[RunEvidence]:
+    """The runs that gave a table its numbers."""
+    used = {value.run for cell in measured.cells for value in cell.values}
+    return [run for key, run in runs.items() if key in used]
+
+
+def warning_list(warnings: Mapping[str, Sequence[str]], place: str | None = None) -> list[Html]:
+    """Failed checks, said beside the numbers they are about."""
+    if not warnings:
+        return []
+    runs = (element("li", element("code", run), ": ", "; ".join(lines)) for run, lines in warnings.items())
+    count = sum(len(lines) for lines in warnings.values())
+    checks = "sanity checks" if count > 1 else "sanity check"
+    title = f"⚠ {count} {checks} of the attacks failed; these adversarial accuracies may be too high"
+    return [element("details", element("summary", title), element("ul", runs), class_="note warning small", id=place)]
+
+
+def _commands(measured: Measured, runs: Mapping[str, RunEvidence]) -> Html:
+    """The command for the whole table, and for every number that is there."""
+    experiment = measured.experiment
+    lines = [f"zerosnet reproduce {experiment.name} --scale {measured.scale}"]
+    each: dict[str, list[RunEvidence]] = {}
+    for run in used_runs(measured, runs):
+        each.setdefault(replace(run.record.spec, seed=0).canonical(), []).append(run)
+    for alike in each.values():
+        lines.append(train_command(alike[0].record.spec, sorted(run.record.spec.seed for run in alike)))
+    wanted = set(experiment.protocols(measured.scale))
+    lines += [
+        attack_command(run, name) for alike in each.values() for run in alike for name in run.attacks if name in wanted
+    ]
+    if measured.done == 0:
+        return element("p", "To run it: ", element("code", lines[0]), class_="small")
+    return element(
+        "details",
+        element("summary", f"Commands: the whole table, and {len(lines) - 1} for its numbers"),
+        element("pre", "\n".join(lines)),
+    )

@@ -1,0 +1,114 @@
+"""The report: one self-contained page of everything that stores hold, beside what the paper printed."""
+
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+
+from zerosnet import __version__
+from zerosnet.errors import InputError
+from zerosnet.experiments import EXPERIMENTS, Experiment, Measured, collect
+from zerosnet.report.configurations import panels
+from zerosnet.report.evidence import Evidence, read_evidence
+from zerosnet.report.experiments_section import experiment_section
+from zerosnet.report.figures_section import (
+    attack_section,
+    modulus_section,
+    noise_section,
+    roots_section,
+    training_section,
+)
+from zerosnet.report.files import page_file, write_page
+from zerosnet.report.html import Html, element, join
+from zerosnet.report.overview import empty, facts, tested
+from zerosnet.report.runs_section import damage, runs_section
+from zerosnet.report.tables import key_to_signs
+from zerosnet.training import Store
+
+TITLE = "Does zero stability predict how well a network does?"
+_SCALES = ("full", "reduced", "demo")
+
+
+def write_report(path: str | Path, stores: Sequence[Store | str | Path]) -> Path:
+    """Write the page about these stores; nothing is trained or measured, and the file appears as a whole or not.
+
+    A store that is not there is an error; an empty one gives a page that says so.
+    """
+    target = page_file(path)
+    opened = [store if isinstance(store, Store) else Store(store) for store in stores]
+    for store in opened:
+        if not store.root.exists():
+            raise InputError(f"store {store.root} does not exist; expected a folder of runs")
+    return write_page(target, render(read_evidence(opened)))
+
+
+def render(evidence: Evidence, experiments: Sequence[Experiment] | None = None) -> str:
+    """The page as text."""
+    chosen = tuple(EXPERIMENTS.values()) if experiments is None else experiments
+    found = [measured_scales(one, evidence) for one in chosen]
+    runs = {run.record.id: run for run in evidence.runs}
+    alike = panels(evidence.runs)
+    shown = [measured for scales in found for measured in scales]
+    sections = [
+        (
+            "tables",
+            "The tables, ours beside the paper's",
+            [key_to_signs(), *(experiment_section(one, runs) for one in found)],
+        ),
+        ("roots", "The schemes and their roots", roots_section()),
+        ("modulus", "Accuracy against the parasitic modulus", modulus_section(shown)),
+        ("noise", "Noise", noise_section(alike)),
+        ("attacks", "Adversarial examples", attack_section(alike)),
+        ("training", "Training", training_section(alike)),
+        ("runs", "Runs, commands and environment", runs_section(evidence)),
+    ]
+    contents = element(
+        "nav",
+        element("ul", (element("li", element("a", title, href=f"#{key}")) for key, title, _ in sections)),
+        aria_label="Contents",
+    )
+    header = element(
+        "header",
+        element("h1", TITLE),
+        tested(),
+        empty(evidence),
+        damage(evidence.problems),
+        facts(evidence, shown),
+        contents,
+    )
+    main = element(
+        "main", (element("section", element("h2", title, id=key), parts) for key, title, parts in sections), id="main"
+    )
+    return _document(join([header, main, _footer()]))
+
+
+def measured_scales(experiment: Experiment, evidence: Evidence) -> list[Measured]:
+    """The experiment at every scale that has numbers of runs; where none has, as the paper did it.
+
+    Runs with damaged files are left out: what is wrong with one of their files may be wrong with others.
+    """
+    records = {run.record.id: run.record for run in evidence.runs if run.whole}
+    scales = [collect(experiment, records, scale) for scale in _SCALES]
+    return [one for one in scales if one.done] or scales[:1]
+
+
+def _document(body: Html) -> str:
+    style = resources.files(__package__).joinpath("page.css").read_text(encoding="utf-8")
+    head = [
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="generator", content=f"zerosnet {__version__}"),
+        element("title", TITLE),
+        element("style", Html(style)),
+    ]
+    skip = element("a", "To the tables", href="#main", class_="skip")
+    page = element("html", element("head", head), element("body", skip, body), lang="en")
+    return f"<!doctype html>\n{page}\n"
+
+
+def _footer() -> Html:
+    words = (
+        f"Made by zerosnet {__version__} with ",
+        element("code", "zerosnet report"),
+        ". Every number of ours was read from a run in a store; nothing is filled in that was not measured.",
+    )
+    return element("footer", element("p", words))
