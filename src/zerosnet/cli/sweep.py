@@ -26,6 +26,10 @@ def sweep(
     max_seconds: options.MaxSeconds = None,
     checkpoint_every: options.CheckpointEvery = "60s",
     tensorboard: options.Tensorboard = False,
+    workers: options.Workers = None,
+    broken: options.Broken = "fatal",
+    micro_batch: options.MicroBatch = None,
+    sync_bn: options.SyncBn = False,
     json: options.AsJson = False,
 ) -> None:
     """Train all runs of a file, those that can as one. Finished runs are left as they are."""
@@ -52,5 +56,6 @@ def sweep(
         checkpoint_every,
         tensorboard,
         json,
+        options.stream(workers, broken, micro_batch, sync_bn),
     )
     raise typer.Exit(options.train_and_report(specs, request))

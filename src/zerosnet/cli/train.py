@@ -11,13 +11,14 @@ from zerosnet.cli.main import app
 @app.command()
 def train(
     model: Annotated[str, typer.Argument(help="A model's name, such as zerosnet20_opt.")],
-    dataset: Annotated[str, typer.Option(help="digits, mnist, fashion-mnist, cifar10, cifar100, folder[:NAME].")],
-    recipe: Annotated[str, typer.Option(help="paper, official, fast, quick, mnist-fgsm, ...")] = "paper",
+    dataset: Annotated[str, typer.Option(help="digits, mnist, fashion-mnist, cifar10, cifar100, [image]folder[:NAME]")],
+    recipe: Annotated[str, typer.Option(help="paper, official, fast, quick, imagenet, mnist-fgsm, ...")] = "paper",
     seed: Annotated[list[int] | None, typer.Option(help="May be given several times; 1 by default.")] = None,
     scheme: Annotated[
         list[str] | None, typer.Option(help='"zerosnet(1/2)", "1/3,5/9,1/9;16/9"; may be repeated.')
     ] = None,
     epochs: options.Epochs = None,
+    batch: options.Batch = None,
     precision: options.Precision = None,
     validation: Annotated[float | None, typer.Option(help="The fraction to cut off the training set.")] = None,
     data: options.Data = None,
@@ -30,19 +31,23 @@ def train(
     max_seconds: options.MaxSeconds = None,
     checkpoint_every: options.CheckpointEvery = "60s",
     tensorboard: options.Tensorboard = False,
+    workers: options.Workers = None,
+    broken: options.Broken = "fatal",
+    micro_batch: options.MicroBatch = None,
+    sync_bn: options.SyncBn = False,
     json: options.AsJson = False,
 ) -> None:
     """Train a network, for every seed and scheme given one, those that can as one. A finished run is not run again."""
     from zerosnet.training import RunSpec
     from zerosnet.training import recipe as find_recipe
 
-    changes = {} if epochs is None else {"epochs": epochs}
+    changes = {name: value for name, value in (("epochs", epochs), ("batch", batch)) if value is not None}
     each = [
         {"model": model, "dataset": dataset, "seed": s, "scheme": one, "precision": precision, "validation": validation}
         for one in dict.fromkeys(scheme or [None])  # type: ignore[list-item]
         for s in dict.fromkeys(seed or [1])
     ]
-    resolved = find_recipe(recipe, dataset, **changes)
+    resolved = find_recipe(recipe, dataset, model, **changes)
     specs = [RunSpec.from_json({**fields, "recipe": resolved.to_json()}) for fields in each]
     request = options.Request(
         data,
@@ -56,5 +61,6 @@ def train(
         checkpoint_every,
         tensorboard,
         json,
+        options.stream(workers, broken, micro_batch, sync_bn),
     )
     raise typer.Exit(options.train_and_report(specs, request))

@@ -10,6 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from zerosnet.training import RunSpec
+    from zerosnet.training.large import StreamOptions
 
 Data = Annotated[Path | None, typer.Option(help="The folder that holds the data set's files; digits need none.")]
 Download = Annotated[bool, typer.Option("--download", help="Fetch the data set's files where they are missing.")]
@@ -17,13 +18,20 @@ StoreFolder = Annotated[str, typer.Option(help="The folder that holds the runs."
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 Epochs = Annotated[int | None, typer.Option(help="Epochs, in place of the recipe's.")]
-Precision = Annotated[str | None, typer.Option(help="bf16 (convolutions; CUDA only), fp32 or fp64; part of the run.")]
+Batch = Annotated[int | None, typer.Option(help="Images in a step, over all processes, in place of the recipe's.")]
+Precision = Annotated[
+    str | None, typer.Option(help="bf16 (convolutions), mixed (state too; imagefolder), fp32 or fp64; part of the run.")
+]
 Replicas = Annotated[int | None, typer.Option(help="Networks trained as one; what fits into memory by default.")]
 Kernels = Annotated[str | None, typer.Option(help="native (our CUDA kernels) or torch; the best there is by default.")]
 Deterministic = Annotated[bool, typer.Option("--deterministic", help="The same bits every time.")]
 MaxSeconds = Annotated[float | None, typer.Option(help="Stop cleanly after so long, to be continued later.")]
 CheckpointEvery = Annotated[str, typer.Option(help="Epochs, such as 5, or seconds, such as 60s.")]
 Tensorboard = Annotated[bool, typer.Option("--tensorboard", help="Write TensorBoard files into the runs' folders too.")]
+Workers = Annotated[int | None, typer.Option(help="imagefolder: processes that decode; as many as cores by default.")]
+Broken = Annotated[str, typer.Option(help="imagefolder: a file that cannot be decoded is fatal, or skip.")]
+MicroBatch = Annotated[int | None, typer.Option(help="imagefolder: images that batch norm sees at once, a process.")]
+SyncBn = Annotated[bool, typer.Option("--sync-bn", help="imagefolder: batch norm sees the images of all processes.")]
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,14 @@ class Request:
     checkpoint_every: str
     tensorboard: bool
     json: bool
+    stream: "StreamOptions | None" = None
+
+
+def stream(workers: int | None, broken: str, micro_batch: int | None, sync_bn: bool) -> "StreamOptions":
+    """How images that are decoded while they are used reach the network."""
+    from zerosnet.training.large import StreamOptions
+
+    return StreamOptions(workers, broken, micro_batch, sync_bn)
 
 
 def train_and_report(specs: "Sequence[RunSpec]", request: Request) -> int:
@@ -48,10 +64,12 @@ def train_and_report(specs: "Sequence[RunSpec]", request: Request) -> int:
     from zerosnet.training import Store
     from zerosnet.training.backend import check_kernels
     from zerosnet.training.engine import train
+    from zerosnet.training.large import StreamOptions
     from zerosnet.training.loop import Options
     from zerosnet.training.precision import find_device
     from zerosnet.training.progress import progress
     from zerosnet.training.stopping import Clock, Interval
+    from zerosnet.training.world import local_world
 
     check_kernels(request.kernels)
     store, clock = Store(request.store), Clock(request.max_seconds)
@@ -64,8 +82,11 @@ def train_and_report(specs: "Sequence[RunSpec]", request: Request) -> int:
         deterministic=request.deterministic,
         checkpoint_every=Interval.parse(request.checkpoint_every),
         tensorboard=request.tensorboard,
+        stream=request.stream or StreamOptions(),
     )
     train(specs, store, options, clock, progress())
+    if not local_world().writes:
+        return 0 if clock.signal is None else 128 + clock.signal
     summaries = [_summary(store, spec) for spec in specs]
     if request.json:
         import json
@@ -92,6 +113,8 @@ def _line(summary: dict[str, Any]) -> str:
     parts = [summary["id"], summary["status"]]
     if summary["status"] == "finished":
         parts.append(f"test {summary['test_accuracy']:.2%}")
+        if "test_top5_accuracy" in summary:
+            parts.append(f"top-5 {summary['test_top5_accuracy']:.2%}")
         parts.append(f"best {summary['best_test_accuracy']:.2%} (epoch {summary['best_epoch']})")
         parts.append(f"train {summary['train_accuracy']:.2%}")
     elif summary["status"] == "diverged":

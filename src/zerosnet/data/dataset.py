@@ -1,6 +1,7 @@
 """Data sets as arrays: every image of a small set in one uint8 tensor, ready to live on the device."""
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -80,11 +81,24 @@ def split_indices(n: int, fraction: float, seed: int) -> tuple[Tensor, Tensor]:
     return order[count:].sort().values, order[:count].sort().values
 
 
+class Pictures(Protocol):
+    """What any kind of data set says about its pixels."""
+
+    @property
+    def mean(self) -> tuple[float, ...]: ...
+
+    @property
+    def std(self) -> tuple[float, ...]: ...
+
+    @property
+    def in_chans(self) -> int: ...
+
+
 # input scaling -> mean and std that bring pixels of [0, 1] there; None: the data set's own
 SCALINGS: dict[str, tuple[float, float] | None] = {"normalised": None, "unit": (0.0, 1.0), "signed": (0.5, 0.5)}
 
 
-def pixel_statistics(data: DataSet, scaling: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def pixel_statistics(data: Pictures, scaling: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Mean and std for pixels: the data set's own ("normalised"), to stay in [0, 1] ("unit"), or [-1, 1] ("signed")."""
     if scaling not in SCALINGS:
         raise InputError(f"scaling is {scaling!r}; expected one of {', '.join(SCALINGS)}")

@@ -1,7 +1,8 @@
-"""Batches of a folder of images: decoded by worker processes, handed to the device as bytes, made into numbers there."""
+"""Batches of a folder of images: decoded by worker processes, handed to the device as bytes, turned there."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -85,7 +86,8 @@ class Decoder(Dataset[Piece]):
 class Stream:
     """Batches of fixed size on a device, in the order of `items`, each copied while the one before it is used.
 
-    `workers` 0 decodes in this process. A broken file is handed to `report`, once.
+    `workers` 0 decodes in this process; `persistent` ones wait for the next pass. A broken file is handed to `report`,
+    once.
     """
 
     def __init__(
@@ -96,13 +98,16 @@ class Stream:
         batch: int,
         device: torch.device,
         workers: int,
+        persistent: bool = False,
         report: Callable[[str], None],
     ) -> None:
         self.batch, self.device, self.report = batch, device, report
         self._seen: set[str] = set()
         self._pieces = [min(PIECE, batch - start) for start in range(0, batch, PIECE)]
         self._side = torch.cuda.Stream(device) if device.type == "cuda" else None
-        options: dict[str, Any] = {"prefetch_factor": AHEAD, "timeout": PATIENCE} if workers else {}
+        options: dict[str, Any] = {}
+        if workers:
+            options = {"prefetch_factor": AHEAD, "timeout": PATIENCE, "persistent_workers": persistent}
         self.loader = DataLoader(
             decoder,
             batch_sampler=_Pieces(items, self._pieces),
@@ -137,7 +142,7 @@ class Stream:
                 if line not in self._seen:
                     self._seen.add(line)
                     self.report(line)
-        with torch.cuda.stream(self._side):
+        with nullcontext() if self._side is None else torch.cuda.stream(self._side):
             columns = zip(*(piece[:3] for piece in taken))
             batch = Batch(*(torch.cat([t.to(self.device, non_blocking=True) for t in column]) for column in columns))
         return batch, None if self._side is None else self._side.record_event()
@@ -157,7 +162,7 @@ class _Pieces:
                 yield [item for _, item in zip(range(size), rest)]
 
 
-def _as_it_is(piece: Piece) -> Piece:
+def _as_it_is(piece: Any) -> Any:
     return piece
 
 
@@ -181,7 +186,7 @@ def training_items(
             position += 1
 
 
-def test_items(n: int, *, batch: int, part: tuple[int, int]) -> Iterator[list[Item]]:
+def evaluation_items(n: int, *, batch: int, part: tuple[int, int]) -> Iterator[list[Item]]:
     """Every image once, shared out among the processes; all have equally many batches, filled up with nothing."""
     rank, size = part
     share = -(-n // size)
@@ -189,9 +194,6 @@ def test_items(n: int, *, batch: int, part: tuple[int, int]) -> Iterator[list[It
     for start in range(0, share, batch):
         items = [(AS_IT_IS, index) for index in mine[start : start + batch]]
         yield items + [FILLING] * (batch - len(items))
-
-
-test_items.__test__ = False  # type: ignore[attr-defined]  # not a test of pytest's
 
 
 def to_numbers(images: Tensor, flips: Tensor, mean: Tensor, std: Tensor, dtype: torch.dtype) -> Tensor:

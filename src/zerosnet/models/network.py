@@ -19,8 +19,11 @@ class Network(nn.Module):
     """K independent networks, images (B, K * in_chans, H, W) -> logits (B, K, classes), for K = 1 (B, classes).
 
     The state y, the batch statistics and the multistep sum are in float32, or in the images' type where it is wider;
-    `conv_dtype` is the type that convolutions compute in (None: the state's).
+    `conv_dtype` is the type that convolutions compute in (None: the state's). `state_dtype` makes the state narrower,
+    for networks of few blocks: where it grows from block to block, a narrow state rounds the residual away.
     """
+
+    state_dtype: torch.dtype | None = None
 
     def __init__(self, config: Config, seeds: Sequence[int] | None = None) -> None:
         super().__init__()
@@ -49,7 +52,7 @@ class Network(nn.Module):
 
     def forward_head(self, features: Tensor, pre_logits: bool = False) -> Tensor:
         """Average pool, and the classifier unless `pre_logits`."""
-        pooled = features.mean((2, 3))
+        pooled = features.mean((2, 3), dtype=torch.promote_types(features.dtype, torch.float32))
         return pooled if pre_logits else self.fc(pooled)
 
     def first_state(self, images: Tensor) -> Tensor:
@@ -58,7 +61,7 @@ class Network(nn.Module):
             expected = f"(B, {self.replicas * self.in_chans}, H, W)"
             raise InputError(f"images have shape {tuple(images.shape)}; expected {expected}")
         dtype = torch.promote_types(images.dtype, torch.float32)
-        return self.stem(images.to(dtype)).to(dtype)
+        return self.stem(images.to(dtype)).to(self.state_dtype or dtype)
 
     def logits(self, state: Tensor) -> Tensor:
         """What the head makes of a last state y_N."""

@@ -8,12 +8,14 @@ from typing import TypeVar
 
 import torch
 
-from zerosnet.data import DataSet, load
+from zerosnet.data import DataSet, load, source
 from zerosnet.errors import InputError
 from zerosnet.training.backend import ASKED_FOR
 from zerosnet.training.capture import forget_compiled
 from zerosnet.training.fused import FusedTraining
 from zerosnet.training.grouping import build_model, group
+from zerosnet.training.large import StreamOptions
+from zerosnet.training.large_loop import train_streamed
 from zerosnet.training.loop import Options, train_group
 from zerosnet.training.networks import as_classifier, load_network, surrogate_of
 from zerosnet.training.precision import precision, torch_settings
@@ -22,6 +24,7 @@ from zerosnet.training.run import Run, read_result
 from zerosnet.training.spec import RunSpec
 from zerosnet.training.stopping import Clock
 from zerosnet.training.store import RunRecord, Store
+from zerosnet.training.world import under_torchrun
 
 Item = TypeVar("Item")
 
@@ -39,8 +42,25 @@ def train(
     Nothing is written before all specs were found to be possible.
     """
     clock, progress = clock or Clock(), progress or Lines(quiet=True)
+    streamed = [spec for spec in specs if source(spec.dataset).streamed]
+    if not streamed:
+        _train_arrays(specs, store, options, clock, progress)
+    elif len(streamed) == len(specs):
+        train_streamed(streamed, store, options, clock, progress)
+    else:
+        raise InputError("some runs are on imagefolder and some are not; expected one kind at a time")
+
+
+def _train_arrays(specs: Sequence[RunSpec], store: Store, options: Options, clock: Clock, progress: Progress) -> None:
+    """Train runs whose data fit into memory, many networks as one."""
+    if options.stream != StreamOptions():
+        raise InputError("workers, broken, micro-batch and sync-bn are for imagefolder")
+    if under_torchrun():
+        raise InputError("torchrun is for imagefolder; smaller runs share a store by themselves, or use --engine ray")
     for spec in specs:
         precision(spec.precision, options.device)
+        if spec.precision == "mixed":
+            raise InputError("precision mixed is for imagefolder; expected bf16, fp32 or fp64")
     data = _load_all(specs, options)
     workers = cores() if options.device.type == "cpu" else 1
     waiting = [spec for spec in specs if not _has_ended(store, spec, progress)]

@@ -17,10 +17,11 @@ CUDA_IMAGES = 10_000  # images times replicas that fill a large GPU in one forwa
 
 @dataclass(frozen=True)
 class Score:
-    """Mean loss and accuracy (a fraction) of one network on a set."""
+    """Mean loss and accuracy (a fraction) of one network on a set; where it is asked for, of its best five answers."""
 
     loss: float
     accuracy: float
+    top5_accuracy: float | None = None
 
 
 class Predict(Protocol):

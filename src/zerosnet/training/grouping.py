@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from zerosnet.data import DataSet
+from zerosnet.data import DataSet, FolderData
 from zerosnet.errors import InputError
 from zerosnet.models import Config, Network, configure
 from zerosnet.training.precision import PRECISIONS, precision
@@ -24,7 +24,7 @@ MOST = 32  # replicas in a step; above that a large GPU gains nothing
 MEMORY = 0.8  # the part of the free memory that may be planned with
 
 
-def network_config(spec: RunSpec, data: DataSet) -> Config:
+def network_config(spec: RunSpec, data: DataSet | FolderData) -> Config:
     """The network of a run, as a value."""
     return configure(spec.model, scheme=spec.scheme, num_classes=data.num_classes, in_chans=data.in_chans)
 
@@ -108,7 +108,7 @@ def build_model(specs: Sequence[RunSpec], data: DataSet) -> Network:
     return Network(replace(configs[0], schemes=schemes, replicas=len(specs)), [spec.seed for spec in specs])
 
 
-def build_single(spec: RunSpec, data: DataSet, weights: Mapping[str, Tensor]) -> Network:
+def build_single(spec: RunSpec, data: DataSet | FolderData, weights: Mapping[str, Tensor]) -> Network:
     """The network of one run with the weights it was trained to."""
     model = Network(network_config(spec, data), [spec.seed])
     model.to(next(iter(weights.values())).dtype)

@@ -15,6 +15,7 @@ from zerosnet.training.capture import Lead
 from zerosnet.training.checkpoint import join, snapshot
 from zerosnet.training.fused import FusedTraining
 from zerosnet.training.grouping import build_single
+from zerosnet.training.large import LargeTraining, StreamOptions
 from zerosnet.training.progress import Progress
 from zerosnet.training.record import Journal
 from zerosnet.training.run import Run
@@ -27,7 +28,7 @@ class Options:
     """Where and how to train; nothing here is part of a run's identity.
 
     `replicas` None lets memory decide; `kernels` is native or torch, None the best that machine and network have;
-    `deterministic` gives the same bits every time, at some cost.
+    `deterministic` gives the same bits every time, at some cost; `stream` is for data sets decoded while they are used.
     """
 
     device: torch.device
@@ -36,6 +37,7 @@ class Options:
     replicas: int | None = None
     kernels: str | None = None
     deterministic: bool = False
+    stream: StreamOptions = StreamOptions()  # noqa: RUF009 (frozen)
     checkpoint_every: Interval = Interval(seconds=60)  # noqa: RUF009 (frozen)
     tensorboard: bool = False
 
@@ -121,7 +123,9 @@ def resume(training: FusedTraining, runs: Sequence[Run], position: int) -> list[
     return [checkpoint.state for checkpoint in checkpoints if checkpoint]
 
 
-def finish(training: FusedTraining, journal: Journal, is_open: Sequence[bool], seconds: Stopwatch) -> None:
+def finish(
+    training: FusedTraining | LargeTraining, journal: Journal, is_open: Sequence[bool], seconds: Stopwatch
+) -> None:
     """The last epoch is over: training accuracy as it is, weights, results."""
     scores = training.final_train_scores()
     for k, weights in enumerate(snapshot(training.weights(), training.replicas)):

@@ -12,28 +12,34 @@ from zerosnet.errors import InputError
 
 @dataclass(frozen=True)
 class Precision:
-    """State, parameters, statistics and losses in `dtype`; convolutions in `conv_dtype` (None: the same)."""
+    """Parameters, statistics and losses in `dtype`; convolutions in `conv_dtype`, the state in `state_dtype`.
+
+    None: the same as `dtype`.
+    """
 
     dtype: torch.dtype
     conv_dtype: torch.dtype | None = None
+    state_dtype: torch.dtype | None = None
 
 
 # TensorFloat-32 is off in all of them: fp32 is fp32
 PRECISIONS = {
     "bf16": Precision(torch.float32, torch.bfloat16),
+    "mixed": Precision(torch.float32, torch.bfloat16, torch.bfloat16),
     "fp32": Precision(torch.float32),
     "fp64": Precision(torch.float64),
 }
 
 
-def precision(name: str | None, device: torch.device) -> Precision:
-    """The precision of that name; None is bf16 convolutions on CUDA and fp32 elsewhere."""
-    name = name or ("bf16" if device.type == "cuda" else "fp32")
+def precision(name: str | None, device: torch.device, *, usual: str = "bf16") -> Precision:
+    """The precision of that name; None is the `usual` one on CUDA and fp32 elsewhere."""
+    name = name or (usual if device.type == "cuda" else "fp32")
     if name not in PRECISIONS:
         raise InputError(f"precision is {name!r}; expected one of {', '.join(PRECISIONS)}")
-    if name == "bf16" and device.type != "cuda":
-        raise InputError("precision bf16 is for CUDA devices; on the CPU use fp32")
-    return PRECISIONS[name]
+    numbers = PRECISIONS[name]
+    if numbers.conv_dtype is not None and device.type != "cuda":
+        raise InputError(f"precision {name} is for CUDA devices; on the CPU use fp32")
+    return numbers
 
 
 def find_device(name: str) -> torch.device:

@@ -2,20 +2,44 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
+
+from torch import Tensor
 
 from zerosnet.errors import MissingExtra
+from zerosnet.numerics import Scheme
 from zerosnet.training.evaluate import Score
-from zerosnet.training.fused import FusedTraining
 from zerosnet.training.recipe import lr_at
 from zerosnet.training.result import Result
 from zerosnet.training.run import Run
 
 
+class Tested(Protocol):
+    """A pass over a set of images; one score a replica."""
+
+    def run(self) -> None: ...
+
+    def scores(self) -> list[Score]: ...
+
+
+class Training(Protocol):
+    """What there is to write down about networks in training."""
+
+    steps: int
+    lived: Tensor
+
+    @property
+    def tests(self) -> Mapping[str, Tested]: ...
+
+    def train_scores(self) -> list[Score]: ...
+
+    def trained_schemes(self) -> list[list[Scheme]] | None: ...
+
+
 class Journal:
     """The metrics of the runs of a group, in memory and in their folders."""
 
-    def __init__(self, runs: Sequence[Run], training: FusedTraining, *, tensorboard: bool) -> None:
+    def __init__(self, runs: Sequence[Run], training: Training, *, tensorboard: bool) -> None:
         self.runs, self.training = list(runs), training
         self.rows: list[list[dict[str, Any]]] = [run.metrics() for run in runs]
         self._boards = [_board(run) for run in runs] if tensorboard else []
@@ -65,6 +89,7 @@ class Journal:
             train_loss=finite(train.loss),
             validation_accuracy=last.get("validation_accuracy"),
             validation_loss=finite(last.get("validation_loss")),
+            test_top5_accuracy=last.get("test_top5_accuracy"),
         )
 
     def diverged(self, k: int, seconds: float) -> Result:
@@ -94,7 +119,8 @@ def finite(value: float | None) -> float | None:
 
 
 def _named(name: str, score: Score) -> dict[str, float]:
-    return {f"{name}_loss": score.loss, f"{name}_accuracy": score.accuracy}
+    top5 = {} if score.top5_accuracy is None else {f"{name}_top5_accuracy": score.top5_accuracy}
+    return {f"{name}_loss": score.loss, f"{name}_accuracy": score.accuracy, **top5}
 
 
 def _board(run: Run) -> Any:

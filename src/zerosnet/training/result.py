@@ -13,7 +13,7 @@ STATUSES = ("finished", "diverged")
 class Result:
     """The end of a run; accuracies are fractions, epochs are counted from 1.
 
-    test_*            at the last epoch: the number to compare with
+    test_*            at the last epoch: the number to compare with; top5: one of the best five answers is right
     best_*            the best test epoch, reported because the paper reports it; nothing is selected by it
     train_*           on the training images without augmentation, in eval mode, at the end
     validation_*      on the images that were cut off the training set, at the end, where there are some
@@ -34,6 +34,7 @@ class Result:
     train_loss: float | None = None
     validation_accuracy: float | None = None
     validation_loss: float | None = None
+    test_top5_accuracy: float | None = None
     reason: str | None = None
 
     def __post_init__(self) -> None:

@@ -63,7 +63,7 @@ class RunSpec:
     @property
     def changes(self) -> dict[str, Any]:
         """The options in which the recipe differs from the one of its name."""
-        return changes(self.recipe, self.dataset)
+        return changes(self.recipe, self.dataset, self.model)
 
     def canonical(self) -> str:
         """The one text of this spec that is hashed: sorted keys, settings at their default left out."""
@@ -98,7 +98,7 @@ class RunSpec:
         missing = [key for key in _REQUIRED if data.get(key) is None]
         if missing:
             raise InputError(f"a spec lacks {missing[0]!r}; it needs {', '.join(_REQUIRED)}")
-        fields = {**data, "scheme": _scheme(data.get("scheme")), "recipe": _recipe(data["recipe"], data["dataset"])}
+        fields = {**data, "scheme": _scheme(data.get("scheme")), "recipe": _recipe(data)}
         return cls(**fields)
 
 
@@ -111,12 +111,13 @@ def _scheme(value: Any) -> Scheme | None:
         raise InputError(f"scheme: {error}") from None
 
 
-def _recipe(value: Any, dataset: Any) -> Recipe:
+def _recipe(data: dict[str, Any]) -> Recipe:
+    value, dataset, model = (data[key] for key in ("recipe", "dataset", "model"))
     if isinstance(value, str):
-        return recipe(value, dataset)
+        return recipe(value, dataset, model)
     if isinstance(value, dict) and isinstance(value.get("name"), str) and "schedule" not in value:
         options = {key: setting for key, setting in value.items() if key != "name"}
-        return recipe(value["name"], dataset, **options)
+        return recipe(value["name"], dataset, model, **options)
     return Recipe.from_json(value)
 
 

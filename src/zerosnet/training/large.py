@@ -1,0 +1,297 @@
+"""One network in training on images that are decoded as they are needed, by one process or by several together.
+
+Where the images of a small set live on the device and the whole step in a CUDA graph (`fused`), here images come from
+workers, and gradients are averaged over processes by torch's DistributedDataParallel.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.parallel import DistributedDataParallel
+
+from zerosnet.data import FileSet, FolderData, pixel_statistics
+from zerosnet.data.streaming import BROKEN, Batch, Decoder, Stream, evaluation_items, to_numbers, training_items
+from zerosnet.errors import InputError
+from zerosnet.models import Network
+from zerosnet.models.layers import BatchNorm
+from zerosnet.numerics import Scheme
+from zerosnet.training.capture import compile_static
+from zerosnet.training.evaluate import Score
+from zerosnet.training.fused import make_optimizer
+from zerosnet.training.grouping import network_config
+from zerosnet.training.precision import precision
+from zerosnet.training.recipe import lr_at
+from zerosnet.training.spec import RunSpec
+from zerosnet.training.step import sample_losses
+from zerosnet.training.synchronised import synchronise_batch_norms
+from zerosnet.training.world import World
+
+USUAL = "mixed"  # on CUDA: the networks of this size have few blocks, and half the traffic of a float32 state
+EVALUATION_BATCH = {"cuda": 256, "cpu": 32}
+
+
+@dataclass(frozen=True)
+class StreamOptions:
+    """How images reach one network; not part of a run's identity.
+
+    workers       processes that decode, for each process that trains; None: the cores there are
+    broken        what a file that cannot be decoded is: "fatal", or "skip" (reported, its place taken by the next file)
+    micro_batch   images that batch norm sees at once, and that are in memory at once; None: all that a process has
+    sync_bn       batch norm sees the micro-batches of all processes as one
+    """
+
+    workers: int | None = None
+    broken: str = "fatal"
+    micro_batch: int | None = None
+    sync_bn: bool = False
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.workers < 0:
+            raise InputError(f"workers is {self.workers}; expected 0 or more")
+        if self.broken not in BROKEN:
+            raise InputError(f"broken is {self.broken!r}; expected one of {', '.join(BROKEN)}")
+
+
+def micro_batch(batch: int, world: World, wanted: int | None) -> int:
+    """The number of images that one process computes with at once."""
+    if batch % world.size:
+        raise InputError(f"{world.size} processes do not share a batch of {batch} evenly; expected a divisor of it")
+    share = batch // world.size
+    micro = share if wanted is None else wanted
+    if micro < 1 or share % micro:
+        raise InputError(f"micro-batch is {micro}; expected a divisor of {share}, the images of a process in a step")
+    return micro
+
+
+class LargeTraining:
+    """The network of a run, its optimiser and its stream of images; the same on every process of the world.
+
+    Everything that decides the outcome is a function of the spec and of the micro-batch. Running statistics of batch
+    norm move by the mean over a step's micro-batches, so it does not matter which process has which.
+    """
+
+    replicas = 1
+
+    def __init__(
+        self,
+        spec: RunSpec,
+        data: FolderData,
+        device: torch.device,
+        world: World,
+        options: StreamOptions,
+        *,
+        workers: int,
+        report: Callable[[str], None],
+        compiled: bool | None = None,
+    ) -> None:
+        self.spec, self.specs, self.data, self.device, self.world = spec, [spec], data, device, world
+        self.options, self.workers, self.report = options, workers, report
+        recipe, numbers = spec.recipe, precision(spec.precision, device, usual=USUAL)
+        self.steps = len(data.train) // recipe.batch
+        self.micro = micro_batch(recipe.batch, world, options.micro_batch)
+        self.turns = recipe.batch // world.size // self.micro
+        self.dtype = numbers.dtype
+        compiled = device.type == "cuda" and not options.sync_bn if compiled is None else compiled
+
+        model = Network(network_config(spec, data), [spec.seed]).to(device, numbers.dtype)
+        self.model = model.to(memory_format=torch.channels_last)
+        self.model.conv_dtype, self.model.state_dtype = numbers.conv_dtype, numbers.state_dtype
+        if options.sync_bn:
+            synchronise_batch_norms(self.model)
+        self.optimizer = make_optimizer(self.model, [recipe])
+        self.parameters = list(self.model.parameters())
+        norms = [module for module in self.model.modules() if isinstance(module, BatchNorm)]
+        self.running = [buffer for norm in norms for buffer in (norm.running_mean, norm.running_var)]
+        if compiled:
+            self.model.compile(dynamic=False)
+        self.network: Any = self.model
+        if world.size > 1:
+            ids = [device.index] if device.type == "cuda" else None
+            self.network = DistributedDataParallel(
+                self.model, device_ids=ids, broadcast_buffers=False, gradient_as_bucket_view=True
+            )
+        mean, std = (torch.tensor(values, device=device) for values in pixel_statistics(data, recipe.scaling))
+        prepare = partial(to_numbers, mean=mean, std=std, dtype=numbers.dtype)
+        self.prepare: Callable[[Tensor, Tensor], Tensor] = compile_static(prepare) if compiled else prepare
+
+        self.lr = torch.zeros(1, dtype=torch.float64, device=device)
+        self.alive = torch.ones(1, dtype=torch.bool, device=device)
+        self.lived = torch.zeros(1, dtype=torch.int64, device=device)
+        self.sums = torch.zeros(1, 2, dtype=torch.float64, device=device)  # of losses and of correct answers
+        self.loss = torch.zeros(1, dtype=torch.float64, device=device)  # of the last step, over all processes
+        self.position = 0
+        self._batches: Iterator[Batch] = iter(())
+        self.tests = {"test": FolderEvaluation(self, data.test)}
+        if data.validation is not None:
+            self.tests["validation"] = FolderEvaluation(self, data.validation)
+        self.facts = {
+            "processes": world.size,
+            "micro_batch": self.micro,
+            "sync_bn": options.sync_bn,
+            "workers": workers,
+            "arithmetic": f"parameters {numbers.dtype}, convolutions {numbers.conv_dtype or numbers.dtype}, "
+            f"state {numbers.state_dtype or numbers.dtype}".replace("torch.", ""),
+        }
+
+    def begin(self, position: int) -> None:
+        """Have images decoded from a step on, to the end of the training, without a pause between epochs."""
+        recipe = self.spec.recipe
+        items = partial(
+            training_items,
+            len(self.data.train),
+            seed=self.spec.seed,
+            batch=recipe.batch,
+            part=self.world.part,
+            micro=self.micro,
+            position=position,
+            steps=self.steps * recipe.epochs,
+        )
+        decoder = Decoder(self.data.train, self.data.side, recipe.augmentation, self.spec.seed)
+        self.position = position
+        self._batches = iter(self.stream(decoder, items, batch=self.micro))
+
+    def begin_epoch(self, step: int) -> None:
+        """An epoch that is taken up in the middle keeps the sums it has."""
+        if step == 0:
+            self.sums.zero_()
+            if self.spec.recipe.reset_momentum:
+                self.optimizer.reset()
+
+    def step(self) -> None:
+        """One step of the optimiser, on one batch over all processes; nothing waits for the device."""
+        if not self.model.training:
+            self.model.train()
+        found = torch.zeros(1, 2, dtype=torch.float64, device=self.device)
+        before = [buffer.clone() for buffer in self.running] if self.turns > 1 else []
+        collected = [torch.zeros_like(buffer) for buffer in before]
+        for turn in range(self.turns):
+            more = turn < self.turns - 1
+            with self.network.no_sync() if more and self.world.size > 1 else nullcontext():
+                found += self._learn(next(self._batches))
+            if before:
+                torch._foreach_add_(collected, self.running, alpha=1 / self.turns)
+                torch._foreach_copy_(self.running, before if more else collected)
+        self.world.add_up(found)
+        self.loss.copy_(found[:, 0] / (self.turns * self.world.size))
+        self.alive &= self.loss.isfinite()
+        self.lived += self.alive
+        self.sums += torch.stack([self.loss, found[:, 1]], dim=1)
+        self.lr.fill_(lr_at(self.spec.recipe, self.position, self.steps))
+        gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
+        self.optimizer.update(gradients, self.lr, self.alive)
+        for parameter in self.parameters:
+            parameter.grad = None
+        self.position += 1
+
+    def _learn(self, batch: Batch) -> Tensor:
+        """Add the gradient of a micro-batch; its mean loss and its number of correct answers."""
+        logits = self.network(self.prepare(batch.images, batch.flips))
+        loss = sample_losses(logits[None], batch.labels[None], self.spec.recipe.label_smoothing).mean()
+        (loss / self.turns).backward()
+        correct = (logits.detach().argmax(1) == batch.labels).sum()
+        return torch.stack([loss.detach().double(), correct.double()])[None]
+
+    @torch.no_grad()
+    def settle(self) -> None:
+        """Running statistics become the mean over the processes, which is what they are before they are looked at."""
+        if self.world.size > 1:
+            flat = self.world.add_up(torch.cat(self.running)) / self.world.size
+            torch._foreach_copy_(self.running, list(flat.split([len(buffer) for buffer in self.running])))
+
+    def stream(self, decoder: Decoder, items: Callable[[], Any], *, batch: int, persistent: bool = False) -> Stream:
+        return Stream(
+            decoder,
+            items,
+            batch=batch,
+            device=self.device,
+            workers=self.workers,
+            persistent=persistent,
+            report=self._broken,
+        )
+
+    def _broken(self, line: str) -> None:
+        if self.options.broken == "fatal":
+            raise InputError(f"{line}; --broken skip goes on without it")
+        self.report(f"skipped: {line}")
+
+    # -- what the journal and the checkpoints ask for ------------------------------------------------------------------
+
+    def train_scores(self) -> list[Score]:
+        """Loss and accuracy over the epoch so far, as the steps saw them."""
+        steps = (self.position - 1) % self.steps + 1
+        loss, correct = self.sums[0].tolist()
+        return [Score(loss / steps, correct / (steps * self.spec.recipe.batch))]
+
+    def final_train_scores(self) -> list[Score]:
+        """On the training set as it is: centre crops, in evaluation mode."""
+        evaluation = FolderEvaluation(self, self.data.train, persistent=False)
+        evaluation.run()
+        return evaluation.scores()
+
+    @torch.no_grad()
+    def diverged(self) -> bool:
+        """Whether a loss or a parameter is not finite; the network is frozen from then on."""
+        self.alive &= torch.stack([parameter.isfinite().all() for parameter in self.parameters]).all()
+        return not bool(self.alive)
+
+    def tensors(self) -> dict[str, Tensor]:
+        state = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
+        state |= {f"optimizer.{name}": tensor for name, tensor in self.optimizer.state().items()}
+        return state | {"alive": self.alive, "lived": self.lived, "epoch.sums": self.sums}
+
+    @torch.no_grad()
+    def load(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take up the state of `tensors()`, in place."""
+        own = self.tensors()
+        if set(own) != set(tensors) or any(own[name].shape != tensors[name].shape for name in own):
+            raise InputError("a checkpoint does not fit its network; was it written for another version?")
+        for name, tensor in own.items():
+            tensor.copy_(tensors[name])
+
+    def weights(self) -> dict[str, Tensor]:
+        return self.model.state_dict()
+
+    def trained_schemes(self) -> list[list[Scheme]] | None:
+        """Where coefficients are trained: the scheme of every block as it is now."""
+        return [self.model.schemes()] if any(True for _ in self.model.coefficient_parameters()) else None
+
+    def close(self) -> None:
+        """Let the workers go."""
+        self._batches = iter(())
+
+
+class FolderEvaluation:
+    """Loss, top-1 and top-5 of a network on centre crops; every image counts once, whatever the number of processes."""
+
+    def __init__(self, training: LargeTraining, files: FileSet, *, persistent: bool = True) -> None:
+        self.training = training
+        batch = min(EVALUATION_BATCH[training.device.type], -(-len(files) // training.world.size))
+        items = partial(evaluation_items, len(files), batch=batch, part=training.world.part)
+        self.batches = training.stream(Decoder(files, training.data.side), items, batch=batch, persistent=persistent)
+        self.sums = torch.zeros(4, dtype=torch.float64, device=training.device)  # loss, top-1, top-5, images
+
+    def run(self) -> None:
+        training = self.training
+        training.settle()
+        self.sums.zero_()
+        if training.model.training:
+            training.model.eval()
+        with torch.no_grad():
+            for batch in self.batches:
+                logits = training.model(training.prepare(batch.images, batch.flips))
+                counts, labels = batch.labels >= 0, batch.labels.clamp(min=0)
+                losses = torch.where(counts, sample_losses(logits[None], labels[None])[0].double(), 0)
+                best = logits.topk(min(5, logits.shape[1]), dim=1).indices == labels[:, None]
+                hits = (best[:, 0] & counts, best.any(1) & counts, counts)
+                self.sums += torch.stack([losses.sum(), *(hit.sum().double() for hit in hits)])
+
+    def scores(self) -> list[Score]:
+        loss, first, fifth, images = self.training.world.add_up(self.sums.clone()).tolist()
+        if not images:
+            raise InputError("not one image of the test set can be decoded")
+        return [Score(loss / images, first / images, fifth / images)]

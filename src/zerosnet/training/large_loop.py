@@ -1,0 +1,183 @@
+"""Runs on data sets that are decoded while they are used: one network after the other, by all processes together."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
+from typing import Any
+
+import torch
+
+from zerosnet.data import FolderData, open_folder
+from zerosnet.environment import environment
+from zerosnet.errors import InputError
+from zerosnet.training.capture import Lead, forget_compiled
+from zerosnet.training.checkpoint import snapshot
+from zerosnet.training.grouping import network_config
+from zerosnet.training.large import USUAL, LargeTraining, micro_batch
+from zerosnet.training.loop import Options, Stopwatch, finish
+from zerosnet.training.precision import precision, torch_settings
+from zerosnet.training.progress import Lines, Progress
+from zerosnet.training.record import Journal
+from zerosnet.training.run import Run, read_result
+from zerosnet.training.spec import RunSpec
+from zerosnet.training.stopping import Clock, SaveTimer
+from zerosnet.training.store import Store
+from zerosnet.training.world import World, joined, local_world, own_device
+from zerosnet.training.writer import BackgroundWriter
+
+GO_ON, SAVE, STOP = range(3)  # what a process asks for after a step; the highest wish of all is followed
+MOST_WORKERS = 32
+
+
+def train_streamed(specs: Sequence[RunSpec], store: Store, options: Options, clock: Clock, progress: Progress) -> None:
+    """Train all runs that have not ended, one after the other, in the world of processes that this one belongs to."""
+    world = local_world()
+    device = own_device(options.device, world)
+    progress = progress if world.writes else Lines(quiet=True)
+    settings = torch_settings(device, deterministic=options.deterministic)
+    with clock, joined(world, device), progress, settings:
+        data = world.together(partial(_check, specs, options, device, world))
+        for spec in specs:
+            if world.highest(STOP if clock.must_stop() else GO_ON) == STOP:
+                return
+            with _claimed(store, spec, world, progress) as (begins, run):
+                if begins:
+                    forget_compiled(device)
+                    training = LargeTraining(
+                        spec,
+                        data[spec],
+                        device,
+                        world,
+                        options.stream,
+                        workers=_workers(options, world),
+                        report=progress.say if world.writes else partial(print, flush=True),
+                    )
+                    train_one(training, run, options, clock, progress)
+
+
+def train_one(training: LargeTraining, run: Run | None, options: Options, clock: Clock, progress: Progress) -> None:
+    """Train a network from where its run stands to the end, or till told to stop; `run` is the writing process's."""
+    spec, world, steps = training.spec, training.world, training.steps
+    total = steps * spec.recipe.epochs
+    position, state = resume(training, run)
+    journal = Journal([run] if run else [], training, tensorboard=options.tensorboard)
+    whole, this_epoch = (Stopwatch(1, state.get(name, 0.0)) for name in ("seconds", "epoch_seconds"))
+    timer, lead = SaveTimer(options.checkpoint_every), Lead(training.device)
+    display = progress.group([spec], journal.last() or [None], position, total)
+
+    with closing(training), closing(journal), BackgroundWriter() as writer:
+
+        def save() -> None:
+            training.settle()
+            seconds = {"seconds": whole(), "epoch_seconds": this_epoch() if position % steps else 0.0}
+            if run is not None:
+                (part,) = snapshot(training.tensors(), 1)
+                writer.submit([partial(run.save_checkpoint, position, part, seconds)])
+            timer.saved()
+
+        def asked_for(due: bool) -> int:
+            return world.highest(STOP if clock.must_stop() else SAVE if due and world.writes else GO_ON)
+
+        training.begin(position)
+        while position < total:
+            epoch, first = divmod(position, steps)
+            training.begin_epoch(first)
+            for _ in range(first, steps):
+                training.step()
+                position += 1
+                lead.step()
+                display.step(position)
+                if position % steps and (wish := asked_for(timer.due_after_step())):
+                    save()
+                    if wish == STOP:
+                        return
+            journal.record(epoch + 1, this_epoch(), [True])
+            this_epoch = Stopwatch(1)
+            display.epoch(journal.last() or [None])
+            if training.diverged():
+                if run is not None:
+                    result = journal.diverged(0, whole())
+                    run.finish(result)
+                    progress.say(f"{run.id} diverged: {result.reason}")
+                return
+            if position < total and (wish := asked_for(timer.due_after_epoch(epoch + 1))):
+                save()
+                if wish == STOP:
+                    return
+        writer.wait()
+        if run is None:
+            training.final_train_scores()  # its share of what `finish` asks for
+        else:
+            finish(training, journal, [True], whole)
+
+
+def resume(training: LargeTraining, run: Run | None) -> tuple[int, Mapping[str, Any]]:
+    """Take up a run at its last checkpoint, which the writing process reads for all; where it is, and what it noted."""
+    checkpoint = None if run is None else run.load_checkpoint()
+    position, state = training.world.from_writer(
+        (0, {}) if checkpoint is None else (checkpoint.position, checkpoint.state)
+    )
+    if run is not None:
+        run.rewind(position // training.steps)
+        run.write_environment(environment() | training.facts)
+    if checkpoint is not None:
+        training.load(checkpoint.tensors)
+    if position:
+        training.world.spread(training.tensors().values())
+    return position, state
+
+
+@contextmanager
+def _claimed(store: Store, spec: RunSpec, world: World, progress: Progress) -> Iterator[tuple[bool, Run | None]]:
+    """Whether a run is to be trained now, and on the writing process the run itself, held for the duration."""
+    run = world.together(lambda: _claim(store, spec, progress) if world.writes else None)
+    try:
+        yield world.from_writer(run is not None), run
+    finally:
+        if run is not None:
+            run.release()
+
+
+def _claim(store: Store, spec: RunSpec, progress: Progress) -> Run | None:
+    result = read_result(store.folder(spec))
+    if result is None:
+        run = store.claim(spec)
+        if run is None:
+            progress.say(f"{spec.id} is in another process's hands")
+            return None
+        if (result := run.result()) is None:
+            return run
+        run.release()
+    progress.say(f"{spec.id} has {result.status} already; nothing to do")
+    return None
+
+
+def _check(specs: Sequence[RunSpec], options: Options, device: torch.device, world: World) -> dict[RunSpec, FolderData]:
+    """Find out that all runs are possible before anything is written."""
+    if options.replicas is not None:
+        raise InputError(f"replicas is {options.replicas}; networks on imagefolder are trained one at a time")
+    opened: dict[tuple[str, float | None], FolderData] = {}
+    for spec in specs:
+        recipe = spec.recipe
+        precision(spec.precision, device, usual=USUAL)
+        micro_batch(recipe.batch, world, options.stream.micro_batch)
+        if recipe.adversarial is not None or recipe.augmentation.crop:
+            what = "adversarial training" if recipe.adversarial else "a crop after padding"
+            raise InputError(f"recipe {recipe.name} asks for {what}, which imagefolder has not; expected imagenet")
+        key = (spec.dataset, spec.validation)
+        if key not in opened:
+            opened[key] = open_folder(spec.dataset, options.data, validation=spec.validation or 0.0)
+        images = len(opened[key].train)
+        if recipe.batch > images:
+            raise InputError(f"batch is {recipe.batch}, but there are only {images} training images; see --batch")
+        network_config(spec, opened[key])
+    return {spec: opened[spec.dataset, spec.validation] for spec in specs}
+
+
+def _workers(options: Options, world: World) -> int:
+    """Decoding processes for each training one: a core is left for the training itself."""
+    if options.stream.workers is not None:
+        return options.stream.workers
+    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(MOST_WORKERS, max(1, there // world.local_size - 1))

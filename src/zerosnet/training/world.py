@@ -1,0 +1,144 @@
+"""The processes that train one network together, as `torchrun` starts them; alone, a world of one."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, distributed
+
+from zerosnet.errors import InputError
+
+T = TypeVar("T")
+PATIENCE = timedelta(minutes=30)  # a slow start or a long evaluation is not a death; that is noticed at once
+STARTED_BY_TORCHRUN = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR")
+
+
+class LostProcess(OSError):
+    """Another process of the world is gone: this one cannot go on either."""
+
+    def __init__(self, rank: int) -> None:
+        super().__init__(
+            f"process {rank}: another process of this job has died, so it ends here; what was saved last is whole, "
+            "and the same command goes on from there"
+        )
+
+
+@dataclass(frozen=True)
+class World:
+    """Which of `size` processes this is. `rank` 0 alone writes; `local_size` of them are on this machine."""
+
+    rank: int = 0
+    size: int = 1
+    local_rank: int = 0
+    local_size: int = 1
+
+    @property
+    def writes(self) -> bool:
+        return self.rank == 0
+
+    @property
+    def part(self) -> tuple[int, int]:
+        return self.rank, self.size
+
+    def add_up(self, tensor: Tensor) -> Tensor:
+        """The sum over all processes, in place."""
+        if self.size > 1:
+            distributed.all_reduce(tensor)
+        return tensor
+
+    def highest(self, number: int) -> int:
+        """The highest number that any process names. Through the host, so that a dead process is noticed at once."""
+        if self.size == 1:
+            return number
+        shared = torch.tensor([number])
+        distributed.all_reduce(shared, distributed.ReduceOp.MAX)
+        return int(shared)
+
+    def from_writer(self, value: T) -> T:
+        """What rank 0 has, on all processes."""
+        shared = [value]
+        if self.size > 1:
+            distributed.broadcast_object_list(shared, src=0)
+        return shared[0]
+
+    def spread(self, tensors: Iterable[Tensor]) -> None:
+        """Give all processes the tensors of rank 0, in place."""
+        if self.size > 1:
+            for tensor in tensors:
+                distributed.broadcast(tensor, src=0)
+
+    def together(self, work: Callable[[], T]) -> T:
+        """Do something that bad input can make fail, on every process; one line, and no process waits for another.
+
+        The lowest process that failed says so; the others wait till it has gone and leave without a word.
+        """
+        results, error = [], None
+        try:
+            results.append(work())
+        except InputError as caught:
+            error = caught
+        failed = [error is not None]
+        if self.size > 1:
+            failed = [False] * self.size
+            distributed.all_gather_object(failed, error is not None)
+        if not any(failed):
+            return results[0]
+        first = failed.index(True)
+        if error is not None and first == self.rank:
+            raise error
+        with suppress(RuntimeError):
+            distributed.broadcast_object_list([None], src=first)  # ends when that process does
+        raise SystemExit(2)
+
+
+def under_torchrun() -> bool:
+    return all(name in os.environ for name in STARTED_BY_TORCHRUN)
+
+
+def local_world() -> World:
+    """This process's place, as `torchrun` put it into the environment."""
+    if not under_torchrun():
+        return World()
+    names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
+    return World(*(int(os.environ.get(name, "1")) for name in names))
+
+
+def own_device(device: torch.device, world: World) -> torch.device:
+    """The device of this process: on a machine with several GPUs each process has its own."""
+    if device.type != "cuda" or world.size == 1:
+        return device
+    there = torch.cuda.device_count()
+    if world.local_size > there:
+        raise InputError(f"{world.local_size} processes on a machine with {there} GPUs; expected at most one a GPU")
+    torch.cuda.set_device(world.local_rank)
+    return torch.device("cuda", world.local_rank)
+
+
+@contextmanager
+def joined(world: World, device: torch.device) -> Iterator[World]:
+    """Meet the other processes, for a while: NCCL for what is on GPUs, gloo for what is on the host.
+
+    Where a process dies the others get an error from the network, which is told as what it is.
+    """
+    if world.size == 1:
+        yield world
+        return
+    options: dict[str, Any] = {"device_id": device} if device.type == "cuda" else {}
+    backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
+    distributed.init_process_group(backend, timeout=PATIENCE, **options)
+    try:
+        yield world
+    except RuntimeError as error:
+        if _is_lost(error):
+            raise LostProcess(world.rank) from error
+        raise
+    distributed.destroy_process_group()
+
+
+def _is_lost(error: RuntimeError) -> bool:
+    signs = ("connection closed by peer", "connection reset by peer", "broken pipe", "gloo", "nccl")
+    return any(sign in str(error).lower() for sign in signs)
