@@ -106,7 +106,7 @@ def test_four_warps_cover_an_image(layout):
 
 
 def test_sizes_on_the_host_are_those_of_the_sources(layout):
-    from zerosnet.kernels.cuda import Sizes
+    from zerosnet.kernels.sizes import Sizes
 
     sizes = Sizes(layout.C, layout.W, replicas=10, batch=128, multiprocessors=132)
     assert sizes.tile_bytes == layout.TILE_BYTES

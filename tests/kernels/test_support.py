@@ -5,8 +5,8 @@ import torch
 
 from zerosnet.kernels import reason_against, reason_against_device, reason_against_network
 from zerosnet.kernels.bytes import block_units, step_bytes
-from zerosnet.kernels.cuda import Sizes
 from zerosnet.kernels.native import WIDTHS
+from zerosnet.kernels.sizes import Sizes
 from zerosnet.kernels.support import most_shared_memory
 from zerosnet.models import create_model
 

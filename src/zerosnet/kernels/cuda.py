@@ -1,7 +1,5 @@
 """The CUDA kernels of one width as functions of tensors: which threads, how much shared memory, which arguments."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,62 +7,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from zerosnet.kernels.adder import WeightAdder
 from zerosnet.kernels.compile import Program, program
+from zerosnet.kernels.sizes import Sizes
 from zerosnet.kernels.values import EPS, MAX_STEPS, MOMENTUM, Norm, NormGradient, Packed, Slope, State
 
 FORWARD_THREADS = 128
 POINTWISE_THREADS = 256
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """How a width is laid out on a chip; see the comments of `source/`."""
-
-    channels: int
-    width: int
-    replicas: int
-    batch: int
-    multiprocessors: int
-
-    @property
-    def tile_bytes(self) -> int:
-        """One image with its halo of zeros in shared memory; rows are 8 pixels longer than the image's."""
-        return (self.width + 2) * (self.width + 8) * self.channels * 2
-
-    @property
-    def weights(self) -> int:
-        """Numbers of a 3x3 weight of one replica."""
-        return 9 * self.channels**2
-
-    @property
-    def forward_shared(self) -> int:
-        return self.tile_bytes + 2 * self.weights
-
-    @property
-    def backward_shared(self) -> int:
-        images, slots = (2, 2 * 512 * 48) if self.channels == 64 else (1, 0)  # two at a time, fetched ahead
-        return 2 * images * self.tile_bytes + 2 * self.weights + slots
-
-    @property
-    def backward_threads(self) -> int:
-        return 512 if self.channels == 64 else 256
-
-    @property
-    def forward_blocks(self) -> int:
-        """Thread blocks a replica: one an image; where weights are many a block stays for several images."""
-        resident = 2 if self.channels == 64 else 4
-        return self.batch if self.channels == 16 else self._spread(resident)
-
-    @property
-    def backward_blocks(self) -> int:
-        """Few and long-lived, since each of them stores a weight gradient of its own."""
-        return self._spread(1, images=2) if self.channels == 64 else self._spread(2)
-
-    def _spread(self, resident: int, images: int = 1) -> int:
-        """As many blocks as the chip holds, with the work (so many images at a time) shared out evenly."""
-        most, items = max(resident * self.multiprocessors // self.replicas, 1), -(-self.batch // images)
-        rounds = -(-items // most)
-        return -(-items // rounds)
 
 
 @dataclass(frozen=True)
@@ -95,7 +44,7 @@ class CudaKernels:
         return torch.zeros(self.replicas, dtype=torch.int32, device=self.device)
 
     @cached_property
-    def _weight_adder(self) -> "WeightAdder":
+    def _weight_adder(self) -> WeightAdder:
         return WeightAdder(self._floats(2, self.replicas * self.sizes.backward_blocks * self.sizes.weights))
 
     @cached_property
@@ -299,37 +248,6 @@ class CudaKernels:
     @property
     def _weight_grid(self) -> int:
         return -(-self.replicas * self.sizes.weights // POINTWISE_THREADS)
-
-
-class WeightAdder:
-    """Adds up the blocks' weight gradients on a second stream, beside the next kernel, from two buffers in turn."""
-
-    def __init__(self, buffers: Tensor) -> None:
-        self.buffers, self.turn = buffers, 0
-        self.stream = torch.cuda.Stream(buffers.device)
-        self.free: list[torch.cuda.Event | None] = [None, None]
-
-    def parts(self) -> Tensor:
-        """The buffer whose turn it is, once the sums of its last content are done."""
-        event = self.free[self.turn]
-        if event is not None:
-            torch.cuda.current_stream().wait_event(event)
-        return self.buffers[self.turn]
-
-    @contextmanager
-    def beside(self) -> Iterator[None]:
-        """Work on the second stream that follows what has been launched so far."""
-        self.stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(self.stream):
-            yield
-            event = torch.cuda.Event()
-            event.record()
-        self.free[self.turn] = event
-        self.turn = 1 - self.turn
-
-    def join(self) -> None:
-        torch.cuda.current_stream().wait_stream(self.stream)
-        self.free = [None, None]
 
 
 def _strides(weight: Tensor) -> tuple[int, int]:

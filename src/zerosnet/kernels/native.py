@@ -4,7 +4,6 @@ The network's own parameters and running statistics are used; nothing is copied 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import cast
 
 import torch
@@ -13,6 +12,7 @@ from torch import Tensor, nn
 from zerosnet.kernels import patches as px
 from zerosnet.kernels.change import PointConvolution, StridedConvolution
 from zerosnet.kernels.reference import fill_table_from_running, planes
+from zerosnet.kernels.tape import BlockTape, Node, Projected, Tape
 from zerosnet.kernels.values import MAX_STEPS, Kernels, Norm, NormGradient, Packed, Slope, State
 from zerosnet.models import Network
 from zerosnet.models.blocks import Basic, Block
@@ -20,52 +20,6 @@ from zerosnet.models.cifar import CifarStem
 from zerosnet.models.layers import BatchNorm, Conv, Linear
 
 WIDTHS = ((16, 32), (32, 16), (64, 8))
-
-
-@dataclass(eq=False)
-class Node:
-    """A state of the network, who used it, and its gradient once that is known."""
-
-    state: State
-    kernels: Kernels
-    users: list[tuple[int, int]] = field(default_factory=list)  # (block, lag): alpha[lag] of that block multiplies it
-    extra: list[Tensor] = field(default_factory=list)  # gradients that come through projections
-    gradient: Tensor | None = None
-
-
-@dataclass(eq=False)
-class Projected:
-    """A state that was brought to a new shape."""
-
-    source: Node
-    weight: nn.Parameter
-    convolution: PointConvolution
-    node: Node
-
-
-@dataclass(eq=False)
-class BlockTape:
-    """What the backward pass needs of one block."""
-
-    source: Node
-    inner: Tensor
-    result: Node
-    strided: StridedConvolution | None
-    projected: list[Projected]
-
-
-@dataclass(eq=False)
-class Tape:
-    """One forward pass."""
-
-    coefficients: Tensor
-    images: Tensor
-    blocks: list[BlockTape]
-    training: bool
-
-    @property
-    def last(self) -> Node:
-        return self.blocks[-1].result
 
 
 class NativeNetwork:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import torch
 
-from zerosnet.kernels.cuda import Sizes
 from zerosnet.kernels.native import WIDTHS
+from zerosnet.kernels.sizes import Sizes
 from zerosnet.kernels.values import MAX_STEPS
 from zerosnet.models import Network
 

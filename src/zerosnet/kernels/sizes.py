@@ -1,0 +1,54 @@
+"""How a width is laid out on a chip: threads, blocks and shared memory of its kernels."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How a width is laid out on a chip; see the comments of `source/`."""
+
+    channels: int
+    width: int
+    replicas: int
+    batch: int
+    multiprocessors: int
+
+    @property
+    def tile_bytes(self) -> int:
+        """One image with its halo of zeros in shared memory; rows are 8 pixels longer than the image's."""
+        return (self.width + 2) * (self.width + 8) * self.channels * 2
+
+    @property
+    def weights(self) -> int:
+        """Numbers of a 3x3 weight of one replica."""
+        return 9 * self.channels**2
+
+    @property
+    def forward_shared(self) -> int:
+        return self.tile_bytes + 2 * self.weights
+
+    @property
+    def backward_shared(self) -> int:
+        images, slots = (2, 2 * 512 * 48) if self.channels == 64 else (1, 0)  # two at a time, fetched ahead
+        return 2 * images * self.tile_bytes + 2 * self.weights + slots
+
+    @property
+    def backward_threads(self) -> int:
+        return 512 if self.channels == 64 else 256
+
+    @property
+    def forward_blocks(self) -> int:
+        """Thread blocks a replica: one an image; where weights are many a block stays for several images."""
+        resident = 2 if self.channels == 64 else 4
+        return self.batch if self.channels == 16 else self._spread(resident)
+
+    @property
+    def backward_blocks(self) -> int:
+        """Few and long-lived, since each of them stores a weight gradient of its own."""
+        return self._spread(1, images=2) if self.channels == 64 else self._spread(2)
+
+    def _spread(self, resident: int, images: int = 1) -> int:
+        """As many blocks as the chip holds, with the work (so many images at a time) shared out evenly."""
+        most, items = max(resident * self.multiprocessors // self.replicas, 1), -(-self.batch // images)
+        rounds = -(-items // most)
+        return -(-items // rounds)

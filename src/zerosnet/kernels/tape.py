@@ -1,0 +1,54 @@
+"""What the backward pass needs of a forward pass."""
+
+from dataclasses import dataclass, field
+
+from torch import Tensor, nn
+
+from zerosnet.kernels.change import PointConvolution, StridedConvolution
+from zerosnet.kernels.values import Kernels, State
+
+
+@dataclass(eq=False)
+class Node:
+    """A state of the network, who used it, and its gradient once that is known."""
+
+    state: State
+    kernels: Kernels
+    users: list[tuple[int, int]] = field(default_factory=list)  # (block, lag): alpha[lag] of that block multiplies it
+    extra: list[Tensor] = field(default_factory=list)  # gradients that come through projections
+    gradient: Tensor | None = None
+
+
+@dataclass(eq=False)
+class Projected:
+    """A state that was brought to a new shape."""
+
+    source: Node
+    weight: nn.Parameter
+    convolution: PointConvolution
+    node: Node
+
+
+@dataclass(eq=False)
+class BlockTape:
+    """What the backward pass needs of one block."""
+
+    source: Node
+    inner: Tensor
+    result: Node
+    strided: StridedConvolution | None
+    projected: list[Projected]
+
+
+@dataclass(eq=False)
+class Tape:
+    """One forward pass."""
+
+    coefficients: Tensor
+    images: Tensor
+    blocks: list[BlockTape]
+    training: bool
+
+    @property
+    def last(self) -> Node:
+        return self.blocks[-1].result
