@@ -72,4 +72,4 @@ def _complain(message: str, code: int) -> int:
 
 
 # the commands register themselves; they load what is heavy when they are called
-from zerosnet.cli import analyze, attack, design, diagnose, evaluate, region, runs, sweep, train  # noqa: E402, F401
+from zerosnet.cli import analyze, attack, design, diagnose, evaluate, explore, region, report, runs, sweep, train  # noqa: E402, F401

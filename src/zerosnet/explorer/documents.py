@@ -1,0 +1,95 @@
+"""The JSON documents of one scheme, but for its analysis: growth over the blocks, the region of absolute stability,
+and the texts to copy. Everything in them is finite or null.
+"""
+
+import time
+from math import floor, log10
+from typing import Any
+
+import numpy as np
+
+from zerosnet.explorer import limits
+from zerosnet.explorer.limits import BadParameter
+from zerosnet.explorer.query import NamedScheme, Region
+from zerosnet.numerics import Scheme, boundary_locus, facts, log10_envelope, stability_region
+from zerosnet.report.panels import region_window
+
+_BOUNDARY_POINTS = 361
+_CHUNK = 8_192  # grid points between two looks at the clock
+_SIZES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
+
+Window = tuple[tuple[float, float], tuple[float, float]]
+
+
+def analysis_document(scheme: Scheme) -> dict[str, Any]:
+    """What `zerosnet analyze --json` prints."""
+    return facts(scheme)
+
+
+def envelope_document(scheme: Scheme, blocks: int) -> dict[str, Any]:
+    """log10 c(k) for k = 0..blocks, null where c is 0; and its largest and last value."""
+    logs = log10_envelope(scheme, blocks)
+    return {
+        "blocks": blocks,
+        "log10": [_finite(value) for value in logs.tolist()],
+        "log10_constant": _finite(float(logs.max())),
+        "log10_last": _finite(float(logs[-1])),
+    }
+
+
+def region_document(scheme: Scheme, query: Region) -> dict[str, Any]:
+    """Which points of a grid are absolutely stable, as runs [first, last] of columns for every row, bottom first; and
+    the boundary locus, null where it is infinite.
+    """
+    (left, right), (bottom, top) = query.window() or calm_window(scheme)
+    re, im = np.linspace(left, right, query.nx), np.linspace(bottom, top, query.ny)
+    rows = max(1, _CHUNK // query.nx)
+    deadline = time.monotonic() + limits.SECONDS
+    runs: list[list[list[int]]] = []
+    for start in range(0, query.ny, rows):
+        if time.monotonic() > deadline:
+            raise BadParameter(
+                "nx", f"nx times ny is {query.nx * query.ny}, which takes too long here; expected a coarser grid"
+            )
+        runs += [_runs(row) for row in stability_region(scheme, re, im[start : start + rows])]
+    return {
+        "re": [left, right],
+        "im": [bottom, top],
+        "nx": query.nx,
+        "ny": query.ny,
+        "runs": runs,
+        "boundary": [
+            [z.real, z.imag] if np.isfinite(z) else None for z in boundary_locus(scheme, _BOUNDARY_POINTS).tolist()
+        ],
+    }
+
+
+def copy_document(query: NamedScheme) -> dict[str, str]:
+    """The scheme as Python, as a command and as LaTeX."""
+    text = query.text()
+    return {
+        "python": f'from zerosnet.numerics import Scheme, analyze\n\nprint(analyze(Scheme.parse("{text}")))\n',
+        "command": f"zerosnet analyze {text}" if text.isalnum() else f"zerosnet analyze '{text}'",
+        "latex": query.scheme().to_latex(),
+    }
+
+
+def calm_window(scheme: Scheme) -> Window:
+    """The window that fits the region of absolute stability, in coarse steps: it stands still while one drags."""
+    (left, right), _ = region_window(scheme)
+    half = (right - left) / 2
+    power = 10.0 ** floor(log10(half))
+    half = power * next(size for size in _SIZES if size >= half / power - 1e-9)
+    step = half / 4
+    centre = step * round((left + right) / 2 / step)
+    return (centre - half, centre + half), (-half, half)
+
+
+def _runs(row: np.ndarray) -> list[list[int]]:
+    """The first and last index of every run of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], row, [False]]).astype(np.int8)))
+    return [[int(first), int(after) - 1] for first, after in zip(edges[::2], edges[1::2])]
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None

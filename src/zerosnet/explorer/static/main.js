@@ -1,0 +1,90 @@
+// The page: what it shows is `state`, and the address says the same.
+
+import { persist, watch } from "./api.js";
+import { copyText } from "./copy.js";
+import { byId, html } from "./dom.js";
+import { drawEnvelope } from "./envelope.js";
+import { short } from "./numbers.js";
+import { drawScatter } from "./scatter.js";
+import { Side } from "./side.js";
+import { addressOf, newSide, readAddress, SECOND } from "./state.js";
+import { themeButton } from "./theme.js";
+
+const state = readAddress();
+const sides = {};
+const legends = { envelope: html("div", { class: "legend" }), scatter: html("div", { class: "legend" }) };
+let accuracies = null;
+let saving = 0;
+
+function remember() {
+  clearTimeout(saving); // browsers allow only so many changes of the address a second
+  saving = setTimeout(() => history.replaceState(null, "", addressOf(state)), 150);
+}
+
+function drawShared() {
+  const shown = Object.values(sides).filter(({ view }) => view)
+    .map(({ key, name, view }) => ({ key, name: state.b ? name : "this scheme", envelope: view.envelope, modulus: view.parasitic_modulus }));
+  if (!shown.length) return;
+  drawEnvelope(byId("envelope"), legends.envelope, shown);
+  if (accuracies) drawScatter(byId("scatter"), legends.scatter, accuracies, shown);
+  const took = performance.getEntriesByName("update").at(-1);
+  if (took) byId("latency").textContent = `Last update: ${short(took.duration, 2)} ms.`;
+  if (performance.getEntriesByName("update").length > 500) performance.clearMeasures("update");
+}
+
+function addSide(key, page) {
+  sides[key] = new Side(key, state[key], page);
+  byId("schemes").append(sides[key].element);
+}
+
+function arrange() {
+  document.body.classList.toggle("comparing", Boolean(state.b));
+  byId("compare").setAttribute("aria-pressed", String(Boolean(state.b)));
+  byId("compare").textContent = state.b ? "Close B" : "Compare two";
+}
+
+function redraw() {
+  Object.values(sides).forEach((side) => side.draw());
+  drawShared();
+}
+
+async function start() {
+  themeButton(byId("theme"));
+  byId("blocks").value = state.blocks;
+  byId("blocks-value").textContent = state.blocks;
+  for (const name of ["envelope", "scatter"]) byId(name).after(legends[name]);
+  const [families, paper] = await Promise.all([persist("families"), persist("paper")]);
+  const page = {
+    families: Object.fromEntries(families.map((family) => [family.name, family])),
+    paper, blocks: () => state.blocks, changed: remember, shown: drawShared,
+  };
+  arrange();
+  addSide("a", page);
+  if (state.b) addSide("b", page);
+  byId("compare").addEventListener("click", () => {
+    if (state.b) {
+      sides.b.element.remove();
+      delete sides.b;
+      state.b = null;
+    } else {
+      state.b = newSide(SECOND.family);
+    }
+    arrange();
+    if (state.b) addSide("b", page);
+    remember();
+    redraw();
+  });
+  byId("share").addEventListener("click", () => copyText(new URL(addressOf(state), location.href).href, "link"));
+  byId("blocks").addEventListener("input", () => {
+    state.blocks = Number(byId("blocks").value);
+    byId("blocks-value").textContent = state.blocks;
+    remember();
+    Object.values(sides).forEach((side) => side.update());
+  });
+  new ResizeObserver(() => requestAnimationFrame(redraw)).observe(byId("schemes"));
+  watch(() => Object.values(sides).forEach((side) => side.update()));
+  accuracies = await persist("accuracies");
+  drawShared();
+}
+
+start();

@@ -1,0 +1,62 @@
+// The roots of rho about the unit circle, on the faint paths they take as the parameter moves.
+
+import { html, svg } from "./dom.js";
+import { short } from "./numbers.js";
+import { key, mark, plot } from "./plot.js";
+
+const PLACES = {
+  principal: ["square", "principal root 1"],
+  inside: ["circle", "inside"],
+  on: ["diamond", "on the circle"],
+  outside: ["cross", "outside"],
+};
+const REACHES = [1.5, 2, 3, 5, 8, 12, 20, 50, 100];
+
+function placed({ roots, moduli }) {
+  const ones = roots.filter(([re, im]) => re === 1 && im === 0).length;
+  return roots.map(([re, im], i) => {
+    const modulus = moduli[i];
+    const place = ones === 1 && re === 1 && im === 0 && modulus === 1 ? "principal"
+      : modulus > 1 ? "outside" : modulus === 1 ? "on" : "inside";
+    return { re, im, modulus, place };
+  });
+}
+
+export function drawRoots(room, legend, analysis, locus) {
+  const roots = placed(analysis);
+  const largest = Math.max(1, ...analysis.moduli);
+  const reach = REACHES.find((size) => size >= largest * 1.12) ?? largest * 1.2;
+  const sides = [-reach, reach];
+  const chart = plot(room, {
+    label: `Roots: ${roots.map(({ re, im, place }) => `${complex(re, im)} ${PLACES[place][1]}`).join("; ")}`,
+    ratio: 0.92, x: sides, y: sides, equal: true, xlabel: "real part", ylabel: "imaginary part",
+  });
+  const { px, py } = chart;
+  const unit = px(1) - px(0);
+  chart.put(
+    svg("circle", { class: "disc", cx: px(0), cy: py(0), r: unit }),
+    svg("path", { class: "cross-hair", d: `M${px(-reach)} ${py(0)}H${px(reach)}M${px(0)} ${py(-reach)}V${py(reach)}` }));
+  if (locus) {
+    const dots = locus.roots.flat().filter((root) => root && Math.abs(root[0]) <= reach && Math.abs(root[1]) <= reach);
+    chart.put(svg("path", { class: "path-dots", d: dots.map(([re, im]) => `M${px(re).toFixed(1)} ${py(im).toFixed(1)}h0`).join("") }));
+  }
+  const seen = new Map();
+  for (const { re, im, modulus, place } of roots) {
+    const at = `${re} ${im}`;
+    seen.set(at, (seen.get(at) ?? 0) + 1);
+    if (seen.get(at) > 1) continue;
+    chart.over(mark(PLACES[place][0], px(re), py(im), 5.6, { class: `root ${place}` },
+      `${complex(re, im)}, modulus ${short(modulus, 6)}`));
+  }
+  for (const [at, times] of seen) {
+    const [re, im] = at.split(" ").map(Number);
+    if (times > 1) chart.over(svg("text", { class: "note", x: px(re) + 8, y: py(im) - 7 }, `×${times}`));
+  }
+  chart.show();
+  const used = new Set(roots.map(({ place }) => place));
+  legend.replaceChildren(...Object.entries(PLACES).filter(([place]) => used.has(place))
+    .map(([place, [shape, text]]) => key(shape, { class: `root ${place}` }, text)),
+    ...(locus ? [html("span", { class: "key" }, "· paths")] : []));
+}
+
+const complex = (re, im) => (im === 0 ? short(re) : `${short(re)} ${im < 0 ? "−" : "+"} ${short(Math.abs(im))}i`);

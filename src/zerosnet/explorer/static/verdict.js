@@ -1,0 +1,67 @@
+// The verdict of a scheme, its recursion, and its facts, in words.
+
+import { html, math } from "./dom.js";
+import { exact, fold, pretty, short, toFloat } from "./numbers.js";
+import { reach } from "./region.js";
+
+const SIGNS = { "strongly stable": "✓", "weakly stable": "✓", unstable: "✗", borderline: "≈" };
+const WORDS = { true: "zero-stable", false: "not zero-stable", null: "undecided" };
+
+export function drawVerdict(room, analysis) {
+  const { zero_stable: stable, kind, reason } = analysis;
+  const tone = { true: "yes", false: "no", null: "maybe" }[stable];
+  room.replaceChildren(
+    html("p", { class: `badge ${tone}` }, html("span", { "aria-hidden": "true" }, SIGNS[kind]),
+      html("strong", {}, WORDS[stable]), html("span", { class: "kind" }, kind === WORDS[stable] ? "" : kind)),
+    html("p", { class: "reason" }, `${sentence(reason)}.`),
+    html("div", { class: "recursion" }, recursion(analysis)));
+}
+
+export function drawFacts(room, analysis) {
+  const { growth } = analysis;
+  const rows = [
+    ["order", analysis.consistent ? String(analysis.order) : `none: not consistent (residuals ${analysis.consistency_residuals.map(plain).join(", ")})`],
+    ["error constant", exact(analysis.error_constant)],
+    ["÷ σ(1)", exact(analysis.normalised_error_constant)],
+    ["moduli", analysis.moduli.map((modulus) => short(modulus)).join(", ")],
+    ["margin", short(analysis.margin)],
+    ["real interval", reach(analysis.real_interval)],
+    ["imaginary interval", reach(analysis.imaginary_interval)],
+    [`growth in ${growth.blocks} blocks`, `at most ${fold(growth.log10_constant)}-fold`],
+    ["decided", analysis.exact ? "exactly" : "numerically"],
+  ];
+  room.replaceChildren(...rows.map(([name, value]) => html("div", {}, html("dt", {}, name), html("dd", {}, value))));
+}
+
+const sentence = (text) => pretty(text[0].toUpperCase() + text.slice(1));
+const plain = (value) => pretty(String(value));
+
+// y_{n+1} = 1/3 y_n + ... as MathML
+function recursion({ alphas, betas }) {
+  const terms = [
+    ...alphas.map((value, i) => [value, lagged("y", i)]),
+    ...betas.map((value, j) => [value, math("mrow", math("mi", "h"), math("mi", "f"), math("mo", "("), lagged("y", j), math("mo", ")"))]),
+  ].filter(([value]) => toFloat(value) !== 0);
+  const parts = [math("msub", math("mi", "y"), math("mrow", math("mi", "n"), math("mo", "+"), math("mn", "1"))), math("mo", "=")];
+  terms.forEach(([value, symbol], i) => {
+    const text = String(value);
+    const negative = text.startsWith("-");
+    if (i || negative) parts.push(math("mo", negative ? "−" : "+"));
+    const size = negative ? text.slice(1) : text;
+    if (size !== "1") parts.push(coefficient(size));
+    parts.push(symbol);
+  });
+  if (!terms.length) parts.push(math("mn", "0"));
+  return math("math", ...parts);
+}
+
+function lagged(name, lag) {
+  const below = lag ? math("mrow", math("mi", "n"), math("mo", "−"), math("mn", String(lag))) : math("mi", "n");
+  return math("msub", math("mi", name), below);
+}
+
+function coefficient(size) {
+  const [top, bottom] = size.split("/");
+  if (size.length > 13) return math("mn", short(toFloat(size), 6));
+  return bottom ? math("mfrac", math("mn", top), math("mn", bottom)) : math("mn", size);
+}
