@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-all lint format bench clean
+.PHONY: demo test test-all lint format bench docs clean
 
 demo: $(VENV)/.run
 	$(BIN)/zerosnet analyze --paper --plot demo/paper.png
@@ -26,6 +26,10 @@ format: $(VENV)/.test
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "Open build/site/index.html"
 
 clean:
 	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

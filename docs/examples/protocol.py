@@ -1,0 +1,47 @@
+"""A new protocol: salt-and-pepper noise, a share of the pixels set to black or white."""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from zerosnet.data.randomness import stream
+from zerosnet.robustness import PROTOCOLS, Options, Protocol, Subject
+from zerosnet.robustness.result import Measured
+from zerosnet.robustness.subject import under
+
+SHARES = (0.0, 0.05, 0.2)
+SEED = 1
+
+
+def salt_and_pepper(images: Tensor, index: Tensor, share: float) -> Tensor:
+    """Set this share of the pixels, in all channels alike, to 0 or 1; which ones depends on seed and index alone."""
+    size = images.shape[-2:]
+    draws = [torch.rand(2, *size, generator=stream(SEED, "salt and pepper", i)) for i in index.tolist()]
+    drawn = torch.stack(draws).to(images.device)
+    chosen, white = drawn[:, :1] < share, (drawn[:, 1:] < 0.5).to(images.dtype)
+    return torch.where(chosen, white, images)
+
+
+def measure(target: Subject, options: Options) -> list[Measured]:
+    def versions(images: Tensor, labels: Tensor, index: Tensor) -> Iterator[Tensor]:
+        return (salt_and_pepper(images, index, share) for share in SHARES)
+
+    right = under(target, len(SHARES), versions)
+    return [
+        Measured(f"salt and pepper {share:g}", "noise", each, settings={"share": share, "seed": SEED})
+        for share, each in zip(SHARES, right)
+    ]
+
+
+SALT_AND_PEPPER = Protocol(
+    name="salt-and-pepper",
+    what="a share of the pixels set to black or white",
+    measure=measure,
+    adversarial=False,
+)
+
+
+def register() -> None:
+    """From here on `zerosnet attack RUN --protocol salt-and-pepper` knows it."""
+    PROTOCOLS[SALT_AND_PEPPER.name] = SALT_AND_PEPPER

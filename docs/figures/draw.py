@@ -1,0 +1,39 @@
+"""Draw the figures of the documentation into docs/images: python docs/figures/draw.py [NAME...]"""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from block import block_and_network_figure
+from effective_depth import effective_depth_figure
+from from_ode import from_ode_figure
+from lambda_family import lambda_family_figure
+from root_condition import root_condition_figure
+
+from zerosnet.report import design_figure, paper_figure, save_figure, stability_concepts_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+IMAGES = Path(__file__).parent.parent / "images"
+FIGURES: "dict[str, Callable[[], Figure]]" = {
+    "from_ode.svg": from_ode_figure,
+    "block_and_network.svg": block_and_network_figure,
+    "root_condition.svg": root_condition_figure,
+    "effective_depth.svg": effective_depth_figure,
+    "lambda_family.svg": lambda_family_figure,
+    "design.svg": design_figure,
+    "concepts.svg": stability_concepts_figure,
+    "paper.png": paper_figure,
+}
+
+
+def main(names: list[str]) -> None:
+    for name in names or FIGURES:
+        save_figure(FIGURES[name](), IMAGES / name)
+        print(f"docs/images/{name}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
