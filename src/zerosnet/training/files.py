@@ -4,10 +4,11 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from zerosnet.errors import InputError
 
+T = TypeVar("T")
 TEMPORARY = ".tmp"  # what a file is called until it is complete; left over after a kill, removed by the next owner
 
 
@@ -59,3 +60,12 @@ def read_json(path: Path) -> Any:
         raise
     except ValueError as error:
         raise InputError(f"{path} is damaged: not valid JSON ({error})") from None
+
+
+def read_value(path: Path, parse: Callable[[Any], T]) -> T:
+    """What `parse` makes of a JSON file; its complaints name the file."""
+    try:
+        return parse(read_json(path))
+    except InputError as error:
+        text = str(error)
+        raise InputError(text if str(path) in text else f"{path}: {text}") from None

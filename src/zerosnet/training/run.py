@@ -140,7 +140,7 @@ def try_lock(folder: Path, *, create: bool) -> int | None:
 
 def read_result(folder: Path) -> Result | None:
     path = folder / "result.json"
-    return Result.from_json(files.read_json(path)) if path.exists() else None
+    return files.read_value(path, Result.from_json) if path.exists() else None
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:

@@ -139,11 +139,7 @@ def _record(folder: Path) -> RunRecord:
 
 
 def _read_spec(path: Path) -> RunSpec:
-    try:
-        return RunSpec.from_json(files.read_json(path))
-    except InputError as error:
-        text = str(error)
-        raise InputError(text if str(path) in text else f"{path}: {text}") from None
+    return files.read_value(path, RunSpec.from_json)
 
 
 def _is_locked(folder: Path) -> bool:
