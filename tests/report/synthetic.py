@@ -67,10 +67,26 @@ def write_run(store: Path, spec: RunSpec, *, attacks: bool = True, finished: boo
             folder / "result.json", result | {"best_epoch": epochs, "best_test_accuracy": final, "train_accuracy": 0.99}
         )
     if finished and attacks:
+        _write(folder / "ablation.json", _ablation(spec.id, final, stable))
         (folder / "attacks").mkdir()
         for attack in (_noise(final, stable), _pgd(final)):
             _write(folder / "attacks" / f"{attack.protocol}.json", {"run": spec.id, **attack.to_json()})
     return folder
+
+
+def _ablation(run: str, final: float, stable: bool) -> dict[str, object]:
+    """27 blocks, of which an unstable network uses six."""
+    used = 27 if stable else 6
+    without = [final * min(1.0, (n + 1) / used) for n in range(27)]
+    ratios = [0.5 if stable else 10.0 ** (-n / 2) for n in range(27)]
+    return {
+        "run": run,
+        "images": 256,
+        "accuracy": final,
+        "accuracy_without": without,
+        "ratios": ratios,
+        "effective_depth": sum(r >= 0.01 for r in ratios),
+    }
 
 
 def _noise(final: float, stable: bool) -> Attack:

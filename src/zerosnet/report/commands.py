@@ -30,12 +30,12 @@ def train_command(spec: RunSpec, seeds: Sequence[int] = ()) -> str:
     return shlex.join(words)
 
 
-def attack_command(run: RunEvidence, name: str) -> str:
-    """`zerosnet attack ...` for what was measured of a run, named as in its folder: "paper-noise+images=500"."""
+def attack_command(runs: Sequence[RunEvidence], name: str) -> str:
+    """`zerosnet attack ...` for what was measured of runs, named as in their folders: "paper-noise+images=500"."""
     protocol, *reduced = name.split("+")
-    words = ["zerosnet", "attack", run.record.id, "--protocol", protocol]
+    words = ["zerosnet", "attack", *(run.record.id for run in runs), "--protocol", protocol]
     for option in reduced:
         key, _, value = option.partition("=")
         words += [f"--{key}", value]
-    words += [] if run.record.spec.dataset in _EMBEDDED else ["--data", "DIR"]
+    words += [] if all(run.record.spec.dataset in _EMBEDDED for run in runs) else ["--data", "DIR"]
     return shlex.join(words)

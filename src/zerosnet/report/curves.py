@@ -56,6 +56,24 @@ def attack_charts(panel: Panel, name: str) -> list[Chart]:
     return [chart for chart in charts if chart is not None]
 
 
+def depth_charts(panel: Panel) -> list[Chart]:
+    """What every block adds to the state, and the accuracy with all blocks from n on switched off."""
+    found = [[run.ablation for run in one.runs if run.ablation is not None] for one in panel.members]
+    off = [_mean(_percentages(ablation.accuracy_without) for ablation in each) for each in found]
+    share = [_mean([(n, r) for n, r in enumerate(a.ratios) if r] for a in each) for each in found]
+    accuracy = _chart(
+        panel, off, "f switched off from block n on", "block n", "accuracy (%)", "Accuracy without the blocks from n on"
+    )
+    ratio = _chart(
+        panel, share, "What a block adds to the state", "block n", "rms(β f) / rms(y)", "Share of a block", log_y=True
+    )
+    return [chart for chart in (accuracy, ratio) if chart is not None]
+
+
+def _percentages(fractions: Iterable[float]) -> Points:
+    return [(n, 100 * fraction) for n, fraction in enumerate(fractions)]
+
+
 def noise_level(row: Row, kind: str | None) -> float | None:
     """Where a row stands on the axis of a kind of noise: signed, and 0 for no noise; None where it is not of it."""
     if row.method == "clean":
@@ -114,6 +132,6 @@ def _chart(
 
 def _described(what: str, series: Sequence[Series]) -> str:
     """For those who do not see the curves: where each one begins and ends."""
-    ends = (f"{one.name}: {one.points[0][1]:.1f} to {one.points[-1][1]:.1f}" for one in series[:12])
+    ends = (f"{one.name}: {one.points[0][1]:.3g} to {one.points[-1][1]:.3g}" for one in series[:12])
     more = f"; and {len(series) - 12} more" if len(series) > 12 else ""
     return f"{what}, first to last value. {'; '.join(ends)}{more}."

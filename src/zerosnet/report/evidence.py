@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from zerosnet.errors import InputError
+from zerosnet.experiments.ablation import Ablation, read_ablation
 from zerosnet.models.registry import REGISTRY
 from zerosnet.numerics import Scheme
 from zerosnet.robustness import Result as Attack
@@ -26,6 +27,7 @@ class RunEvidence:
     environment: dict[str, Any]
     attacks: dict[str, Attack] = field(default_factory=dict)
     """By file name: a protocol, or a protocol with what was reduced in it, "paper-noise+images=500"."""
+    ablation: Ablation | None = None
     whole: bool = True
     """Nothing in its folder is damaged."""
 
@@ -53,6 +55,9 @@ def read_evidence(stores: Iterable[Store]) -> Evidence:
         records, damaged = store.scan()
         problems += damaged
         for record in records:
+            if wrong := _wrong_numbers(record):
+                problems.append(f"{record.folder / 'result.json'}: {', '.join(wrong)} should be numbers")
+                continue
             run = _read_run(store.root, record, problems)
             before = runs.get(record.id)
             if before is None or _progress(run) > _progress(before):
@@ -64,6 +69,12 @@ def own_scheme(model: str) -> Scheme | None:
     """The fixed scheme that a registered network has by itself."""
     entry = REGISTRY.get(model)
     return None if entry is None else entry.family.scheme
+
+
+def _wrong_numbers(record: RunRecord) -> list[str]:
+    """The fields of a run's result that should hold numbers and do not."""
+    found = {} if record.result is None else record.result.to_json()
+    return [key for key, value in found.items() if key not in ("status", "reason") and not is_number(value)]
 
 
 def _progress(run: RunEvidence) -> tuple[bool, int, int]:
@@ -87,7 +98,8 @@ def _read_run(store: Path, record: RunRecord, problems: list[str]) -> RunEvidenc
         found = attempt(partial(_attack, file), file, None)
         if found is not None:
             attacks[file.stem] = found
-    return RunEvidence(store, record, metrics, environment, attacks, whole=len(problems) == known)
+    ablation = attempt(partial(_ablation, record), folder / "ablation.json", None)
+    return RunEvidence(store, record, metrics, environment, attacks, ablation, whole=len(problems) == known)
 
 
 def _object(path: Path) -> dict[str, Any]:
@@ -113,6 +125,16 @@ def _attack(path: Path) -> Attack:
         if not all(map(is_number, numbers)) or not isinstance(row.settings, dict):
             raise InputError(f"row {row.label!r} has an accuracy, eps or number of images that is no number")
     return attack
+
+
+def _ablation(record: RunRecord) -> Ablation | None:
+    found = read_ablation(record)
+    if found is not None:
+        ratios = [ratio for ratio in found.ratios if ratio is not None]
+        numbers = (found.images, found.accuracy, found.effective_depth, *found.accuracy_without, *ratios)
+        if not all(map(is_number, numbers)) or len(found.ratios) != found.blocks:
+            raise InputError("what should be numbers, one a block, is not")
+    return found
 
 
 def is_number(value: Any) -> bool:

@@ -11,6 +11,7 @@ from zerosnet.report.html import Html, element
 from zerosnet.report.tables import experiment_table
 
 _MOST_ROWS = 60  # longer tables are folded, and those with no number of ours
+_MOST_WARNINGS = 12  # more runs with failed checks than that are folded on paper too
 _WORDS = {
     "demo": "Demo scale: small networks of the same schemes on the embedded digits. It illustrates; it measures none "
     "of the paper's numbers, and is not compared with them.",
@@ -33,8 +34,9 @@ def experiment_section(found: Sequence[Measured], runs: Mapping[str, RunEvidence
             _commands(measured, runs),
         ]
         line = [element("strong", progress(measured)), " ", words]
-        if len(experiment.rows) > _MOST_ROWS or not any(cell.values for cell in measured.cells):
-            parts.append(element("details", element("summary", line), table))
+        long, anything = len(experiment.rows) > _MOST_ROWS, any(cell.values for cell in measured.cells)
+        if long or not anything:
+            parts.append(element("details", element("summary", line), table, class_="long" if long else None))
         else:
             parts += [element("p", line), *table]
     lines = [*experiment.footnotes, *experiment.notes]
@@ -45,15 +47,14 @@ def experiment_section(found: Sequence[Measured], runs: Mapping[str, RunEvidence
 
 def progress(measured: Measured) -> str:
     """How much of it there is, in words."""
-    if measured.wanted == 0:
-        return (
-            "Computed, nothing is trained for it."
-            if any(c.values for c in measured.cells)
-            else "Nothing to run at this scale."
-        )
-    if measured.done == 0:
-        return f"Not run: none of its {measured.wanted} runs is in the stores. What the paper printed:"
-    return f"{measured.done} of {measured.wanted} runs are there ({measured.scale} scale)."
+    printed = " What the paper printed:" if any(cell.printed is not None for cell in measured.cells) else ""
+    if measured.done:
+        return f"{measured.done} of {measured.wanted} runs are there ({measured.scale} scale)."
+    if measured.wanted:
+        return f"Not run: none of its {measured.wanted} runs is in the stores.{printed}"
+    if any(cell.values for cell in measured.cells):
+        return "Computed; nothing is trained for it."
+    return f"Not run.{printed}"
 
 
 def failed_checks(measured: Measured, runs: Mapping[str, RunEvidence]) -> dict[str, list[str]]:
@@ -86,7 +87,8 @@ def warning_list(warnings: Mapping[str, Sequence[str]], place: str | None = None
     count = sum(len(lines) for lines in warnings.values())
     checks = "sanity checks" if count > 1 else "sanity check"
     title = f"⚠ {count} {checks} of the attacks failed; these adversarial accuracies may be too high"
-    return [element("details", element("summary", title), element("ul", runs), class_="note warning small", id=place)]
+    look = f"note warning small{' long' if len(warnings) > _MOST_WARNINGS else ''}"
+    return [element("details", element("summary", title), element("ul", runs), class_=look, id=place)]
 
 
 def _commands(measured: Measured, runs: Mapping[str, RunEvidence]) -> Html:
@@ -98,10 +100,9 @@ def _commands(measured: Measured, runs: Mapping[str, RunEvidence]) -> Html:
         each.setdefault(replace(run.record.spec, seed=0).canonical(), []).append(run)
     for alike in each.values():
         lines.append(train_command(alike[0].record.spec, sorted(run.record.spec.seed for run in alike)))
-    wanted = set(experiment.protocols(measured.scale))
-    lines += [
-        attack_command(run, name) for alike in each.values() for run in alike for name in run.attacks if name in wanted
-    ]
+    for name in experiment.protocols(measured.scale):
+        attacked = [run for alike in each.values() for run in alike if name in run.attacks]
+        lines += [attack_command(attacked, name)] if attacked else []
     if measured.done == 0:
         return element("p", "To run it: ", element("code", lines[0]), class_="small")
     return element(

@@ -19,7 +19,8 @@ def modulus_charts(measured: Measured) -> list[Chart]:
     """One chart for every group of rows that have schemes, of an experiment whose first column is test accuracy."""
     experiment = measured.experiment
     column = experiment.columns[0]
-    if any(cell.column == column.key and cell.reading != ACCURACY for cell in experiment.cells):
+    first = [cell for cell in experiment.cells if cell.column == column.key]
+    if any(cell.reading != ACCURACY or cell.compute is not None for cell in first):
         return []
     cells = {cell.row: cell for cell in measured.cells if cell.column == column.key}
     charts = []

@@ -1,13 +1,14 @@
 """The report: one self-contained page of everything that stores hold, beside what the paper printed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
 from zerosnet import __version__
 from zerosnet.errors import InputError
-from zerosnet.experiments import EXPERIMENTS, Experiment, Measured, collect
+from zerosnet.experiments import EXPERIMENTS, SCALES, Experiment, Measured, collect
 from zerosnet.report.configurations import panels
+from zerosnet.report.depth_section import depth_section
 from zerosnet.report.evidence import Evidence, read_evidence
 from zerosnet.report.experiments_section import experiment_section
 from zerosnet.report.figures_section import (
@@ -22,7 +23,7 @@ from zerosnet.report.html import Html, element, join
 from zerosnet.report.overview import empty, facts, tested
 from zerosnet.report.runs_section import damage, runs_section
 from zerosnet.report.tables import key_to_signs
-from zerosnet.training import Store
+from zerosnet.training import RunRecord, Store
 
 TITLE = "Does zero stability predict how well a network does?"
 _SCALES = ("full", "reduced", "demo")
@@ -42,9 +43,10 @@ def write_report(path: str | Path, stores: Sequence[Store | str | Path]) -> Path
 
 
 def render(evidence: Evidence, experiments: Sequence[Experiment] | None = None) -> str:
-    """The page as text."""
+    """The page as text. Tables are made of runs in whose folders nothing is damaged."""
     chosen = tuple(EXPERIMENTS.values()) if experiments is None else experiments
-    found = [measured_scales(one, evidence) for one in chosen]
+    records = {run.record.id: run.record for run in evidence.runs if run.whole}
+    found = [measured_scales(one, records) for one in chosen]
     runs = {run.record.id: run for run in evidence.runs}
     alike = panels(evidence.runs)
     shown = [measured for scales in found for measured in scales]
@@ -56,6 +58,7 @@ def render(evidence: Evidence, experiments: Sequence[Experiment] | None = None) 
         ),
         ("roots", "The schemes and their roots", roots_section()),
         ("modulus", "Accuracy against the parasitic modulus", modulus_section(shown)),
+        ("depth", "Effective depth", depth_section(alike)),
         ("noise", "Noise", noise_section(alike)),
         ("attacks", "Adversarial examples", attack_section(alike)),
         ("training", "Training", training_section(alike)),
@@ -81,14 +84,13 @@ def render(evidence: Evidence, experiments: Sequence[Experiment] | None = None) 
     return _document(join([header, main, _footer()]))
 
 
-def measured_scales(experiment: Experiment, evidence: Evidence) -> list[Measured]:
-    """The experiment at every scale that has numbers of runs; where none has, as the paper did it.
-
-    Runs with damaged files are left out: what is wrong with one of their files may be wrong with others.
-    """
-    records = {run.record.id: run.record for run in evidence.runs if run.whole}
-    scales = [collect(experiment, records, scale) for scale in _SCALES]
-    return [one for one in scales if one.done] or scales[:1]
+def measured_scales(experiment: Experiment, records: Mapping[str, RunRecord]) -> list[Measured]:
+    """The experiment at every scale that has numbers of runs; where none has, as the paper did it."""
+    settings = {(record.spec.dataset, record.spec.recipe) for record in records.values()}
+    trainings = {cell.training for cell in experiment.cells if cell.training is not None}
+    likely = [scale for scale in _SCALES if any(SCALES[scale].settings(one) in settings for one in trainings)]
+    found = [collect(experiment, records, scale) for scale in likely]
+    return [one for one in found if one.done] or [collect(experiment, records, _SCALES[0])]
 
 
 def _document(body: Html) -> str:

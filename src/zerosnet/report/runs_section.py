@@ -49,7 +49,8 @@ def _part(environment: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def _folded(summary: str, content: Html, runs: Sequence[Any]) -> Html:
-    return element("details", element("summary", summary), content, open=len(runs) <= _OPEN_UP_TO)
+    few = len(runs) <= _OPEN_UP_TO
+    return element("details", element("summary", summary), content, open=few, class_=None if few else "long")
 
 
 def _run_table(runs: Iterable[RunEvidence]) -> Html:
@@ -61,8 +62,8 @@ def _row(run: RunEvidence) -> list[object]:
     record, spec = run.record, run.record.spec
     result = record.result
     scheme = scheme_name(spec.scheme) if spec.scheme else "the model's own"
-    commands = [train_command(spec), *(attack_command(run, name) for name in run.attacks)]
-    shown = element("details", element("summary", "show"), (element("pre", line) for line in commands))
+    commands = [train_command(spec), *(attack_command([run], name) for name in run.attacks)]
+    shown = element("details", element("summary", "show"), (element("pre", line) for line in commands), class_="long")
     status = record.status if result is None or result.reason is None else f"{record.status}: {result.reason}"
     accuracies = ("test_accuracy", "best_test_accuracy", "train_accuracy")
     numbers = [_percent(getattr(result, name, None)) for name in accuracies]
@@ -83,7 +84,10 @@ def _environments(runs: Sequence[RunEvidence]) -> list[Html]:
         listed = {"runs": str(count), **_facts(environment)}
         facts = element("dl", ([element("dt", name), element("dd", value)] for name, value in listed.items()))
         whole = element(
-            "details", element("summary", "the whole record"), element("pre", json.dumps(environment, indent=1))
+            "details",
+            element("summary", "the whole record"),
+            element("pre", json.dumps(environment, indent=1)),
+            class_="long",
         )
         sections.append(element("div", facts, whole))
     missing = sum(not run.environment for run in runs)

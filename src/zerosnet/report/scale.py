@@ -52,7 +52,8 @@ class Scale:
         first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
         if last - first < 1:
             between = (m * 10.0**e for e in range(first - 1, last + 2) for m in (1, 2, 5))
-            return [v for v in between if self.low <= v <= self.high]
+            inside = [v for v in between if self.low <= v <= self.high]
+            return inside if len(inside) > 1 else linear_ticks(self.low, self.high)
         step = -(-(last - first) // _FEW_DECADES)
         return [10.0**e for e in range(first, last + 1, step)]
 

@@ -47,7 +47,11 @@ def experiment_table(measured: Measured, warned: Mapping[str, str] | None = None
     caption = f"{where}: {experiment.what}. Compared: {experiment.compared}."
     heads = _heads([experiment.heads[i] for i in kept], experiment.columns, separate)
     table = element(
-        "table", element("caption", caption), element("thead", element("tr", heads)), bodies, class_="experiment"
+        "table",
+        element("caption", element("span", caption)),
+        element("thead", element("tr", heads)),
+        bodies,
+        class_="experiment",
     )
     below = (element("p", element("sup", i), " ", remark, class_="small") for i, remark in enumerate(remarks, 1))
     return join([scrolling(experiment.title, table), *below])
@@ -81,7 +85,9 @@ def plain_table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[obje
         for row in rows
     )
     head = element("thead", element("tr", (element("th", name, scope="col") for name in heads)))
-    return scrolling(caption, element("table", element("caption", caption), head, element("tbody", body)))
+    return scrolling(
+        caption, element("table", element("caption", element("span", caption)), head, element("tbody", body))
+    )
 
 
 def key_to_signs() -> Html:

@@ -1,0 +1,63 @@
+"""Nothing that is text becomes markup."""
+
+from html.parser import HTMLParser
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zerosnet.report.html import Html, element, join, text
+
+
+class Parsed(HTMLParser):
+    def __init__(self, markup: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(markup)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+printable = st.text(st.characters(exclude_categories=["Cc", "Cs", "Cn", "Co"]))
+
+
+@given(printable, printable)
+def test_any_text_comes_back_as_it_was_and_opens_no_tag(content, attribute):
+    parsed = Parsed(element("p", content, title=attribute))
+    assert parsed.tags == [("p", {"title": attribute})]
+    assert parsed.text == content
+
+
+def test_control_characters_are_replaced():
+    assert text("a\x00b\x1b[1m\ud800") == "a\ufffdb\ufffd[1m\ufffd"
+
+
+def test_markup_goes_through_but_not_in_attributes():
+    inner = element("b", "x")
+    assert element("p", inner) == "<p><b>x</b></p>"
+    assert element("p", title=inner) == '<p title="&lt;b&gt;x&lt;/b&gt;"></p>'
+
+
+def test_attributes_are_named_as_in_html():
+    markup = element("td", 1, class_="n", aria_label="one", colspan=2, open=True, hidden=False, id=None)
+    assert markup == '<td class="n" aria-label="one" colspan="2" open>1</td>'
+
+
+def test_children_may_be_nested_and_none():
+    assert element("ul", None, (element("li", i) for i in range(2)), [["a", Html("<br>")]]) == (
+        "<ul><li>0</li><li>1</li>a<br></ul>"
+    )
+
+
+def test_elements_without_content_close_themselves():
+    assert element("path", d="M0 0") == '<path d="M0 0"/>'
+    assert element("td") == "<td></td>"
+
+
+def test_join_escapes_its_separator():
+    assert join(["a", "b"], " < ") == "a &lt; b"

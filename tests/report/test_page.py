@@ -1,0 +1,212 @@
+"""The page: self-contained, complete, escaped, robust, small and quick."""
+
+import os
+import re
+import stat
+import time
+from html.parser import HTMLParser
+
+import pytest
+from tests.report.synthetic import many_specs, specs_of_rows, write_run
+
+from zerosnet.cli.main import run
+from zerosnet.errors import InputError
+from zerosnet.experiments import EXPERIMENTS
+from zerosnet.numerics import PAPER_ROWS
+from zerosnet.report import write_report
+
+EMPTY = {"meta", "br", "hr", "col"}
+
+
+class Outline(HTMLParser):
+    """Elements that were opened and not closed, ids, and links into the page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.names: set[str] = set()
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.names.add(tag)
+        if tag not in EMPTY:
+            self.open.append(tag)
+        found = dict(attrs)
+        self.ids += [found["id"]] if found.get("id") else []
+        self.links += [found["href"]] if found.get("href") else []
+
+    def handle_startendtag(self, tag, attrs):
+        self.names.add(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Runs of nine of the ten rows at 56 layers with attacks, one of them stopped; nothing else."""
+    root = tmp_path_factory.mktemp("page") / "runs"
+    specs = specs_of_rows(seeds=(1, 2, 3))
+    for spec in specs[:-1]:
+        write_run(root, spec)
+    write_run(root, specs[-1], finished=False)
+    return root
+
+
+@pytest.fixture(scope="module")
+def page(store, tmp_path_factory):
+    return write_report(tmp_path_factory.mktemp("out") / "report.html", [store]).read_text()
+
+
+def test_the_page_is_well_formed_with_unique_ids_and_no_dead_links(page):
+    outline = Outline(page)
+    assert outline.open == []
+    assert len(outline.ids) == len(set(outline.ids))
+    assert {link.removeprefix("#") for link in outline.links} <= set(outline.ids)
+
+
+def test_the_page_needs_nothing_from_outside_and_runs_no_script(page):
+    outline = Outline(page)
+    assert not outline.names & {"script", "img", "link", "iframe", "object", "embed", "video", "base", "form"}
+    assert not re.search(r"https?:|url\(|@import|javascript:|\son\w+=", page)
+
+
+def test_every_experiment_has_a_section_and_every_scheme_its_roots(page):
+    assert set(EXPERIMENTS) <= set(Outline(page).ids)
+    assert page.count('<figure class="roots">') == len(PAPER_ROWS)
+
+
+def test_every_part_of_the_page_is_there(page):
+    ids = set(Outline(page).ids)
+    assert {"tables", "roots", "modulus", "depth", "noise", "attacks", "training", "runs"} <= ids
+    assert "Gaussian noise" in page and "f switched off from block n on" in page and "test error (%)" in page
+
+
+def test_measured_numbers_stand_beside_printed_ones(page):
+    section = page[page.index('id="table-robustness"') : page.index('id="table-uniform-noise"')]
+    assert "67.01±1.08" in section and re.search(r"\([+−][\d.]+ sd\)", section)
+
+
+def test_failed_sanity_checks_are_shown(page):
+    assert "sanity checks of the attacks failed" in page and "PGD not weaker than FGSM" in page
+
+
+def test_every_run_has_its_command_and_the_environment_is_shown(page, store):
+    for folder in store.iterdir():
+        assert folder.name in page
+    assert "zerosnet train zerosnet56 --dataset cifar10 --recipe paper" in page
+    assert "zerosnet reproduce table-robustness --scale full" in page
+    assert "Made-up processor" in page
+
+
+def test_every_figure_is_described(page):
+    assert page.count('role="img"') == page.count('aria-label="', page.index("<figure")) - page.count(
+        'role="region"', page.index("<figure")
+    )
+    assert all(len(label) > 30 for label in re.findall(r'role="img" aria-label="([^"]*)"', page))
+
+
+def test_the_page_is_the_same_every_time(store, page, tmp_path):
+    assert write_report(tmp_path / "again.html", [store]).read_text() == page
+
+
+def test_an_empty_store_gives_a_page_that_says_so(tmp_path):
+    (tmp_path / "runs").mkdir()
+    text = write_report(tmp_path / "report.html", [tmp_path / "runs"]).read_text()
+    assert "There are no runs in" in text and "zerosnet reproduce" in text
+    assert "79.13±0.30" in text
+    assert Outline(text).open == []
+
+
+def test_damaged_runs_are_listed_and_the_rest_is_shown(tmp_path):
+    root = tmp_path / "runs"
+    good, torn, odd, gone = [write_run(root, spec) for spec in specs_of_rows(seeds=(1,), epochs=2)[:4]]
+    (torn / "spec.json").write_text("{")
+    (odd / "attacks" / "paper-noise.json").write_text('{"rows": 3}')
+    (gone / "result.json").write_text("[]")
+    text = write_report(tmp_path / "report.html", [root]).read_text()
+    assert "3 damaged files, left out of everything" in text
+    for folder in (good, torn, odd, gone):
+        assert folder.name in text
+
+
+EVIL = "</style><script>alert(1)</script><img src=x onerror=alert(1)>&\"'"
+
+
+def test_text_from_a_run_folder_never_becomes_markup(tmp_path):
+    import json
+
+    root = tmp_path / "runs"
+    folder = write_run(root, specs_of_rows(seeds=(1,), epochs=2)[0])
+    (folder / "environment.json").write_text(json.dumps({"platform": EVIL, EVIL: EVIL, "cpu": {"model": EVIL}}))
+    attack = json.loads((folder / "attacks" / "paper-pgd.json").read_text())
+    attack["notes"], attack["checks"][0] = [EVIL], {"name": EVIL, "passed": False, "detail": EVIL}
+    attack["rows"][1]["method"] = attack["rows"][1]["label"] = EVIL
+    (folder / "attacks" / f"{EVIL.replace('/', '')}.json").write_text(json.dumps(attack))
+    spec = json.loads((folder / "spec.json").read_text())
+    (folder / "spec.json").write_text(json.dumps({**spec, "model": EVIL}))
+    (root / "torn<b>").mkdir()
+    (root / "torn<b>" / "spec.json").write_text("{")
+    text = write_report(tmp_path / "report.html", [root]).read_text()
+    outline = Outline(text)
+    assert outline.open == [] and not outline.names & {"script", "img"}
+    assert "<b>.json" not in text and "torn<b>" not in text and "torn&lt;b&gt;" in text
+
+
+@pytest.mark.parametrize("target, words", [("page.txt", "suffix"), ("", "suffix"), ("folder.html", "folder")])
+def test_a_target_that_cannot_be_a_page_is_bad_input(tmp_path, target, words):
+    (tmp_path / "folder.html").mkdir()
+    (tmp_path / "runs").mkdir()
+    with pytest.raises(InputError, match=words):
+        write_report(tmp_path / target, [tmp_path / "runs"])
+
+
+def test_an_unwritable_target_is_one_line_and_exit_2(tmp_path, capsys):
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "file").write_text("")
+    code = run(["report", str(tmp_path / "runs"), "-o", str(tmp_path / "file" / "report.html")])
+    assert code == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_folder_is_bad_input(tmp_path):
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "sealed").mkdir(mode=stat.S_IRUSR | stat.S_IXUSR)
+    with pytest.raises(InputError, match="cannot be written"):
+        write_report(tmp_path / "sealed" / "report.html", [tmp_path / "runs"])
+
+
+def test_a_store_that_is_not_there_is_one_line_and_exit_2(tmp_path, capsys):
+    assert run(["report", str(tmp_path / "nothing"), "-o", str(tmp_path / "report.html")]) == 2
+    assert "does not exist" in capsys.readouterr().err
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_the_command_writes_the_page_of_several_stores(store, tmp_path, capsys):
+    other = specs_of_rows((20,), (1,), epochs=2)[0]
+    write_run(tmp_path / "more", other)
+    target = tmp_path / "deep" / "report.html"
+    assert run(["report", str(store), str(tmp_path / "more"), "-o", str(target)]) == 0
+    assert "Report:" in capsys.readouterr().out
+    assert other.id in target.read_text()
+
+
+def test_what_was_there_stays_where_writing_fails(store, tmp_path, monkeypatch):
+    target = tmp_path / "report.html"
+    target.write_text("before")
+    monkeypatch.setattr("zerosnet.report.page.render", lambda evidence: (_ for _ in ()).throw(RuntimeError("no")))
+    with pytest.raises(RuntimeError):
+        write_report(target, [store])
+    assert target.read_text() == "before" and list(tmp_path.iterdir()) == [target]
+
+
+def test_five_hundred_runs_take_less_than_twenty_seconds_and_five_megabytes(tmp_path):
+    for spec in many_specs(500):
+        write_run(tmp_path / "runs", spec)
+    began = time.perf_counter()
+    path = write_report(tmp_path / "report.html", [tmp_path / "runs"])
+    assert time.perf_counter() - began < 20
+    assert path.stat().st_size < 5e6

@@ -1,0 +1,92 @@
+"""A table shows both numbers, and how far apart they are by sign as well as by colour."""
+
+import pytest
+
+from zerosnet.experiments import Cell, Column, Experiment, Measured, MeasuredCell, Row, Value, parse_printed, summarise
+from zerosnet.report.tables import experiment_table, plain_table, summary_text
+
+COLUMN = Column("acc", "accuracy, %")
+OTHER = Column("noise", "under noise, %", ours=True)
+
+
+def measured(*cells: MeasuredCell, columns=(COLUMN,), rows=None, scale="full") -> Measured:
+    rows = rows or tuple(Row(cell.row, (cell.row, "Yes"), zero_stable=True) for cell in cells)
+    declared = tuple(Cell(cell.row, cell.column, cell.printed) for cell in cells)
+    table = Experiment("t", "Title", "Table 9", "what", ("row", "Z. S."), tuple(columns), rows, declared)
+    return Measured(table, scale, cells)
+
+
+def cell(values=(), printed="90.00±0.50", wanted=3, note="", row="r") -> MeasuredCell:
+    each = tuple(Value(f"run{i}", i, v) for i, v in enumerate(values))
+    number = None if printed is None else parse_printed(printed)
+    return MeasuredCell(row, "acc", number, each, wanted, summarise(values), None, (), note)
+
+
+@pytest.mark.parametrize(
+    "values, sign, look",
+    [
+        ((90.1, 90.2, 90.3), "≈ +0.20 (+0.4 sd)", '"diff"'),
+        ((90.7, 90.7, 90.7), "△ +0.70 (+1.4 sd)", '"diff up1"'),
+        ((91.2, 91.2, 91.2), "▲ +1.20 (+2.4 sd)", '"diff up2"'),
+        ((99.0, 99.0, 99.0), "▲▲ +9.00 (+18.0 sd)", '"diff up3"'),
+        ((89.3, 89.3, 89.3), "▽ −0.70 (−1.4 sd)", '"diff down1"'),
+        ((88.8, 88.8, 88.8), "▼ −1.20 (−2.4 sd)", '"diff down2"'),
+        ((80.0, 80.0, 80.0), "▼▼ −10.00 (−20.0 sd)", '"diff down3"'),
+    ],
+)
+def test_a_difference_has_a_sign_and_a_colour_by_its_size(values, sign, look):
+    table = experiment_table(measured(cell(values)))
+    assert sign in table and f"class={look}" in table
+
+
+def test_a_difference_without_any_deviation_has_no_size():
+    table = experiment_table(measured(cell((91.0,), printed="90.00", wanted=1)))
+    assert "+1.00, no deviation known" in table
+
+
+def test_what_was_not_run_says_so_beside_the_printed_number():
+    table = experiment_table(measured(cell()))
+    assert "not run" in table and "90.00±0.50" in table and "sd)" not in table
+
+
+def test_missing_seeds_are_counted():
+    assert "1 of 3 seeds" in experiment_table(measured(cell((90.0,))))
+
+
+def test_other_data_is_never_compared_with_the_paper():
+    table = experiment_table(measured(cell((99.0, 99.1, 99.2)), scale="demo"))
+    assert "other data, not compared" in table and "sd)" not in table
+
+
+def test_rows_and_columns_have_scopes_and_the_table_a_caption():
+    table = experiment_table(measured(cell((90.0,)), columns=(COLUMN, OTHER)))
+    assert table.count('scope="col"') == 4 and table.count('scope="row"') == 1
+    assert "<caption>" in table and "under noise, %, ours only" in table
+
+
+def test_labels_that_their_group_says_already_are_left_out():
+    rows = tuple(Row(f"r{i}", ("56", f"label {i}"), group="56 layers") for i in range(2))
+    table = experiment_table(measured(cell(row="r0"), cell(row="r1"), rows=rows))
+    assert "56 layers" in table and ">56<" not in table and "label 1" in table
+
+
+def test_remarks_stand_once_below_the_table():
+    table = experiment_table(measured(cell(note="quoted", wanted=0), cell(note="quoted", wanted=0, row="s")))
+    assert table.count("quoted</p>") == 1 and table.count("<sup>1</sup>") == 3
+
+
+def test_numbers_of_attacks_with_failed_checks_carry_a_warning():
+    table = experiment_table(measured(cell((90.0,))), {"run0": "warnings-here"})
+    assert 'href="#warnings-here"' in table and "⚠" in table
+
+
+def test_labels_are_escaped():
+    evil = "<img src=x>"
+    assert "<img" not in experiment_table(measured(cell((90.0,), row=evil, note=evil)))
+    assert "<img" not in plain_table(evil, [evil], [[evil]])
+
+
+def test_summaries_are_short():
+    assert summary_text(summarise([91.69, 92.07, 91.94])) == "91.90 ± 0.19 (3)"
+    assert summary_text(summarise([1532.2])) == "1,532"
+    assert summary_text(None) == ""
