@@ -46,3 +46,109 @@ def test_the_order_of_imports_does_not_matter_and_models_alone_leaves_timm_out(f
     code = f"import sys, {first}; print('timm' in sys.modules); import {second}, timm; timm.create_model('preresnet20')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stdout.strip()) == (0, str(first == "timm")), done.stderr
+
+
+def test_a_scheme_goes_through_timm_as_text() -> None:
+    model = timm.create_model("zerosnet56", scheme="zerosnet(-9/5)", seed=1)
+    same = create_model("zerosnet56_opt", seed=1)
+    x = torch.randn(2, 3, 32, 32)
+    assert torch.equal(model(x), same(x))
+
+
+# one of each family, size and kind of block
+MODELS = ["preresnet20", "lmresnet20", "zerosnet20_opt", "zerosnet20_tra", "zerosnet20_stable", "zerosnet18_opt"]
+MODELS += ["zerosnet50_opt", "zerosnet164_opt"]
+
+
+def small(name: str, **options: object) -> torch.nn.Module:
+    return timm.create_model(name, num_classes=7, seed=1, **options).eval()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_checks_that_timm_makes_of_its_own_models(name: str) -> None:
+    model, x = small(name), torch.randn(2, 3, 64, 64)
+    config = model.pretrained_cfg
+    logits, features = model(x), model.forward_features(x)
+    assert logits.shape == (2, 7) and torch.isfinite(logits).all()
+    assert features.shape[1] == model.num_features
+    assert torch.equal(model.forward_head(features), logits)
+    assert model.forward_head(features, pre_logits=True).shape == (2, model.num_features)
+    state = model.state_dict()
+    assert f"{config['first_conv']}.weight" in state and f"{config['classifier']}.weight" in state
+    assert config["num_classes"] == 7 and config["architecture"] == name
+    model.reset_classifier(0)
+    assert model(x).shape == (2, model.num_features) and model.num_classes == 0
+    model.reset_classifier(4)
+    assert model(x).shape == (2, 4) and f"{config['classifier']}.bias" in model.state_dict()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_features_are_the_last_states_of_the_stages(name: str) -> None:
+    model, x = small(name), torch.randn(2, 3, 64, 64)
+    last, maps = model.forward_intermediates(x, norm=True)
+    assert torch.equal(last, maps[-1])
+    torch.testing.assert_close(last, model.forward_features(x))
+    for info, found in zip(model.feature_info, maps, strict=True):
+        assert found.shape == (2, info["num_chs"], 64 // info["reduction"], 64 // info["reduction"])
+    assert torch.equal(
+        model.forward_intermediates(x, indices=[1], stop_early=True, intermediates_only=True)[0], maps[1]
+    )
+    backbone = timm.create_model(name, num_classes=7, seed=1, features_only=True, out_indices=(0, 1)).eval()
+    assert backbone.feature_info.channels() == [info["num_chs"] for info in model.feature_info[:2]]
+    for found, expected in zip(backbone(x), maps[:2], strict=True):
+        assert torch.equal(found, expected)
+    assert sum(p.numel() for p in backbone.parameters()) < sum(p.numel() for p in model.parameters())
+
+
+def test_features_that_are_not_there_are_refused() -> None:
+    with pytest.raises(InputError, match="indices is 4; expected some of the 3 stages"):
+        small("zerosnet20_opt").forward_intermediates(torch.zeros(1, 3, 8, 8), indices=4)
+
+
+@pytest.mark.parametrize("options", [{"name": "zerosnet20_opt"}, {"name": "zerosnet20_tra"}, {"name": "preresnet20"}])
+def test_checkpointing_changes_memory_and_nothing_else(options: dict[str, str]) -> None:
+    plain = create_model(**options, seed=1).double()
+    saving = create_model(**options, seed=1).double()
+    saving.set_grad_checkpointing()
+    x = torch.randn(4, 3, 16, 16, dtype=torch.float64)
+    kept = []
+    for model in (plain, saving):
+        sizes: dict[int, int] = {}
+
+        def pack(tensor: torch.Tensor, sizes: dict[int, int] = sizes) -> torch.Tensor:
+            sizes[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+            model(x).square().sum().backward()
+        kept.append(sum(sizes.values()))
+    assert kept[1] < 0.6 * kept[0]
+    for ours, theirs in zip(saving.parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-9, atol=1e-12)
+    for ours, theirs in zip(saving.buffers(), plain.buffers(), strict=True):
+        assert torch.equal(ours, theirs)
+
+
+@pytest.mark.parametrize("name", ["zerosnet20_tra", "zerosnet18_opt"])
+def test_groups_for_layer_decay_are_in_order_and_complete(name: str) -> None:
+    from timm.models import group_parameters
+
+    model = small(name)
+    names = {name for name, _ in model.named_parameters()}
+    for coarse in (False, True):
+        groups = group_parameters(model, model.group_matcher(coarse=coarse))
+        listed = [name for group in groups.values() for name in group]
+        assert sorted(listed) == sorted(names)
+        assert groups[0] and all(name.startswith("stem") for name in groups[0])
+        inner = len(model.config.structure.blocks if coarse else model.stack.blocks)
+        assert all(name.startswith("stack.blocks") for k in range(1, inner) for name in groups[k])
+
+
+def test_timms_optimiser_takes_the_network_with_layer_decay() -> None:
+    from timm.optim import create_optimizer_v2
+
+    model = small("zerosnet20_tra")
+    optimiser = create_optimizer_v2(model, opt="sgd", lr=0.1, weight_decay=0.1, layer_decay=0.5)
+    coefficients = set(model.coefficient_parameters())
+    decays = {g["weight_decay"] for g in optimiser.param_groups for p in g["params"] if p in coefficients}
+    assert decays == {0.0}

@@ -1,9 +1,11 @@
 """Networks built from a scheme: layers, the multistep stack, CIFAR- and ImageNet-size families by name."""
 
+from zerosnet.models.card import model_card
 from zerosnet.models.config import Config
 from zerosnet.models.convert import multistep
 from zerosnet.models.diagnose import diagnose
 from zerosnet.models.diagnosis import BlockDiagnosis, Diagnosis
+from zerosnet.models.hub import from_pretrained, save_pretrained
 from zerosnet.models.network import Network
 from zerosnet.models.official import load_official
 from zerosnet.models.parameters import ParameterRow, parameter_count, parameter_table
@@ -29,14 +31,17 @@ __all__ = [
     "create_model",
     "diagnose",
     "extract",
+    "from_pretrained",
     "list_models",
     "load_model",
     "load_official",
+    "model_card",
     "model_facts",
     "multistep",
     "parameter_count",
     "parameter_table",
     "save_model",
+    "save_pretrained",
 ]
 
 register_with_timm()

@@ -21,6 +21,7 @@ class CifarStem(nn.Module):
 SIZES["cifar"] = Size(
     stem=CifarStem,
     stem_channels=16,
+    stem_stride=1,
     widths=(16, 32, 64),
     activated_projection=False,
     raw_opening=True,

@@ -22,6 +22,7 @@ class ImageNetStem(nn.Module):
 SIZES["imagenet"] = Size(
     stem=ImageNetStem,
     stem_channels=64,
+    stem_stride=4,
     widths=(64, 128, 256, 512),
     activated_projection=True,
     raw_opening=False,

@@ -9,13 +9,13 @@ from torch import Tensor, nn, relu_
 
 from zerosnet.errors import InputError
 from zerosnet.models.config import Config
+from zerosnet.models.customs import Customs
 from zerosnet.models.layers import BatchNorm, Conv, Linear, initialise
 from zerosnet.models.stack import Stack, Step
-from zerosnet.models.timm_config import timm_config
 from zerosnet.numerics import Scheme
 
 
-class Network(nn.Module):
+class Network(Customs):
     """K independent networks, images (B, K * in_chans, H, W) -> logits (B, K, classes), for K = 1 (B, classes).
 
     The state y, the batch statistics and the multistep sum are in float32, or in the images' type where it is wider;
@@ -48,7 +48,7 @@ class Network(nn.Module):
 
     def forward_features(self, images: Tensor) -> Tensor:
         """The feature map before the pool, (B, K * num_features, h, w)."""
-        return self._normalise(self.stack(self.first_state(images)))
+        return self.normalise(self.stack(self.first_state(images)))
 
     def forward_head(self, features: Tensor, pre_logits: bool = False) -> Tensor:
         """Average pool, and the classifier unless `pre_logits`."""
@@ -63,9 +63,13 @@ class Network(nn.Module):
         dtype = torch.promote_types(images.dtype, torch.float32)
         return self.stem(images.to(dtype)).to(self.state_dtype or dtype)
 
+    def normalise(self, state: Tensor) -> Tensor:
+        """BN-ReLU of a last state, where the network has one before the pool."""
+        return state if self.bn is None else relu_(self.bn(state))
+
     def logits(self, state: Tensor) -> Tensor:
         """What the head makes of a last state y_N."""
-        return self.forward_head(self._normalise(state))
+        return self.forward_head(self.normalise(state))
 
     def walk(self, images: Tensor, *, silent_from: int | None = None) -> Iterator[Step]:
         """Block by block, for diagnosis (see `Stack.walk`); `logits` of the last `state` is the network's output."""
@@ -97,13 +101,7 @@ class Network(nn.Module):
             if isinstance(module, Conv):
                 module.dtype = dtype
 
-    # -- timm's customs -----------------------------------------------------------------------------------------------
-
-    @property
-    def default_cfg(self) -> dict[str, Any]:
-        return timm_config(self.config)
-
-    pretrained_cfg = default_cfg
+    # -- the head -----------------------------------------------------------------------------------------------------
 
     def get_classifier(self) -> nn.Module:
         return self.fc
@@ -122,6 +120,3 @@ class Network(nn.Module):
     def _draw_seeds(self) -> list[int]:
         """From torch's own generator, so that torch.manual_seed decides."""
         return torch.randint(2**62, (self.replicas,), device="cpu").tolist()
-
-    def _normalise(self, state: Tensor) -> Tensor:
-        return state if self.bn is None else relu_(self.bn(state))

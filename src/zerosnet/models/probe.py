@@ -128,7 +128,7 @@ def _is_sum_with(mark: Node, output: Node) -> bool:
 def _before(node: Node, stop: Node) -> set[Node]:
     """The node and all that came before it, down to `stop`."""
     seen: set[Node] = set()
-    open_nodes = [node]
+    open_nodes: list[Node | None] = [node]
     while open_nodes:
         found = open_nodes.pop()
         if found is not None and found not in seen:

@@ -1,14 +1,18 @@
 """The multistep stack: blocks advanced by the rows of a coefficients module."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar, cast
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from zerosnet.models.blocks import Block
 from zerosnet.models.coefficients import Coefficients
+from zerosnet.models.layers import BatchNorm
 from zerosnet.models.plan import BlockPlan
 from zerosnet.models.structure import Structure
 from zerosnet.models.sums import ONE_STEP, History, Row
@@ -43,6 +47,7 @@ class Stack(nn.Module):
             for plan in plans
         )
         self.coefficients = coefficients
+        self.checkpointing = False
 
     @property
     def steps(self) -> Sequence[Block]:
@@ -51,8 +56,18 @@ class Stack(nn.Module):
     def forward(self, y: Tensor) -> Tensor:
         history = History((y,))
         for block, row in zip(self.steps, self.rows(y)):
-            history = block(history, row)
+            history = self.advance(block, history, row)
         return history.states[0]
+
+    def advance(self, block: Block, history: History, row: Row) -> History:
+        """One step; with checkpointing, what the block keeps for its gradients is computed again backwards.
+
+        A compiler decides by itself what to keep: there it is off.
+        """
+        if not self.checkpointing or not torch.is_grad_enabled() or torch.compiler.is_compiling():
+            return cast(History, block(history, row))
+        contexts = partial(_once_and_again, block)
+        return cast(History, checkpoint(block, history, row, use_reentrant=False, context_fn=contexts))
 
     def walk(self, y: Tensor, *, silent_from: int | None = None) -> Iterator[Step]:
         """Block by block, for diagnosis: the same numbers up to rounding, every term kept as a tensor of its own.
@@ -81,3 +96,20 @@ class Stack(nn.Module):
     def _per_block(self, per_slot: list[T], one_step: T) -> list[T]:
         slots = iter(per_slot)
         return [next(slots) if block.plan.multistep else one_step for block in self.steps]
+
+
+def _once_and_again(block: Block) -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
+    """Contexts of a block's forward pass, and of its repetition, in which batch statistics are not counted again."""
+    return nullcontext(), _uncounted(block)
+
+
+@contextmanager
+def _uncounted(block: Block) -> Iterator[None]:
+    norms = {module: module.momentum for module in block.modules() if isinstance(module, BatchNorm)}
+    for norm in norms:
+        norm.momentum = 0.0
+    try:
+        yield
+    finally:
+        for norm, momentum in norms.items():
+            norm.momentum = momentum

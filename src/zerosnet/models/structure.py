@@ -20,6 +20,8 @@ class Size:
 
     stem: Stem
     stem_channels: int
+    stem_stride: int
+    """By how much y_0 is smaller than the images."""
     widths: tuple[int, ...]
     """Channels inside f, one number a stage; every stage but the first halves the resolution."""
     activated_projection: bool

@@ -12,9 +12,10 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
+from torch import nn
+
 from zerosnet.errors import InputError
 from zerosnet.models.config import Config
-from zerosnet.models.network import Network
 from zerosnet.models.registry import REGISTRY, create_model
 from zerosnet.models.timm_config import timm_config
 from zerosnet.numerics import Scheme
@@ -44,17 +45,25 @@ def _register() -> None:
         register_model(_entrypoint(name))
 
 
-def _entrypoint(name: str) -> Callable[..., Network]:
+def _entrypoint(name: str) -> Callable[..., nn.Module]:
     def create(
         pretrained: bool = False,
         pretrained_cfg: Any = None,
         pretrained_cfg_overlay: Any = None,
         cache_dir: Any = None,
+        features_only: bool = False,
+        out_indices: Sequence[int] | None = None,
         **options: Any,
-    ) -> Network:
+    ) -> nn.Module:
         if pretrained:
             raise InputError(f"pretrained is True; there are no pretrained weights of {name}, expected False")
-        return create_model(name, **options)
+        network = create_model(name, **options)
+        if not features_only:
+            return network
+        from timm.models._features import FeatureGetterNet
+
+        stages = range(len(network.feature_info))
+        return FeatureGetterNet(network, tuple(stages if out_indices is None else out_indices))
 
     create.__name__ = create.__qualname__ = name
     create.__doc__ = f"`zerosnet.models.create_model({name!r}, ...)`."

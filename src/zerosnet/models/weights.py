@@ -5,8 +5,6 @@ The metadata (safetensors allows strings only) holds `format`, `config` (structu
 """
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import blake2b
@@ -18,6 +16,7 @@ from torch import Tensor
 
 from zerosnet.errors import InputError
 from zerosnet.models.config import Config
+from zerosnet.models.files import write_bytes
 from zerosnet.models.network import Network
 
 FORMAT = "zerosnet 1"
@@ -42,7 +41,7 @@ def save_model(model: Network, path: str | Path, facts: Mapping[str, Any] | None
     from safetensors.torch import save
 
     metadata = {"format": FORMAT, **texts, "checksum": _checksum(tensors, texts)}
-    _write(path, save(tensors, metadata))
+    write_bytes(path, save(tensors, metadata))
     return path
 
 
@@ -107,19 +106,3 @@ def _checksum(tensors: Mapping[str, Tensor], texts: Mapping[str, str]) -> str:
         digest.update(f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)}\n".encode())
         digest.update(tensors[name].numpy().tobytes())
     return digest.hexdigest()
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Into a temporary file of the same folder, which then takes the place of `path`."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
