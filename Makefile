@@ -8,6 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 demo: $(VENV)/.run
 	$(BIN)/zerosnet analyze --paper --plot demo/paper.png
+	$(BIN)/zerosnet reproduce --store demo/runs --output demo/report.html
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest

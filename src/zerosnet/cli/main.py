@@ -72,4 +72,17 @@ def _complain(message: str, code: int) -> int:
 
 
 # the commands register themselves; they load what is heavy when they are called
-from zerosnet.cli import analyze, attack, design, diagnose, evaluate, explore, region, report, runs, sweep, train  # noqa: E402, F401
+from zerosnet.cli import (  # noqa: E402, F401
+    analyze,
+    attack,
+    design,
+    diagnose,
+    evaluate,
+    explore,
+    region,
+    report,
+    reproduce,
+    runs,
+    sweep,
+    train,
+)

@@ -80,7 +80,7 @@ def zerosnet_cifar10() -> Experiment:
         all_cells += cells(row, record, zerosnet(layers, paper_row(record[MODULI]), demo=layers == 56), TEST)
     beside = Row("56 PreResNet", ("56", "PreResNet: 1", "Yes"), euler(1), None, "beside, 56 layers", ours=True)
     rows.append(beside)
-    all_cells += cells(beside, {}, Training("preresnet56"), TEST)
+    all_cells += cells(beside, {}, Training("preresnet56", demo=False), TEST)
     return Experiment(
         name=name,
         title="ZeroSNet with 32, 44 and 56 layers over ten coefficient rows",

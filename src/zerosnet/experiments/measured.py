@@ -147,7 +147,7 @@ def _collect(experiment: Experiment, cell: Cell, records: Mapping[str, RunRecord
         values, wanted = [Value(None, None, cell.compute())], 1
     else:
         there = [records[spec.id] for spec in specs if spec.id in records]
-        values = [value for record in there if (value := read(record, cell.reading)) is not None]
+        values = [value for record in there if (value := read(record, cell.reading, at.images)) is not None]
         wanted = len(specs)
     best = [value.best for value in values if value.best is not None]
     return MeasuredCell(

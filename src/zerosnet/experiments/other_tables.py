@@ -6,7 +6,7 @@ from functools import partial
 from zerosnet.experiments.declare import MODULI, labelled, paper_row, zerosnet
 from zerosnet.experiments.experiment import Cell, Column, Experiment
 from zerosnet.experiments.printed import parse_printed, printed_table
-from zerosnet.experiments.reading import ACCURACY, GAP, SECONDS, TRAINING_ACCURACY
+from zerosnet.experiments.reading import ACCURACY, GAP, SECONDS, TOP5, TRAINING_ACCURACY
 from zerosnet.experiments.scale import Training
 from zerosnet.models import create_model
 from zerosnet.models.parameters import parameter_count
@@ -15,27 +15,32 @@ from zerosnet.numerics import PAPER_ROWS, Scheme, root_condition
 
 def imagenet() -> Experiment:
     name, heads = "table-imagenet", ("Model", "# Layer")
-    table = printed_table(name)
-    rows = [labelled(record, heads, group=f"{record['# Layer']} layers") for record in table.records()]
-    note = "needs ImageNet and weeks of one GPU, or eight GPUs; not among the runs that this command starts"
+    models = {"PreResNet": "preresnet{}", "ZeroSNet-Opt": "zerosnet{}_opt"}
+    readings = {"Top-1 (%)": ACCURACY, "Top-5 (%)": TOP5}
+    rows, all_cells = [], []
+    for record in printed_table(name).records():
+        row = labelled(record, heads, group=f"{record['# Layer']} layers")
+        rows.append(row)
+        model = models[record["Model"]].format(record["# Layer"])
+        training = Training(model, "imagefolder", "imagenet", demo=False)
+        all_cells += [
+            Cell(row.key, head, parse_printed(record[head]), training, reading) for head, reading in readings.items()
+        ]
     return Experiment(
         name=name,
         title="ImageNet, 18, 34 and 50 layers",
         reference="Table 5 (CompI)",
         what="top-1 and top-5 accuracy on the validation set, one crop, %",
         heads=heads,
-        columns=tuple(Column(head, head.replace(" (%)", ", %")) for head in table.heads[2:]),
+        columns=(Column("Top-1 (%)", "top-1, %"), Column("Top-5 (%)", "top-5, %")),
         rows=tuple(rows),
-        cells=tuple(
-            Cell(row.key, head, parse_printed(record[head]), note=note)
-            for row, record in zip(rows, table.records())
-            for head in table.heads[2:]
-        ),
+        cells=tuple(all_cells),
         notes=(
             "batch sizes 128, 64, 32 are by all signs those of one of eight GPUs: 1024, 512, 256 in total, with "
             "learning rates 0.2, 0.1, 0.05",
             "a single run each, without deviations",
         ),
+        seeds=(1,),
     )
 
 

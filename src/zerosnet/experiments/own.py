@@ -20,7 +20,7 @@ def scan_disc() -> Experiment:
     rows, all_cells = [], []
     for number, scheme in enumerate(disc_schemes()):
         verdict = root_condition(scheme)
-        parasitic = _parasitic(verdict.roots)
+        parasitic = verdict.parasitic_roots
         labels = (f"{number:03d}", ", ".join(map(_root_text, parasitic)), f"{max(map(abs, parasitic)):.3f}")
         row = Row(
             labels[0], (*labels, "Yes" if verdict.zero_stable else "No"), scheme, verdict.zero_stable, "disc", True
@@ -60,12 +60,6 @@ def disc_schemes() -> list[Scheme]:
 
 def _exact(value: float) -> Fraction:
     return Fraction(round(1000 * value), 1000)
-
-
-def _parasitic(roots: tuple[complex, ...]) -> list[complex]:
-    """All roots but the one nearest to 1."""
-    principal = min(range(len(roots)), key=lambda i: abs(roots[i] - 1))
-    return [root for i, root in enumerate(roots) if i != principal]
 
 
 def _root_text(root: complex) -> str:

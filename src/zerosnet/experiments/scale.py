@@ -25,7 +25,7 @@ class Training:
     demo: bool = True
 
     def resolved(self) -> Recipe:
-        return recipe(self.recipe, self.dataset, **dict(self.options))
+        return recipe(self.recipe, self.dataset, self.model, **dict(self.options))
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -42,12 +42,18 @@ Settings = tuple[str, Recipe] | None
 
 @dataclass(frozen=True)
 class Scale:
-    """`settings` gives data set and recipe of a training at this scale (None: left out); `seeds` None: all seeds."""
+    """How a training is run at this size.
+
+    settings   data set and recipe; None leaves the training out
+    seeds      None: all that the experiment asks for
+    images     how many test images adversarial protocols take; None: all
+    """
 
     name: str
     what: str
     settings: Callable[[Training], Settings]
     seeds: tuple[int, ...] | None = None
+    images: int | None = None
 
     def specs(self, training: Training, seeds: Sequence[int]) -> list[RunSpec]:
         """The runs of a training at this scale, one a seed."""
@@ -62,7 +68,7 @@ class Scale:
         return {"name": self.name, "what": self.what}
 
 
-DEMO_RECIPE = recipe("quick", "digits", epochs=8)
+DEMO_RECIPE = recipe("quick", "digits", epochs=6)
 
 
 def _demo(training: Training) -> Settings:
@@ -72,13 +78,15 @@ def _demo(training: Training) -> Settings:
 def _reduced(training: Training) -> Settings:
     whole = training.resolved()
     shorter = {**dict(training.options), "epochs": -(-whole.epochs // 4)}
-    return training.dataset, recipe(training.recipe, training.dataset, **shorter)
+    return training.dataset, recipe(training.recipe, training.dataset, training.model, **shorter)
 
 
 SCALES = {
     one.name: one
     for one in (
-        Scale("demo", "1,442 embedded digits, a short schedule: shows an effect, is no measurement", _demo, (1, 2)),
+        Scale(
+            "demo", "1,442 embedded digits, a short schedule: shows an effect, is no measurement", _demo, (1, 2), 100
+        ),
         Scale("reduced", "the paper's data and recipe with a quarter of the epochs, one seed", _reduced, (1,)),
         Scale("full", "the paper's settings, three seeds", lambda one: (one.dataset, one.resolved())),
     )

@@ -1,0 +1,161 @@
+"""`zerosnet reproduce`: the paper's tables, run and compared; without arguments its claim tested in minutes."""
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from zerosnet.cli import training as options
+from zerosnet.cli.main import app
+from zerosnet.cli.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from zerosnet.experiments import Claim, Finding, Measured
+    from zerosnet.experiments.findings import Depth
+    from zerosnet.experiments.listing import Listed
+    from zerosnet.training import Store
+
+_MANY_ROWS = 40  # a table with more is summed up
+
+
+@app.command()
+def reproduce(
+    names: Annotated[list[str] | None, typer.Argument(help="Experiments; see --list. None: the demonstration.")] = None,
+    scale: Annotated[str, typer.Option(help="demo (digits, minutes on a CPU), reduced or full.")] = "demo",
+    data: options.Data = None,
+    store: options.StoreFolder = "runs",
+    device: options.Device = "auto",
+    max_seconds: options.MaxSeconds = None,
+    output: Annotated[str, typer.Option("--output", "-o", help="The report to write.")] = "report.html",
+    list_all: Annotated[
+        bool, typer.Option("--list", help="Show all experiments, their cost and what is done.")
+    ] = False,
+    json: options.AsJson = False,
+) -> None:
+    """Run experiments of the paper and our own, show ours beside the printed numbers, and write the report.
+
+    What is finished is never run again: the same command goes on where it was stopped.
+    """
+    from zerosnet.experiments import experiment, records_of
+    from zerosnet.experiments import scale as find_scale
+    from zerosnet.experiments.listing import listing
+    from zerosnet.experiments.runner import DEMO
+    from zerosnet.training import Store
+
+    place, at = Store(store), find_scale(scale)
+    chosen = [experiment(name) for name in names or DEMO]
+    if list_all:
+        listed = [one for one in listing(records_of(place), at) if not names or one.name in names]
+        if json:
+            print_json([one.to_json() for one in listed])
+        else:
+            _show_list(listed)
+        return
+    from zerosnet.experiments import claims, collect, findings, reproduce
+    from zerosnet.experiments.findings import depths
+    from zerosnet.training import Clock, Options
+    from zerosnet.training.precision import find_device
+    from zerosnet.training.progress import progress
+
+    clock = Clock(max_seconds)
+    left = reproduce(chosen, at, place, Options(device=find_device(device), data=data), clock, progress())
+    records = records_of(place)
+    tables = [collect(one, records, at) for one in chosen]
+    found = [findings(table, records) for table in tables]
+    if json:
+        print_json(
+            [
+                table.to_json() | {"findings": [finding.to_json() for finding in each]}
+                for table, each in zip(tables, found)
+            ]
+        )
+    else:
+        for table, each in zip(tables, found):
+            _show_table(table, each, depths(table, records))
+        _show_claims([claim for claim in claims() if not names or claim.experiment in names])
+    _write_report(output, place)
+    if not left.nothing:
+        cause = "the time limit" if clock.signal is None else clock.signal.name
+        why = f"stopped by {cause}; " if clock.must_stop() else ""
+        print(
+            f"zerosnet: {why}the same command goes on with {left.runs} run(s) and {left.attacks} measurement(s)",
+            file=sys.stderr,
+        )
+    raise typer.Exit(0 if clock.signal is None else 128 + clock.signal)
+
+
+def _write_report(output: str, store: "Store") -> None:
+    from zerosnet.report import write_report
+
+    if store.root.exists():
+        print(f"report: {write_report(output, [store])}", file=sys.stderr)
+
+
+def _show_list(listed: "Sequence[Listed]") -> None:
+    rows = [
+        (
+            one.name,
+            one.reference.partition(" (")[0],
+            one.status,
+            f"{one.runs_done}/{one.runs}",
+            f"{one.attacks_done}/{one.attacks}",
+            _duration(one.left.gpu_seconds),
+            _duration(one.left.cpu_seconds),
+        )
+        for one in listed
+    ]
+    heads = ("experiment", "in the paper", "status", "runs", "attacks", "left, H200", "left, 2 cores")
+    print_table(f"Experiments at scale {listed[0].scale}", heads, rows, right=heads[3:])
+
+
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return "not measured"
+    if seconds == 0:
+        return "-"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def _show_table(table: "Measured", found: "Sequence[Finding]", depth: "dict[str, Depth]") -> None:
+    """Ours beside the paper's: mean, deviation, the number of seeds, and the paper's number in brackets."""
+    experiment = table.experiment
+    rows = [row for row in experiment.rows if any(_is_measured(table, row.key, c.key) for c in experiment.columns)]
+    quoted = ", in brackets the paper's" if table.scale != "demo" else ""
+    title = f"{experiment.title} ({experiment.name}, scale {table.scale}{quoted})"
+    columns = [c for c in experiment.columns if any(_is_measured(table, row.key, c.key) for row in rows)]
+    if not rows:
+        print(f"{title}: not run\n")
+        return
+    heads = (*experiment.heads, *(c.title for c in columns), *(["blocks used"] if depth else []))
+    lines = []
+    for row in rows[:_MANY_ROWS]:
+        used = [f"{depth[row.key].used:.1f} of {depth[row.key].blocks}" if row.key in depth else ""] if depth else []
+        lines.append((*row.labels, *(_text(table, row.key, c.key) for c in columns), *used))
+    print_table(title, heads, lines, right=heads[len(experiment.heads) :])
+    if len(rows) > _MANY_ROWS:
+        print(f"... and {len(rows) - _MANY_ROWS} more rows")
+    if len(rows) < len(experiment.rows):
+        print(f"{len(experiment.rows) - len(rows)} rows were not run at this scale")
+    for finding in found:
+        print(f"{finding.column}{f', {finding.group}' if finding.group else ''}: {finding.verdict}")
+    print()
+
+
+def _is_measured(table: "Measured", row: str, column: str) -> bool:
+    cell = table.cell(row, column)
+    return cell is not None and bool(cell.values)
+
+
+def _text(table: "Measured", row: str, column: str) -> str:
+    cell = table.cell(row, column)
+    if cell is None or cell.compared is None:
+        return "not run"
+    printed = f" [{cell.printed.text}]" if cell.printed is not None and table.scale != "demo" else ""
+    short = "" if cell.status == "measured" else f" (n={len(cell.values)})"
+    return f"{cell.compared}{short}{printed}"
+
+
+def _show_claims(said: "Sequence[Claim]") -> None:
+    rows = [(claim.verdict, claim.text, claim.because) for claim in said]
+    print_table("What the paper says of its own tables, recomputed", ("verdict", "claim", "because"), rows)
