@@ -5,7 +5,7 @@ import pytest
 
 from zerosnet import InputError
 from zerosnet.data import list_datasets
-from zerosnet.training import RECIPES, Adversarial, Recipe, Step, changes, recipe
+from zerosnet.training import RECIPES, Adversarial, Recipe, RunSpec, Step, changes, lr_at, recipe
 
 
 def test_paper_is_what_the_paper_states():
@@ -121,3 +121,42 @@ def test_identity_leaves_out_defaults_so_that_a_later_field_changes_no_id():
 def test_bad_adversarial_settings_are_refused(settings, message):
     with pytest.raises(InputError, match=message):
         Adversarial(**{"kind": "white-box", "eps": 0.1, "step": 0.1, "steps": 1, **settings})
+
+
+@pytest.mark.parametrize(
+    ("model", "lr", "batch"),
+    [
+        ("zerosnet18_opt", 0.2, 1024),
+        ("preresnet34", 0.1, 512),
+        ("zerosnet50_tra", 0.05, 256),
+        ("preresnet101", 0.05, 256),
+    ],
+)
+def test_imagenet_has_the_papers_rate_and_batch_for_each_depth(model, lr, batch):
+    value = recipe("imagenet", "imagefolder", model)
+    assert (value.lr, value.batch) == (lr, batch)
+    assert changes(value, "imagefolder", model) == {}
+
+
+def test_imagenet_is_what_the_authors_training_does():
+    value = recipe("imagenet", "imagefolder", "zerosnet18_opt")
+    assert (value.epochs, value.momentum, value.weight_decay, value.decay_norms) == (150, 0.9, 4e-5, False)
+    assert value.label_smoothing == 0 and not value.nesterov
+    assert (value.schedule.kind, value.schedule.warmup) == ("cosine", 5)
+    assert (value.augmentation.area, value.augmentation.aspect) == ((0.1, 1.0), (0.8, 1.25))
+    rates = [lr_at(value, step, 100) for step in (0, 250, 500, 14_999)]
+    assert rates[:3] == pytest.approx([0, 0.1, 0.2]) and 0 < rates[3] < 1e-6
+
+
+def test_the_rate_of_imagenet_follows_another_batch_unless_it_is_given():
+    assert recipe("imagenet", "imagefolder", "zerosnet50_opt", batch=2048).lr == 0.4
+    assert recipe("imagenet", "imagefolder", "zerosnet50_opt", batch=2048, lr=0.3).lr == 0.3
+    short = {
+        "model": "zerosnet50_opt",
+        "dataset": "imagefolder",
+        "recipe": {"name": "imagenet", "batch": 128},
+        "seed": 1,
+    }
+    spec = RunSpec.from_json(short)
+    assert spec.recipe.lr == 0.025 and set(spec.changes) == {"batch", "lr"}
+    assert RunSpec.from_json(spec.to_json()) == spec

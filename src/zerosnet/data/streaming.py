@@ -180,7 +180,7 @@ def training_items(
     while position < steps:
         epoch, first = divmod(position, per_epoch)
         order = epoch_plan(seed, epoch, n, batch=batch, augmentation=Augmentation()).order.view(per_epoch, size, share)
-        for row in order[first:, rank]:
+        for row in order[first : first + steps - position, rank]:
             for start in range(0, share, micro):
                 yield [(epoch, index) for index in row[start : start + micro].tolist()]
             position += 1

@@ -4,6 +4,7 @@ Where the images of a small set live on the device and the whole step in a CUDA 
 workers, and gradients are averaged over processes by torch's DistributedDataParallel.
 """
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -14,14 +15,15 @@ import torch
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from zerosnet.data import FileSet, FolderData, pixel_statistics
-from zerosnet.data.streaming import BROKEN, Batch, Decoder, Stream, evaluation_items, to_numbers, training_items
+from zerosnet.data import FolderData, pixel_statistics
+from zerosnet.data.streaming import BROKEN, Batch, Decoder, Stream, to_numbers, training_items
 from zerosnet.errors import InputError
 from zerosnet.models import Network
 from zerosnet.models.layers import BatchNorm
 from zerosnet.numerics import Scheme
 from zerosnet.training.capture import compile_static
 from zerosnet.training.evaluate import Score
+from zerosnet.training.folder_evaluation import FolderEvaluation
 from zerosnet.training.fused import make_optimizer
 from zerosnet.training.grouping import network_config
 from zerosnet.training.precision import precision
@@ -32,7 +34,6 @@ from zerosnet.training.synchronised import synchronise_batch_norms
 from zerosnet.training.world import World
 
 USUAL = "mixed"  # on CUDA: the networks of this size have few blocks, and half the traffic of a float32 state
-EVALUATION_BATCH = {"cuda": 256, "cpu": 32}
 
 
 @dataclass(frozen=True)
@@ -111,10 +112,7 @@ class LargeTraining:
             self.model.compile(dynamic=False)
         self.network: Any = self.model
         if world.size > 1:
-            ids = [device.index] if device.type == "cuda" else None
-            self.network = DistributedDataParallel(
-                self.model, device_ids=ids, broadcast_buffers=False, gradient_as_bucket_view=True
-            )
+            self.network = _parallel(self.model, device)
         mean, std = (torch.tensor(values, device=device) for values in pixel_statistics(data, recipe.scaling))
         prepare = partial(to_numbers, mean=mean, std=std, dtype=numbers.dtype)
         self.prepare: Callable[[Tensor, Tensor], Tensor] = compile_static(prepare) if compiled else prepare
@@ -265,33 +263,9 @@ class LargeTraining:
         self._batches = iter(())
 
 
-class FolderEvaluation:
-    """Loss, top-1 and top-5 of a network on centre crops; every image counts once, whatever the number of processes."""
-
-    def __init__(self, training: LargeTraining, files: FileSet, *, persistent: bool = True) -> None:
-        self.training = training
-        batch = min(EVALUATION_BATCH[training.device.type], -(-len(files) // training.world.size))
-        items = partial(evaluation_items, len(files), batch=batch, part=training.world.part)
-        self.batches = training.stream(Decoder(files, training.data.side), items, batch=batch, persistent=persistent)
-        self.sums = torch.zeros(4, dtype=torch.float64, device=training.device)  # loss, top-1, top-5, images
-
-    def run(self) -> None:
-        training = self.training
-        training.settle()
-        self.sums.zero_()
-        if training.model.training:
-            training.model.eval()
-        with torch.no_grad():
-            for batch in self.batches:
-                logits = training.model(training.prepare(batch.images, batch.flips))
-                counts, labels = batch.labels >= 0, batch.labels.clamp(min=0)
-                losses = torch.where(counts, sample_losses(logits[None], labels[None])[0].double(), 0)
-                best = logits.topk(min(5, logits.shape[1]), dim=1).indices == labels[:, None]
-                hits = (best[:, 0] & counts, best.any(1) & counts, counts)
-                self.sums += torch.stack([losses.sum(), *(hit.sum().double() for hit in hits)])
-
-    def scores(self) -> list[Score]:
-        loss, first, fifth, images = self.training.world.add_up(self.sums.clone()).tolist()
-        if not images:
-            raise InputError("not one image of the test set can be decoded")
-        return [Score(loss / images, first / images, fifth / images)]
+def _parallel(model: Network, device: torch.device) -> DistributedDataParallel:
+    """Gradients averaged over the processes; running statistics are left to `LargeTraining.settle`."""
+    known = inspect.signature(DistributedDataParallel).parameters
+    buffers = "forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers"  # its name up to 2.1x
+    ids = [device.index] if device.type == "cuda" else None
+    return DistributedDataParallel(model, device_ids=ids, gradient_as_bucket_view=True, **{buffers: False})

@@ -1,0 +1,197 @@
+"""One network on a folder of images: what it learns, what is written down, and how it goes on."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from tests.data.pictures import write_folder
+from tests.training.processes import losses_of, options, spec, with_batch
+
+from zerosnet import InputError
+from zerosnet.data import open_folder
+from zerosnet.models.weights import load_model
+from zerosnet.training import RunSpec, Store, recipe, train
+from zerosnet.training.large import LargeTraining, StreamOptions, micro_batch
+from zerosnet.training.world import World
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_folder(tmp_path_factory.mktemp("pictures"), train=12, val=7)
+
+
+def make(folder, run, **stream):
+    data = open_folder(run.dataset, folder)
+    return LargeTraining(run, data, CPU, World(), StreamOptions(**stream), workers=0, report=pytest.fail)
+
+
+def test_a_network_learns_and_its_run_ends_like_any_other(folder, tmp_path):
+    run = replace(spec(epochs=6, lr=0.1), precision="fp32")
+    train([run], Store(tmp_path), options(folder, workers=1))
+    (record,) = Store(tmp_path).records()
+    rows = record.metrics()
+    assert record.status == "finished" and len(rows) == 6
+    assert rows[-1]["train_loss"] < rows[0]["train_loss"]
+    assert record.result.test_accuracy == rows[-1]["test_accuracy"] > 0.5
+    assert record.result.test_top5_accuracy == 1  # of three classes
+    assert record.result.train_accuracy > 0.5
+    facts = json.loads((record.folder / "environment.json").read_text())
+    assert (facts["processes"], facts["micro_batch"], facts["sync_bn"]) == (1, 16, False)
+    assert load_model(record.folder / "weights.safetensors").num_classes == 3
+    assert not list(record.folder.glob("checkpoints/*"))
+
+
+def test_an_interrupted_run_ends_as_if_it_had_never_been(folder, tmp_path):
+    run = spec(epochs=3)
+    whole = losses_of(tmp_path / "whole", run, options(folder))
+    assert len(whole) == 6
+    first = losses_of(tmp_path / "cut", run, options(folder), stop_after=3)
+    rest = losses_of(tmp_path / "cut", run, options(folder))
+    assert (len(first), len(rest)) == (3, 3)
+    assert first + rest == whole
+    results = [Store(tmp_path / name).records()[0] for name in ("whole", "cut")]
+    assert results[0].result.test_loss == results[1].result.test_loss
+    assert [row["train_loss"] for row in results[0].metrics()] == [row["train_loss"] for row in results[1].metrics()]
+
+
+def test_scores_count_every_test_image_once(folder):
+    training = make(folder, spec())
+    test = training.tests["test"]
+    test.run()
+    (score,) = test.scores()
+    assert test.sums[3] == 21 and score.accuracy * 21 == pytest.approx(round(score.accuracy * 21))
+    assert score.top5_accuracy == 1 and math.isfinite(score.loss)
+
+
+def test_top_5_is_one_of_the_best_five(folder, monkeypatch):
+    training = make(folder, spec())
+    logits = torch.zeros(64, 10, dtype=torch.float64)
+    logits[:, 3:8] = 1.0  # the best five are 3 to 7; the labels are 0, 1, 2
+    monkeypatch.setattr(training, "model", FixedAnswers(logits))
+    training.tests["test"].run()
+    assert training.tests["test"].scores()[0].top5_accuracy == 0
+    logits[:, 1] = 2.0
+    training.tests["test"].run()
+    (score,) = training.tests["test"].scores()
+    assert score.top5_accuracy == score.accuracy == pytest.approx(1 / 3)
+
+
+class FixedAnswers(torch.nn.Module):
+    def __init__(self, logits):
+        super().__init__()
+        self.answers = logits
+
+    def forward(self, images):
+        return self.answers[: len(images)]
+
+
+def test_micro_batches_add_up_to_the_gradient_of_the_whole_batch(folder, tmp_path):
+    # without batch norm's statistics nothing depends on the cut: in evaluation mode they are constants
+    gradients = []
+    for micro in (16, 4):
+        training = make(folder, spec(), micro_batch=micro)
+        training.model.eval()
+        training.model.train = lambda mode=True: training.model
+        kept = []
+        training.optimizer.update = lambda found, lr, alive, kept=kept: kept.extend(g.clone() for g in found)
+        training.model.training = True
+        training.begin(0)
+        training.step()
+        gradients.append(kept)
+    assert len(gradients[0]) == len(list(training.model.parameters()))
+    assert all(torch.allclose(a, b, rtol=1e-9, atol=1e-12) for a, b in zip(*gradients))
+
+
+def test_running_statistics_move_by_the_mean_over_the_micro_batches(folder):
+    training = make(folder, spec(), micro_batch=8)
+    training.begin(0)
+    training.step()
+    first = training.model.stack.steps[0].f.bn1
+    moved = []
+    for step in range(2):  # the halves of the batch of 16 are the micro-batches; each from the start
+        single = make(folder, spec(), micro_batch=8)
+        single.turns = 1
+        single.begin(0)
+        for _ in range(step):
+            next(single._batches)
+        single.step()
+        moved.append(single.model.stack.steps[0].f.bn1.running_mean)
+    assert torch.allclose(first.running_mean, (moved[0] + moved[1]) / 2, rtol=1e-12)
+    assert not torch.equal(moved[0], moved[1])
+
+
+def test_decay_spares_norms_and_biases(folder):
+    run = spec(weight_decay=0.5, momentum=0.0, schedule="constant", lr=0.1)
+    for decayed in (False, True):
+        training = make(folder, replace(run, recipe=replace(run.recipe, decay_norms=decayed)))
+        before = {name: p.detach().clone() for name, p in training.model.named_parameters()}
+        training.optimizer.update(
+            [torch.zeros_like(p) for p in training.parameters], torch.tensor([0.1]), training.alive
+        )
+        for name, p in training.model.named_parameters():
+            spared = p.dim() < 2 and not decayed
+            expected = before[name] * (1.0 if spared else 0.95)
+            assert torch.allclose(p, expected, rtol=1e-12), name
+
+
+def test_a_diverging_run_ends_as_diverged(folder, tmp_path):
+    run = spec(epochs=3, lr=1e30, schedule="constant")
+    train([run], Store(tmp_path), options(folder))
+    (record,) = Store(tmp_path).records()
+    assert record.status == "diverged" and "not finite" in record.result.reason
+
+
+def test_broken_images_are_fatal_or_skipped_as_chosen(tmp_path, capsys):
+    folder = write_folder(tmp_path / "pictures", train=6, val=3)
+    broken = folder / "train" / "n00000002" / "n00000002_3.JPEG"
+    broken.write_bytes(b"\xff\xd8\xff")
+    run = with_batch(spec(epochs=1), 6)
+    with pytest.raises(InputError, match=r"n00000002_3\.JPEG cannot be decoded .*--broken skip"):
+        train([run], Store(tmp_path / "runs"), options(folder))
+    from zerosnet.training.progress import Lines
+
+    train([run], Store(tmp_path / "runs"), options(folder, broken="skip"), progress=Lines())
+    assert capsys.readouterr().err.count("skipped: ") >= 1
+    assert Store(tmp_path / "runs").records()[0].status == "finished"
+
+
+@pytest.mark.parametrize(
+    ("batch", "size", "micro", "expected"), [(1024, 8, None, 128), (1024, 1, 128, 128), (256, 4, 32, 32)]
+)
+def test_the_batch_is_shared_out(batch, size, micro, expected):
+    assert micro_batch(batch, World(size=size), micro) == expected
+
+
+@pytest.mark.parametrize(
+    ("batch", "size", "micro", "message"),
+    [
+        (256, 3, None, "3 processes do not share a batch of 256 evenly"),
+        (256, 4, 48, "micro-batch is 48; expected a divisor of 64"),
+        (256, 4, 0, "micro-batch is 0"),
+    ],
+)
+def test_a_batch_that_cannot_be_shared_evenly_is_refused(batch, size, micro, message):
+    with pytest.raises(InputError, match=message):
+        micro_batch(batch, World(size=size), micro)
+
+
+def test_what_is_impossible_is_said_before_anything_is_written(folder, tmp_path):
+    store = Store(tmp_path / "runs")
+    for run, settings, message in [
+        (with_batch(spec(), 64), options(folder), "only 36 training images"),
+        (spec(), replace(options(folder), replicas=2), "one at a time"),
+        (replace(spec(), precision="mixed"), options(folder), "mixed is for CUDA"),
+        (spec(augmentation={"crop": 4}), options(folder), "crop after padding"),
+        (replace(spec(), model="zerosnet21"), options(folder), "unknown model"),
+        (RunSpec("zerosnet20_opt", "digits", recipe("quick", "digits"), 1), options(folder), "are for imagefolder"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            train([run], store, settings)
+    assert not (tmp_path / "runs").exists()
+    for wrong in ({"broken": "maybe"}, {"workers": -1}):
+        with pytest.raises(InputError, match=next(iter(wrong))):
+            StreamOptions(**wrong)
