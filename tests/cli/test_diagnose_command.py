@@ -38,6 +38,13 @@ def test_a_weights_file_is_diagnosed_on_digits_with_accuracies(capsys, tmp_path)
     assert all(0 <= block["accuracy_without"] <= 1 for block in data["blocks"])
 
 
+def test_a_runs_folder_stands_for_its_weights(capsys, tmp_path):
+    save_model(create_model("zerosnet20_opt", seed=0), tmp_path / "weights.safetensors")
+    code, out, _ = diagnose(capsys, str(tmp_path), "--images", "2")
+    assert code == 0
+    assert out.startswith("zerosnet20_opt: ")
+
+
 def test_plot_draws_a_file(capsys, tmp_path):
     code, *_ = diagnose(
         capsys, "preresnet20", "--dataset", "digits", "--images", "4", "--plot", str(tmp_path / "d.png")

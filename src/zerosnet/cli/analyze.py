@@ -20,7 +20,7 @@ Name it in one way: zerosnet analyze "zerosnet(-9/5)", or "1/3,5/9,1/9;16/9" (al
 with --plot FILE it draws the paper's Figure 1."""
 
 
-@app.command(help=_EXAMPLES)
+@app.command(help=_EXAMPLES, short_help="Decide zero stability and order of a scheme, exactly.")
 def analyze(
     scheme: str | None = typer.Argument(None, help='A family\'s member, "zerosnet(-9/5)", or "alphas;betas".'),
     alphas: str | None = typer.Option(None, help="Weights of the states, newest first: 1/3,5/9,1/9."),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _WIDTH_OF_PLAIN_OUTPUT = 160
 
 
-@app.command()
+@app.command(short_help="Run a robustness protocol on finished runs.")
 def attack(
     runs: Annotated[list[str], typer.Argument(help="Runs in the store, by id or a part of it that only one run has.")],
     protocol: str = typer.Option(help="paper-noise, paper-fgsm, paper-pgd, pgd-whitebox, autoattack or corruptions."),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _MOST_STEPS_OF_TABLE = 6
 
 
-@app.command()
+@app.command(short_help="Find the most stable scheme of an order, with a proof.")
 def design(
     steps: int | None = typer.Option(None, help="How many past states: 1 to 8."),
     order: int | None = typer.Option(None, help="The order, at most the number of steps."),

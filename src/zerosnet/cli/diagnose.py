@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
 _WIDTH_OF_PLAIN_OUTPUT = 160
 _RANDOM = "random"
+_LEGEND = "forward, backward: growth of a disturbance, a gradient; alone: bound without f"
+_LEGEND_OF_ACCURACY = "f off: accuracy in % with f switched off from this block on"
 
 
-@app.command()
+@app.command(short_help="Show what every block adds, and how disturbances grow.")
 def diagnose(
-    model: Annotated[str, typer.Argument(help="A name such as zerosnet56_opt, or a weights file (.safetensors).")],
+    model: Annotated[str, typer.Argument(help="A name such as zerosnet56_opt, a weights file, or a run's folder.")],
     scheme: str | None = typer.Option(None, help='The scheme of a bare zerosnetN, such as "zerosnet(-1/5)".'),
     dataset: str = typer.Option(_RANDOM, help="random (noise, no labels), digits, cifar10, ..."),
     data: str | None = typer.Option(None, help="The folder that holds the data set; digits needs none."),
@@ -59,12 +61,17 @@ def diagnose(
     console = Console(width=None if sys.stdout.isatty() else _WIDTH_OF_PLAIN_OUTPUT, highlight=False)
     console.print(_headline(found), markup=False)
     console.print(_table(found))
+    console.print(_LEGEND)
+    if found.accuracy is not None:
+        console.print(_LEGEND_OF_ACCURACY)
 
 
 def _network(model: str, scheme: str | None, source: "DataSet | None", seed: int) -> "Network":
     from zerosnet.errors import InputError
     from zerosnet.models import create_model, load_model
 
+    if (weights := Path(model) / "weights.safetensors").is_file():
+        model = str(weights)
     if not (model.endswith(".safetensors") or Path(model).is_file()):
         if source is None:
             return create_model(model, scheme=scheme, seed=seed)
@@ -103,9 +110,9 @@ def _table(found: "Diagnosis") -> "Table":
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    columns = ["block", "stage", "rms y", "rms beta f", "ratio", "disturbance", "envelope", "gradient", "envelope"]
-    for name in [*columns, *(["f off: acc. %"] if found.accuracy is not None else [])]:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    columns = ["block", "stage", "rms y", "rms beta f", "ratio", "forward", "alone", "backward", "alone"]
+    for name in [*columns, *(["f off"] if found.accuracy is not None else [])]:
         table.add_column(name, justify="right", no_wrap=True)
     for block in found.blocks:
         numbers = (

@@ -10,7 +10,7 @@ from zerosnet.cli.main import app
 from zerosnet.errors import InputError
 
 
-@app.command()
+@app.command(short_help="Recompute a finished run's accuracy on the test set.")
 def evaluate(
     run: Annotated[str, typer.Argument(help="A run's id, a part of it that only one run has, or its folder.")],
     data: options.Data = None,

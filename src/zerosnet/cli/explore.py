@@ -5,7 +5,7 @@ import typer
 from zerosnet.cli.main import app
 
 
-@app.command()
+@app.command(short_help="Open a page on which to see zero stability.")
 def explore(
     host: str = typer.Option("127.0.0.1", help="Where to listen; 0.0.0.0 lets other machines in."),
     port: int = typer.Option(8765, help="0 takes a free one."),

@@ -10,7 +10,7 @@ from zerosnet.cli.main import app
 from zerosnet.errors import InputError
 
 
-@app.command()
+@app.command(short_help="Solve the exact set of zero-stable parameters of a family.")
 def region(
     family: str = typer.Option(..., help="euler, lm, zerosnet, leapfrog, momentum, adams-bashforth, from-roots."),
     param: str | None = typer.Option(None, help="A member: also its region of absolute stability."),

@@ -7,7 +7,7 @@ import typer
 from zerosnet.cli.main import app
 
 
-@app.command()
+@app.command(short_help="Write one self-contained HTML page of tables, figures and runs.")
 def report(
     stores: Annotated[list[str] | None, typer.Argument(help="Folders that hold runs; runs by default.")] = None,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The page to write.")] = "report.html",

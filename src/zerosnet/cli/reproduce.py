@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MANY_ROWS = 40  # a table with more is summed up
 
 
-@app.command()
+@app.command(short_help="Run experiments of the paper and show ours beside its numbers.")
 def reproduce(
     names: Annotated[list[str] | None, typer.Argument(help="Experiments; see --list. None: the demonstration.")] = None,
     scale: Annotated[str, typer.Option(help="demo (digits, minutes on a CPU), reduced or full.")] = "demo",

@@ -15,7 +15,7 @@ _WIDTH_OF_PLAIN_OUTPUT = 160
 _COLOURS = {"finished": "green", "running": "cyan", "diverged": "red", "stopped": "yellow"}
 
 
-@app.command()
+@app.command(short_help="Show every run in the store, how far it is, and its accuracies.")
 def runs(
     store: str = typer.Option("runs", help="The folder that holds the runs."),
     json: bool = typer.Option(False, "--json", help="One JSON document on stdout: a list of objects."),
@@ -35,6 +35,7 @@ def runs(
 
         console = Console(width=None if sys.stdout.isatty() else _WIDTH_OF_PLAIN_OUTPUT, highlight=False)
         console.print(_table(records))
+        console.print("test, best: accuracies in %; --json has more")
     else:
         print(f"There are no runs in {store}.")
     for problem in problems:
@@ -45,18 +46,20 @@ def _table(records: "list[RunRecord]") -> "Table":
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    lines = [record.summary() for record in records]
+    schemes = any(line["scheme"] for line in lines)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("run", overflow="fold")
-    table.add_column("scheme", overflow="fold")
+    if schemes:
+        table.add_column("scheme", overflow="fold")
     table.add_column("status")
-    for name in ("epochs", "test %", "best %", "train %"):
+    for name in ("epochs", "test", "best"):
         table.add_column(name, justify="right", no_wrap=True)
-    for record in records:
-        line = record.summary()
+    for record, line in zip(records, lines, strict=True):
         status = f"[{_COLOURS[record.status]}]{record.status}[/]"
-        accuracies = (_percent(line.get(f"{kind}_accuracy")) for kind in ("test", "best_test", "train"))
+        accuracies = (_percent(line.get(f"{kind}_accuracy")) for kind in ("test", "best_test"))
         epochs = f"{line['epochs']}/{record.spec.recipe.epochs}"
-        table.add_row(_title(line), line["scheme"] or "", status, epochs, *accuracies)
+        table.add_row(_title(line), *([line["scheme"] or ""] if schemes else []), status, epochs, *accuracies)
     return table
 
 

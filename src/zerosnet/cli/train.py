@@ -8,7 +8,7 @@ from zerosnet.cli import training as options
 from zerosnet.cli.main import app
 
 
-@app.command()
+@app.command(short_help="Train a network, one for every seed and scheme, side by side.")
 def train(
     model: Annotated[str, typer.Argument(help="A model's name, such as zerosnet20_opt.")],
     dataset: Annotated[str, typer.Option(help="digits, mnist, fashion-mnist, cifar10, cifar100, [image]folder[:NAME]")],

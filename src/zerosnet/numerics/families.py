@@ -40,7 +40,7 @@ class Family:
         try:
             inspect.signature(self.build).bind(*parameters, **options)
         except TypeError as error:
-            raise InputError(f"{self.name}: {error}; expected {self.usage}") from None
+            raise InputError(f"family {self.name}: {error}; expected {self.usage}") from None
         return self.build(*parameters, **options)
 
     __call__ = member
