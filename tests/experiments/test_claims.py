@@ -1,0 +1,46 @@
+"""Verdicts on the paper's sentences, each from its printed numbers."""
+
+import json
+
+import pytest
+
+from zerosnet.experiments import EXPERIMENTS, claims
+from zerosnet.experiments.claims import VERDICTS
+
+FOUND = {claim.name: claim for claim in claims()}
+
+
+def test_every_claim_has_a_verdict_a_reason_and_an_experiment():
+    for claim in FOUND.values():
+        assert claim.verdict in VERDICTS
+        assert claim.because and claim.experiment in EXPERIMENTS
+        assert json.loads(json.dumps(claim.to_json()))["name"] == claim.name
+    assert len(FOUND) == len(claims()) >= 20
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict", "words"),
+    [
+        ("12.38 against 6.40", "holds", "12.38 and 6.40"),
+        ("bold is best", "partly", "71.25 is bold below 71.32 and 71.3"),
+        ("bold is best under noise", "partly", "92.53 in bold below 92.56"),
+        ("optimal in practice", "partly", "delta = 0.03, delta = 0.035, delta = 0.04"),
+        ("optimal in practice", "partly", "93.68 against 93.72"),
+        ("gap over ten rows", "holds", "0.67 at 32 layers"),
+        ("alpha = 1 is best", "partly", "0.03 over alpha = 0.7"),
+        ("ZeroSNets outperform", "partly", "10 of 10 rivals"),
+        ("gap falls with the moduli", "partly", "3 of 5"),
+        ("better under FGSM", "partly", "21 against 22"),
+        ("better under PGD", "holds", "3 of 3"),
+        ("beta = 2k+1 is consistent", "does not hold", "0 of the 4"),
+        ("parameters of LM-ResNet", "does not hold", "1.74M"),
+        ("mapping to roots", "holds", "10 of 10"),
+        ("ZeroSNets are consistent", "partly", "6 of the 10"),
+        ("stable region", "partly", "lambda = -1"),
+        ("main and appendix agree", "holds", "60 of 60"),
+        ("PGD reductions", "holds", "12 reductions"),
+    ],
+)
+def test_verdict(name, verdict, words):
+    assert FOUND[name].verdict == verdict
+    assert words in FOUND[name].because

@@ -1,0 +1,69 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zerosnet.experiments import spearman, summarise, welch
+from zerosnet.experiments.statistics import ranks
+
+numbers = st.lists(st.floats(0, 100).map(lambda x: round(x, 3)), min_size=4, max_size=12)
+
+
+def test_deviation_is_the_sample_one():
+    found = summarise([1.0, 2.0, 3.0, 4.0])
+    assert (found.mean, found.deviation, found.n) == (2.5, pytest.approx((5 / 3) ** 0.5), 4)
+
+
+def test_a_single_number_has_no_deviation_and_nothing_no_mean():
+    assert summarise([5.0]).deviation is None
+    assert summarise([]) is None
+
+
+def test_welch_agrees_with_scipy():
+    from scipy.stats import ttest_ind
+
+    a, b = [94.0, 93.7, 93.2, 93.1, 92.4], [83.1, 79.4, 78.3]
+    ours, theirs = welch(a, b), ttest_ind(a, b, equal_var=False)
+    interval = theirs.confidence_interval(0.95)
+    assert ours.p == pytest.approx(theirs.pvalue)
+    assert (ours.low, ours.high) == (pytest.approx(interval.low), pytest.approx(interval.high))
+    assert ours.certain
+
+
+def test_welch_says_nothing_of_one_number_or_of_constants():
+    assert welch([1.0], [2.0, 3.0]) is None
+    assert welch([1.0, 1.0], [1.0, 1.0]) is None
+
+
+@given(numbers)
+def test_swapping_the_sides_turns_the_interval_round(values):
+    half = len(values) // 2
+    one, other = welch(values[:half], values[half:]), welch(values[half:], values[:half])
+    if one is not None:
+        assert (one.low, one.high) == (pytest.approx(-other.high), pytest.approx(-other.low))
+
+
+def test_ranks_of_equal_values_are_shared():
+    assert list(ranks([10, 20, 10, 30])) == [1.5, 3, 1.5, 4]
+
+
+@given(st.data(), numbers)
+def test_rank_correlation_agrees_with_scipy(data, x):
+    from scipy.stats import spearmanr
+
+    y = data.draw(st.lists(st.floats(0, 100).map(lambda v: round(v, 3)), min_size=len(x), max_size=len(x)))
+    found = spearman(x, y)
+    if len(set(x)) == 1 or len(set(y)) == 1:
+        assert found is None
+    else:
+        assert found.rho == pytest.approx(spearmanr(x, y).statistic)
+        assert 0 < found.p <= 1
+
+
+def test_perfect_order_of_four_has_the_exact_p_value():
+    assert spearman([1, 2, 3, 4], [10, 20, 30, 40]).p == pytest.approx(2 / 24)
+
+
+def test_perfect_order_of_ten_is_certain_and_repeatable():
+    x = list(range(10))
+    assert spearman(x, x).p < 1e-3
+    assert spearman(x, x) == spearman(x, x)
