@@ -16,7 +16,7 @@ _PUBLIC = {
     "InputError": "zerosnet.errors",
     "Scheme": "zerosnet.numerics",
 }
-_ROOMS = ("data", "experiments", "models", "numerics", "report", "robustness", "training")
+_ROOMS = ("data", "experiments", "explorer", "models", "numerics", "report", "robustness", "training")
 
 __all__ = [*_PUBLIC, *_ROOMS, "__version__"]
 

@@ -60,6 +60,7 @@ def create_app() -> FastAPI:
     app.add_exception_handler(InputError, _refuse)
     app.add_exception_handler(RequestValidationError, _refuse)
     app.add_exception_handler(StarletteHTTPException, _refuse)
+    app.add_exception_handler(Exception, _fail)
     app.add_middleware(Guard)
     return app
 
@@ -157,6 +158,11 @@ def _refuse(request: Request, error: Exception) -> JSONResponse:
     if isinstance(error, StarletteHTTPException):
         return JSONResponse({"error": error.detail, "parameter": None}, error.status_code, headers=error.headers)
     return JSONResponse({"error": str(error), "parameter": getattr(error, "parameter", None)}, 422)
+
+
+def _fail(request: Request, error: Exception) -> JSONResponse:
+    """A mistake of ours: said without its details, which the server's own log has."""
+    return JSONResponse({"error": "the server failed on this request", "parameter": None}, 500, headers=_HEADERS)
 
 
 class Guard:

@@ -63,11 +63,17 @@ def families_document() -> list[dict[str, Any]]:
             "usage": family.usage,
             "whole": family.alphas is None and bool(family.parameter),
             "domain": str(family.domain),
-            "holes": [] if family.alphas is None else [float(i.high) for i in family.domain.intervals if i.high is not None],
+            "holes": _holes(family),
             "stable_set": stable_set(family.name),
         }
         for family in FAMILIES.values()
     ]
+
+
+def _holes(family: Family) -> list[float]:
+    """The real parameters that have no member."""
+    ends = [interval.high for interval in family.domain.intervals] if family.alphas is not None else []
+    return [float(end) for end in ends if end is not None]
 
 
 def _points(family: Family) -> dict[str, Any]:

@@ -4,6 +4,7 @@ The models describe the parameters to OpenAPI and refuse unknown ones; what they
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -64,8 +65,7 @@ class NamedScheme(BaseModel):
             if text is None:
                 raise BadParameter(name, f"{name} is missing; alphas and betas go together")
             parts = numbers_in(text, name)
-            _checked(name, lambda parts=parts: Scheme(parts, [1]))
-            groups.append(parts)
+            groups.append(_checked(name, partial(Scheme, parts, [1])).alphas)
         return Scheme(*groups)
 
     def _member(self) -> Scheme:

@@ -15,7 +15,7 @@ export class Refused extends Error {
 export async function get(path, query = {}) {
   const search = new URLSearchParams(query).toString();
   const response = await fetch(`api/${path}${search ? `?${search}` : ""}`);
-  if (response.status >= 500) throw new Error(`status ${response.status}`);
+  if (response.status === 503) throw new Error("busy");
   const answer = await response.json();
   if (!response.ok) throw new Refused(answer.error, answer.parameter);
   return answer;

@@ -109,13 +109,14 @@ export class Controls {
   }
 
   #presets() {
-    return html("fieldset", { class: "presets" }, html("legend", {}, "The paper's ten rows, by their moduli"),
+    const wide = matchMedia("(min-width: 601px)").matches;
+    return html("details", { open: wide }, html("summary", {}, "The paper's ten rows (moduli)"), html("div", { class: "presets" },
       this.paper.map((row) => html("button", {
         type: "button", "data-label": row.label, title: `${row.alphas.join(", ")}; ${row.betas.join(", ")}`,
         onclick: () => this.replace(row.lambda === null
           ? { family: FREE, alphas: [...row.alphas], betas: [...row.betas] }
           : { family: "zerosnet", params: [row.lambda] }),
       }, html("span", { class: row.zero_stable ? "yes" : "no", "aria-label": row.zero_stable ? "stable" : "unstable" },
-        row.zero_stable ? "✓" : "✗"), ` ${row.label}`, row.lambda !== null && html("small", {}, ` λ ${pretty(row.lambda)}`))));
+        row.zero_stable ? "✓" : "✗"), ` ${row.label}`, row.lambda !== null && html("small", {}, ` λ = ${pretty(row.lambda)}`)))));
   }
 }

@@ -15,5 +15,5 @@ function make(element, attributes, children) {
 
 export const html = (name, attributes = {}, ...children) => make(document.createElement(name), attributes, children);
 export const svg = (name, attributes = {}, ...children) => make(document.createElementNS(SVG, name), attributes, children);
-export const math = (name, ...children) => make(document.createElementNS(MATHML, name), name === "math" ? { display: "block" } : {}, children);
+export const math = (name, ...children) => make(document.createElementNS(MATHML, name), {}, children);
 export const byId = (id) => document.getElementById(id);

@@ -30,11 +30,7 @@ export function drawEnvelope(room, legend, sides) {
   if (sides.length) legend.append(html("span", { class: "key" }, "without f: the state alone"));
 }
 
-function describe({ name, envelope }) {
-  const most = envelope.log10_constant;
-  const last = envelope.log10_last;
-  return `${name}: at most ${fold(most)}-fold, ${last === null ? "nothing" : `${fold(last)}-fold`} left at the end`;
-}
+const describe = ({ name, envelope }) => `${name}: largest ${fold(envelope.log10_constant)}, at the end ${fold(envelope.log10_last)}`;
 
 function logTicks(y) {
   if (y[1] - y[0] > 2.4) {

@@ -3,6 +3,11 @@
 import { html } from "./dom.js";
 import { toFloat } from "./numbers.js";
 
+// what is worth asking the server about; it decides what is a number
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?(\/\d+\.?\d*)?$/i;
+const FACTOR = /^z\^2.*[\dz]$/;
+const PAUSE = 150; // ms without a key, so that half-typed numbers are not asked for
+
 let count = 0;
 
 // options: label, name, value, low, high, step, holes; changed(text) is called with what was chosen, remove() if it may go
@@ -14,6 +19,7 @@ export function numberField({ label, name, value, low, high, step = 0.01, holes 
     autocomplete: "off", autocapitalize: "off", maxlength: 120,
   });
   let last = toFloat(value);
+  let typing = 0;
 
   function place(shown) {
     const x = toFloat(shown);
@@ -36,9 +42,13 @@ export function numberField({ label, name, value, low, high, step = 0.01, holes 
     changed(shown);
   });
   text.addEventListener("input", () => {
-    const shown = text.value.trim().replace("−", "-");
+    clearTimeout(typing);
+    const shown = text.value.trim().replaceAll("−", "-");
+    const complete = NUMBER.test(shown) || FACTOR.test(shown);
+    if (complete) text.removeAttribute("aria-invalid");
+    else text.setAttribute("aria-invalid", "true");
     place(shown);
-    if (shown) changed(shown);
+    if (complete) typing = setTimeout(changed, PAUSE, shown);
   });
   place(value);
   const element = html("div", { class: "number" },

@@ -29,7 +29,9 @@ export function exact(value) {
   if (typeof value === "number") return `≈ ${short(value)}`;
   const shown = value.replace("-", MINUS);
   if (!value.includes("/")) return value.length <= 14 ? shown : `≈ ${short(toFloat(value))}`;
-  return value.length <= 14 ? `${shown} ≈ ${short(toFloat(value))}` : `≈ ${short(toFloat(value))}`;
+  const rounded = short(toFloat(value));
+  const sign = Math.abs(toFloat(value) * 1e4) % 1 === 0 ? "=" : "≈";
+  return value.length <= 14 ? `${shown} ${sign} ${rounded}` : `≈ ${rounded}`;
 }
 
 export const pretty = (text) => text.replace(/\boo\b/g, "∞").replaceAll(" U ", " ∪ ").replace(/-(?=[\d∞.(])/g, MINUS);

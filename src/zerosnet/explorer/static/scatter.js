@@ -10,7 +10,7 @@ const NETWORKS = { zerosnet: ["circle", "three steps"], preresnet: ["triangle", 
 export function drawScatter(room, legend, { measured, printed }, sides) {
   const all = [...measured, ...printed];
   const lowest = Math.min(...all.map(({ accuracy }) => accuracy));
-  const y = [Math.floor(lowest - 1.5), 96];
+  const y = [Math.floor(lowest - 1.5), 98];
   const chart = plot(room, {
     label: `Test accuracy over the largest parasitic modulus: ${measured.length} measured, ${printed.length} printed; ${sides.map(describe).join("; ")}`,
     ratio: room.clientWidth > 480 ? 0.55 : 0.75, x: [NEAREST, FARTHEST], y,

@@ -9,9 +9,9 @@ import { toFloat } from "./numbers.js";
 import { drawRegion } from "./region.js";
 import { drawRoots } from "./roots.js";
 import { CHOICES, FREE, queryOf } from "./state.js";
-import { drawFacts, drawVerdict } from "./verdict.js";
+import { drawFacts, drawRecursion, drawVerdict } from "./verdict.js";
 
-const LOCUS_POINTS = 301;
+const LOCUS_POINTS = 501;
 const COPIES = [["python", "Python"], ["command", "Command"], ["latex", "LaTeX"]];
 
 export class Side {
@@ -44,6 +44,7 @@ export class Side {
     if (!this.view) return;
     const { analysis, region } = this.view;
     drawVerdict(this.rooms.verdict, analysis);
+    drawRecursion(this.rooms.recursion, analysis);
     drawFacts(this.rooms.facts, analysis);
     drawRoots(this.rooms.roots, this.legends.roots, analysis, this.#locus);
     drawRegion(this.rooms.region, this.legends.region, region, analysis);
@@ -52,7 +53,11 @@ export class Side {
 
   #build() {
     const id = (name) => `${name}-${this.key}`;
-    this.rooms = { verdict: html("div", { class: "verdict", "aria-live": "polite" }), facts: html("dl", { class: "facts" }) };
+    this.rooms = {
+      verdict: html("div", { class: "verdict", "aria-live": "polite" }),
+      recursion: html("div", { class: "recursion" }),
+      facts: html("dl", { class: "facts" }),
+    };
     this.legends = {};
     this.problem = html("p", { class: "problem", role: "alert", hidden: true });
     const panels = [["roots", "Roots in the unit circle"], ["locus", "Root locus"], ["region", "Absolute stability"]];
@@ -67,8 +72,9 @@ export class Side {
     this.element = html("section", { class: `side ${this.key}`, "aria-label": `Scheme ${this.name}` },
       html("h2", { class: "side-name" }, `Scheme ${this.name}`),
       this.controls.element,
-      html("div", { class: "card" }, this.problem, this.rooms.verdict, this.rooms.facts,
+      html("div", { class: "card" }, this.problem, this.rooms.verdict, this.rooms.recursion,
         html("p", { class: "copies" }, html("span", { class: "hint" }, "Copy as "), copies)),
+      html("div", { class: "card more" }, this.rooms.facts),
       html("div", { class: "panels" }, drawn));
   }
 
@@ -79,6 +85,7 @@ export class Side {
     this.controls.refused(null);
     this.draw();
     this.page.shown(this);
+    this.#updateLocus();
     performance.measure("update", { start: since });
   }
 
@@ -108,17 +115,18 @@ export class Side {
     const value = this.#value();
     const range = Number.isFinite(value) ? { low: Math.min(low, Math.floor(value)), high: Math.max(high, Math.ceil(value)) } : { low, high };
     const query = { ...queryOf(this.state), vary: this.state.vary, ...range, points: LOCUS_POINTS };
-    const key = JSON.stringify([{ ...query, [this.#moving()]: this.#others() }]);
-    if (key === this.#locusKey && this.#locus) return;
+    const key = JSON.stringify({ ...query, [this.#moving()]: this.#others() });
+    if (key === this.#locusKey) return;
     this.#locusKey = key;
+    if (this.#locus?.of !== query.vary + this.state.family) this.#locus = null;
     try {
       const locus = await get("locus", query);
       if (key !== this.#locusKey) return;
-      this.#locus = locus;
+      this.#locus = { ...locus, of: query.vary + this.state.family };
       this.draw();
     } catch (error) {
-      if (key === this.#locusKey) this.#locusKey = "";
-      if (!(error instanceof Refused)) return; // the view waits for the server and asks again
+      // without a server the view waits for it, and then asks for the locus again
+      if (!(error instanceof Refused) && key === this.#locusKey) this.#locusKey = "";
     }
   }
 
@@ -134,10 +142,7 @@ export class Side {
   }
 
   #drawLocus() {
-    if (!this.#locus) {
-      this.#updateLocus();
-      return;
-    }
+    if (!this.#locus) return;
     const drag = (x) => this.controls.move(String(Number(x.toFixed(2)) || 0.01));
     drawLocus(this.rooms.locus, this.legends.locus, this.#locus, { value: this.#value(), symbol: this.#symbol(), drag });
   }

@@ -13,8 +13,7 @@ export function drawVerdict(room, analysis) {
   room.replaceChildren(
     html("p", { class: `badge ${tone}` }, html("span", { "aria-hidden": "true" }, SIGNS[kind]),
       html("strong", {}, WORDS[stable]), html("span", { class: "kind" }, kind === WORDS[stable] ? "" : kind)),
-    html("p", { class: "reason" }, `${sentence(reason)}.`),
-    html("div", { class: "recursion" }, recursion(analysis)));
+    html("p", { class: "reason" }, `${sentence(reason)}.`));
 }
 
 export function drawFacts(room, analysis) {
@@ -27,7 +26,7 @@ export function drawFacts(room, analysis) {
     ["margin", short(analysis.margin)],
     ["real interval", reach(analysis.real_interval)],
     ["imaginary interval", reach(analysis.imaginary_interval)],
-    [`growth in ${growth.blocks} blocks`, `at most ${fold(growth.log10_constant)}-fold`],
+    [`growth in ${growth.blocks} blocks`, growth.log10_constant > 1e-9 ? `at most ${fold(growth.log10_constant)}-fold` : "none"],
     ["decided", analysis.exact ? "exactly" : "numerically"],
   ];
   room.replaceChildren(...rows.map(([name, value]) => html("div", {}, html("dt", {}, name), html("dd", {}, value))));
@@ -36,23 +35,19 @@ export function drawFacts(room, analysis) {
 const sentence = (text) => pretty(text[0].toUpperCase() + text.slice(1));
 const plain = (value) => pretty(String(value));
 
-// y_{n+1} = 1/3 y_n + ... as MathML
-function recursion({ alphas, betas }) {
+// y_{n+1} = 1/3 y_n + ... as MathML, a piece for each term, so that long ones wrap
+export function drawRecursion(room, { alphas, betas }) {
   const terms = [
-    ...alphas.map((value, i) => [value, lagged("y", i)]),
-    ...betas.map((value, j) => [value, math("mrow", math("mi", "h"), math("mi", "f"), math("mo", "("), lagged("y", j), math("mo", ")"))]),
+    ...alphas.map((value, i) => [String(value), [lagged("y", i)]]),
+    ...betas.map((value, j) => [String(value), [math("mi", "h"), math("mi", "f"), math("mo", "("), lagged("y", j), math("mo", ")")]]),
   ].filter(([value]) => toFloat(value) !== 0);
-  const parts = [math("msub", math("mi", "y"), math("mrow", math("mi", "n"), math("mo", "+"), math("mn", "1"))), math("mo", "=")];
-  terms.forEach(([value, symbol], i) => {
-    const text = String(value);
-    const negative = text.startsWith("-");
-    if (i || negative) parts.push(math("mo", negative ? "−" : "+"));
-    const size = negative ? text.slice(1) : text;
-    if (size !== "1") parts.push(coefficient(size));
-    parts.push(symbol);
-  });
-  if (!terms.length) parts.push(math("mn", "0"));
-  return math("math", ...parts);
+  const next = math("msub", math("mi", "y"), math("mrow", math("mi", "n"), math("mo", "+"), math("mn", "1")));
+  room.replaceChildren(math("math", next, math("mo", "=")), ...terms.flatMap(([value, symbol], i) => {
+    const negative = value.startsWith("-");
+    const size = negative ? value.slice(1) : value;
+    const sign = i || negative ? (negative ? "− " : "+ ") : "";
+    return [` ${sign}`, math("math", size === "1" ? null : coefficient(size), symbol)];
+  }), terms.length ? "" : "0");
 }
 
 function lagged(name, lag) {

@@ -1,0 +1,88 @@
+import json
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pydantic", reason="the explorer's extra is not installed")
+
+from zerosnet.explorer import documents
+from zerosnet.explorer.limits import SECONDS, BadParameter
+from zerosnet.explorer.query import NamedScheme, Region
+from zerosnet.numerics import Scheme, log10_envelope, stability_region
+
+
+def test_the_runs_of_a_region_are_its_stable_points():
+    query = Region(family="adams-bashforth", param="3", nx=40, ny=30, left=-1, right=0.5, bottom=-1, top=1)
+    document = documents.region_document(query.scheme(), query)
+    stable = np.zeros((30, 40), bool)
+    for row, runs in zip(stable, document["runs"]):
+        for first, last in runs:
+            row[first : last + 1] = True
+    expected = stability_region(query.scheme(), np.linspace(-1, 0.5, 40), np.linspace(-1, 1, 30))
+    assert expected.any()
+    assert (stable == expected).all()
+
+
+def test_the_largest_grid_of_the_hardest_scheme_ends_in_time():
+    query = Region(
+        family="from-roots", param=",".join(["1.000000000001"] * 7), nx=400, ny=400, left=-2, right=1, bottom=-1, top=1
+    )
+    start = time.monotonic()
+    with pytest.raises(BadParameter, match="coarser grid"):
+        documents.region_document(query.scheme(), query)
+    assert time.monotonic() - start < 3 * SECONDS
+
+
+def test_the_window_stands_still_under_small_changes():
+    windows = {documents.calm_window(Scheme.parse(f"zerosnet({x})")) for x in ("-1.80", "-1.81", "-1.82", "-1.83")}
+    assert len(windows) == 1
+    ((left, right), (bottom, top)) = windows.pop()
+    assert left < -0.5 < 0 < right
+    assert top == -bottom == (right - left) / 2
+
+
+def test_an_envelope_is_that_of_the_numerics_and_null_where_nothing_is_left():
+    scheme = Scheme.parse("1/2,1/4;1")
+    assert documents.envelope_document(scheme, 9)["log10"] == log10_envelope(scheme, 9).tolist()
+    nothing = documents.envelope_document(Scheme.parse("0;1"), 9)
+    assert nothing["log10"] == [0.0] + [None] * 9
+    json.dumps(nothing, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"family": "zerosnet", "param": "-9/5"},
+        {"family": "lm", "param": "1/2", "beta": "paper"},
+        {"family": "from-roots", "param": "-1/3, z^2 + 1/9"},
+        {"family": "leapfrog"},
+        {"alphas": "1,1,1", "betas": "1"},
+    ],
+)
+def test_what_is_copied_names_the_same_scheme(query):
+    named = NamedScheme(**query)
+    copied = documents.copy_document(named)
+    assert Scheme.parse(named.text()) == named.scheme()
+    assert copied["latex"] == named.scheme().to_latex()
+    assert named.text() in copied["command"]
+    compile(copied["python"], "copied", "exec")
+
+
+def test_copied_python_runs():
+    code = documents.copy_document(NamedScheme(family="lm", param="1/2"))["python"]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "strongly stable" in done.stdout
+
+
+@pytest.mark.parametrize("ny", [30, 31])
+def test_a_region_about_the_axis_is_its_own_mirror_image(ny):
+    window = {"left": -2, "right": 1, "bottom": -1.5, "top": 1.5}
+    query = Region(family="adams-bashforth", param="2", nx=33, ny=ny, **window)
+    document = documents.region_document(query.scheme(), query)
+    stable = stability_region(query.scheme(), np.linspace(-2, 1, 33), np.linspace(-1.5, 1.5, ny))
+    counted = [sum(last - first + 1 for first, last in runs) for runs in document["runs"]]
+    assert len(counted) == ny
+    assert counted == stable.sum(axis=1).tolist()
