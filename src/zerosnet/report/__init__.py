@@ -1,5 +1,6 @@
 """Figures and the report page. matplotlib is loaded when a figure is drawn, torch when a page is written."""
 
+from importlib import import_module
 from typing import Any
 
 from zerosnet.report.concepts_figure import stability_concepts_figure
@@ -15,16 +16,17 @@ __all__ = [
     "family_figure",
     "figure_file",
     "paper_figure",
+    "run_facts",
     "save_figure",
     "scheme_figure",
     "stability_concepts_figure",
     "write_report",
 ]
 
+_LATE = {"run_facts": "zerosnet.report.facts", "write_report": "zerosnet.report.page"}
+
 
 def __getattr__(name: str) -> Any:
-    if name == "write_report":
-        from zerosnet.report.page import write_report
-
-        return write_report
+    if name in _LATE:
+        return getattr(import_module(_LATE[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -100,9 +100,10 @@ def _commands(measured: Measured, runs: Mapping[str, RunEvidence]) -> Html:
         each.setdefault(replace(run.record.spec, seed=0).canonical(), []).append(run)
     for alike in each.values():
         lines.append(train_command(alike[0].record.spec, sorted(run.record.spec.seed for run in alike)))
-    for name in experiment.protocols(measured.scale):
-        attacked = [run for alike in each.values() for run in alike if name in run.attacks]
-        lines += [attack_command(attacked, name)] if attacked else []
+    protocols = experiment.protocols(measured.scale)
+    used = [run for alike in each.values() for run in alike]
+    names = dict.fromkeys(name for run in used for name, attack in run.attacks.items() if attack.protocol in protocols)
+    lines += [attack_command([run for run in used if name in run.attacks], name) for name in names]
     if measured.done == 0:
         return element("p", "To run it: ", element("code", lines[0]), class_="small")
     return element(

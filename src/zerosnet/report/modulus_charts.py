@@ -1,18 +1,13 @@
 """Accuracy against the largest parasitic root: what the root condition looks at, beside what it should predict."""
 
 from zerosnet.experiments.experiment import Row
+from zerosnet.experiments.findings import parasitic_modulus
 from zerosnet.experiments.measured import Measured, MeasuredCell
 from zerosnet.experiments.reading import ACCURACY
-from zerosnet.numerics import Scheme, root_condition
 from zerosnet.report.chart import Chart, Series
 
 _LEAST = 3  # points, below which there is nothing to see
 _KINDS = ((True, "zero-stable", 0, 0), (False, "not zero-stable", 1, 1))
-
-
-def parasitic_modulus(scheme: Scheme) -> float:
-    """The largest modulus of a root, the principal root 1 left out; 0 where there is no other."""
-    return max(map(abs, root_condition(scheme).parasitic_roots), default=0.0)
 
 
 def modulus_charts(measured: Measured) -> list[Chart]:

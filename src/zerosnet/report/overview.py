@@ -39,7 +39,7 @@ def facts(evidence: Evidence, found: Sequence[Measured]) -> Html:
     data = Counter(run.record.spec.dataset for run in finished)
     items = (
         (f"{len(finished):,}", f"finished runs{f'; {others}' if others else ''}"),
-        (f"{measured:,} of {len(cells):,}", "numbers of the tables measured"),
+        (f"{measured:,} of {len(cells):,}", "numbers of the tables measured or computed"),
         (", ".join(data) or "none", "data sets"),
         (_duration(seconds), "of training"),
         (named + more or "none", "hardware"),

@@ -7,6 +7,9 @@ from pathlib import Path
 from zerosnet import __version__
 from zerosnet.errors import InputError
 from zerosnet.experiments import EXPERIMENTS, SCALES, Experiment, Measured, collect
+from zerosnet.experiments.claims import claims
+from zerosnet.experiments.findings import findings
+from zerosnet.report.claims_section import claims_answer, claims_section
 from zerosnet.report.configurations import panels
 from zerosnet.report.depth_section import depth_section
 from zerosnet.report.evidence import Evidence, read_evidence
@@ -23,6 +26,7 @@ from zerosnet.report.html import Html, element, join
 from zerosnet.report.overview import empty, facts, tested
 from zerosnet.report.runs_section import damage, runs_section
 from zerosnet.report.tables import key_to_signs
+from zerosnet.report.verdict import answers, cards
 from zerosnet.training import RunRecord, Store
 
 TITLE = "Does zero stability predict how well a network does?"
@@ -50,7 +54,10 @@ def render(evidence: Evidence, experiments: Sequence[Experiment] | None = None) 
     runs = {run.record.id: run for run in evidence.runs}
     alike = panels(evidence.runs)
     shown = [measured for scales in found for measured in scales]
+    said = [finding for measured in shown if measured.done for finding in findings(measured, records)]
+    judged, titles = claims(), {one.name: one.title for one in chosen}
     sections = [
+        ("claims", "The claims and what became of them", claims_section(judged, said, titles)),
         (
             "tables",
             "The tables, ours beside the paper's",
@@ -73,6 +80,7 @@ def render(evidence: Evidence, experiments: Sequence[Experiment] | None = None) 
         "header",
         element("h1", TITLE),
         tested(),
+        cards([*answers(shown, said), claims_answer(judged)]),
         empty(evidence),
         damage(evidence.problems),
         facts(evidence, shown),

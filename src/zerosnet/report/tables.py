@@ -5,12 +5,15 @@ from dataclasses import dataclass
 
 from zerosnet.experiments.experiment import Column, Row
 from zerosnet.experiments.measured import Measured, MeasuredCell
+from zerosnet.experiments.reading import SECONDS
 from zerosnet.experiments.statistics import Summary
 from zerosnet.report.html import Html, element, join
 
 _MINUS = "−"
 _SEPARATE = 1  # tables of so many columns of numbers give each number a column of its own
-_UNCOMPARED = {"demo": "other data"}  # scales whose numbers must not be measured by the paper's
+# numbers that must not be measured by the paper's: of a scale, and of a kind of reading
+_OTHER_DATA = {"demo": "other data, not compared"}
+_OTHER_MACHINE = {SECONDS: "other hardware, not compared"}
 # from so many deviations on: the sign for more and for less, and how strong the colour is
 _SIZES = (
     (3.0, "▲" * 2, "▼" * 2, 3),
@@ -24,7 +27,9 @@ def experiment_table(measured: Measured, warned: Mapping[str, str] | None = None
     """The table; `warned` has, for runs with failed sanity checks, the place on the page that says so."""
     experiment, cells = measured.experiment, {(cell.row, cell.column): cell for cell in measured.cells}
     remarks = tuple(dict.fromkeys(cell.note for cell in measured.cells if cell.note))
-    look = _Look(measured.scale not in _UNCOMPARED, warned or {}, remarks)
+    apart = _OTHER_DATA.get(measured.scale)
+    reasons = {(c.row, c.column): apart or _OTHER_MACHINE.get(c.reading) for c in experiment.cells}
+    look = _Look({place: reason for place, reason in reasons.items() if reason}, warned or {}, remarks)
     separate = len(experiment.columns) <= _SEPARATE
     kept = [i for i in range(len(experiment.heads)) if not _repeats_group(experiment.rows, i)]
 
@@ -59,9 +64,9 @@ def experiment_table(measured: Measured, warned: Mapping[str, str] | None = None
 
 @dataclass(frozen=True)
 class _Look:
-    """How cells of a table are shown: compared with the paper or not, with warnings, with numbered remarks below."""
+    """How cells of a table are shown: which are not compared and why, with warnings, with numbered remarks below."""
 
-    compared: bool
+    uncompared: Mapping[tuple[str, str], str]
     warned: Mapping[str, str]
     remarks: tuple[str, ...]
 
@@ -71,8 +76,10 @@ def scrolling(label: str, table: Html) -> Html:
     return element("div", table, class_="scroll", role="region", tabindex=0, aria_label=label)
 
 
-def plain_table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]], right: int = 0) -> Html:
-    """A table of text; the last `right` columns are flush right, the first names its row."""
+def plain_table(
+    caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]], right: int = 0, *, prose: bool = False
+) -> Html:
+    """A table of text; the last `right` columns are flush right, the first names its row; `prose` is for sentences."""
     first = len(heads) - right
     body = (
         element(
@@ -85,9 +92,8 @@ def plain_table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[obje
         for row in rows
     )
     head = element("thead", element("tr", (element("th", name, scope="col") for name in heads)))
-    return scrolling(
-        caption, element("table", element("caption", element("span", caption)), head, element("tbody", body))
-    )
+    title = element("caption", element("span", caption))
+    return scrolling(caption, element("table", title, head, element("tbody", body), class_="prose" if prose else None))
 
 
 def key_to_signs() -> Html:
@@ -210,8 +216,8 @@ def _remark(cell: MeasuredCell, look: _Look) -> Html | None:
 def _difference(cell: MeasuredCell, look: _Look) -> Html | None:
     if cell.difference is None:
         return None
-    if not look.compared:
-        return element("span", "other data, not compared", class_="none")
+    if reason := look.uncompared.get((cell.row, cell.column)):
+        return element("span", reason, class_="none")
     amount = f"{cell.difference:+.2f}".replace("-", _MINUS)
     size = cell.difference_in_deviations
     if size is None:

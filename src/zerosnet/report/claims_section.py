@@ -1,0 +1,79 @@
+"""The paper's sentences with a verdict each, and what our own numbers say about the same question."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from zerosnet.experiments.claims import FAILS, HOLDS, PARTLY, Claim
+from zerosnet.experiments.findings import Finding
+from zerosnet.report.html import Html, element
+from zerosnet.report.tables import plain_table
+from zerosnet.report.verdict import Answer
+
+LOOKS = {HOLDS: ("holds", "✓"), PARTLY: ("mixed", "≈"), FAILS: ("fails", "✗")}
+_MINUS = "−"
+
+
+def claims_section(claims: Sequence[Claim], said: Sequence[Finding], titles: Mapping[str, str]) -> list[Html]:
+    """Both tables."""
+    words = (
+        "The first table takes sentences of the paper and checks them against the paper's own printed numbers, and "
+        "against exact computation; no run of ours is in it. The second says what our runs show."
+    )
+    heads = ("sentence", "verdict", "because", "about")
+    caption = "What the paper says, by its own numbers"
+    table = plain_table(caption, heads, (_claim(one, titles) for one in claims), prose=True)
+    return [element("p", words), table, *_findings(said, titles)]
+
+
+def claims_answer(claims: Iterable[Claim]) -> Answer:
+    """How many of the sentences hold, for the first screen."""
+    counts = Counter(one.verdict for one in claims)
+    wrong = [one.name for one in claims if one.verdict == FAILS]
+    line = ", ".join(f"{counts[verdict]} {word}" for verdict, word in _PLURALS.items() if counts[verdict])
+    look = "holds" if counts[HOLDS] == sum(counts.values()) else "mixed" if counts[HOLDS] >= counts[FAILS] else "fails"
+    failed = (f"What does not: {'; '.join(wrong)}.",) if wrong else ()
+    return Answer("The paper's sentences against its own tables", look, (f"{line}.", *failed))
+
+
+_NOTHING = "Our runs do not suffice for any comparison of zero-stable rows with others."
+_PLURALS = {HOLDS: "hold", PARTLY: "hold in part", FAILS: "do not hold"}
+
+
+def tag(verdict: str) -> Html:
+    look, sign = LOOKS.get(verdict, ("open", "?"))
+    return element("span", f"{sign} {verdict}", class_=f"tag {look}")
+
+
+def _claim(claim: Claim, titles: Mapping[str, str]) -> list[object]:
+    title = titles.get(claim.experiment)
+    link = element("a", title, href=f"#{claim.experiment}") if title else claim.experiment
+    return [claim.text, tag(claim.verdict), claim.because, link]
+
+
+def _findings(said: Sequence[Finding], titles: Mapping[str, str]) -> list[Html]:
+    if not said:
+        return [element("p", _NOTHING, class_="note")]
+    heads = (
+        "table",
+        "setting",
+        "zero-stable less not, points",
+        "modulus",
+        "effective depth",
+        "used blocks",
+        "best row",
+    )
+    caption = (
+        "What our runs say: mean difference between zero-stable rows and the others with Welch's 95 % interval, and "
+        "Spearman's rank correlation of the number with the largest parasitic modulus, with the effective depth and "
+        "with the number of blocks that are used"
+    )
+    return [plain_table(caption, heads, (_finding(one, titles) for one in said), prose=True)]
+
+
+def _finding(one: Finding, titles: Mapping[str, str]) -> list[object]:
+    link = element("a", titles.get(one.experiment, one.experiment), href=f"#{one.experiment}")
+    scale = "" if one.scale == "full" else f"{one.scale} scale"
+    where = ", ".join(word for word in (one.group, one.column, scale) if word)
+    numbers = (one.stable_against_not, one.by_modulus, one.by_effective_depth, one.by_used_blocks)
+    shown = ["not known" if number is None else str(number).replace("-", _MINUS) for number in numbers]
+    return [link, where, *shown, one.best]

@@ -1,0 +1,128 @@
+"""The answer in plain words: where the paper's claim holds in what was measured, where not, what else explains it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from zerosnet.experiments import Measured
+from zerosnet.experiments.findings import Finding
+from zerosnet.report.html import Html, element
+
+_DEMO = "demo"
+_MINUS = "−"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A heading and its evidence, one line each; `look` is holds, fails, mixed or open."""
+
+    heading: str
+    look: str
+    lines: tuple[str, ...]
+
+
+def answers(found: Sequence[Measured], said: Sequence[Finding]) -> list[Answer]:
+    """What the measured numbers say, the most important first; a demo is kept apart from measurements."""
+    titles = {one.experiment.name: one.experiment.title for one in found}
+    measured, demo = ([f for f in said if (f.scale == _DEMO) is kind] for kind in (False, True))
+    result = [] if measured else [Answer(_OPEN, "open", (_NEEDED,))]
+    for findings, where in ((measured, ""), (demo, ", on the embedded digits (demo)")):
+        groups = _by_kind(findings)
+        for kind, heading, look in _KINDS:
+            if groups[kind]:
+                result.append(Answer(heading + where, look, tuple(_lines(groups[kind], titles))))
+        deep = [one for one in findings if one.depth_explains_as_much is not None]
+        if deep:
+            result.append(_depth(deep, titles, where))
+    agreed = agreement(found)
+    return result if agreed is None else [*result, agreed]
+
+
+def cards(answers: Iterable[Answer]) -> Html:
+    """The answers side by side."""
+    return element("div", map(_card, answers), class_="answers")
+
+
+def _card(answer: Answer) -> Html:
+    mark = {"holds": "✓", "fails": "✗", "mixed": "≈", "open": "?"}[answer.look]
+    if len(answer.lines) == 1:
+        body = element("p", answer.lines[0])
+    else:
+        body = element("ul", (element("li", line) for line in answer.lines))
+    return element("div", element("h3", f"{mark} {answer.heading}"), body, class_=f"card {answer.look}")
+
+
+_KINDS = (
+    ("holds", "Zero-stable networks are better", "holds"),
+    ("fails", "Zero-stable networks are worse", "fails"),
+    ("undecided", "No difference that these runs could show", "mixed"),
+)
+_OPEN = "Not decided yet on the paper's data"
+_NEEDED = (
+    "A comparison needs at least two zero-stable schemes and two others of the same depth, trained alike. The stores "
+    "do not hold them; every table below says what was run."
+)
+
+
+def agreement(found: Iterable[Measured]) -> Answer | None:
+    """How many of our numbers are near those that the paper printed with a deviation."""
+    cells = [cell for one in found if one.scale == "full" for cell in one.cells if cell.runs]
+    printed = [cell for cell in cells if cell.printed is not None and cell.printed.deviation is not None]
+    sizes = [abs(size) for cell in printed if (size := cell.difference_in_deviations) is not None]
+    if not sizes:
+        return None
+    near, far = sum(size < 1 for size in sizes), sum(size >= 3 for size in sizes)
+    look = "holds" if 2 * near >= len(sizes) and not far else "mixed" if 2 * far < len(sizes) else "fails"
+    line = (
+        f"Numbers that can be compared with a printed one: {len(sizes)}. Within one standard deviation: {near}; within "
+        f"three: {len(sizes) - near - far}; farther away: {far}."
+    )
+    return Answer("Our numbers beside the printed ones", look, (line,))
+
+
+def _by_kind(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
+    groups: dict[str, list[Finding]] = {kind: [] for kind, _, _ in _KINDS}
+    for finding in findings:
+        difference = finding.stable_against_not
+        certain = difference is not None and difference.certain
+        better = difference is not None and difference.mean > 0
+        groups["undecided" if not certain else "holds" if better else "fails"].append(finding)
+    return groups
+
+
+def _lines(findings: Sequence[Finding], titles: Mapping[str, str]) -> Iterable[str]:
+    """One line for every table and group: by how many points, over how many settings."""
+    for name, alike in _tables(findings, titles).items():
+        differences = [one.stable_against_not for one in alike if one.stable_against_not is not None]
+        means = [one.mean for one in differences]
+        if len(differences) == 1:
+            yield f"{name}: {_signed(str(differences[0]))} points"
+        elif means:
+            yield f"{name}: {_signed(f'{min(means):+.1f} to {max(means):+.1f}')} points in {len(means)} settings"
+        else:
+            yield f"{name}: the numbers do not vary"
+
+
+def _depth(findings: Sequence[Finding], titles: Mapping[str, str], where: str) -> Answer:
+    """Effective depth against the parasitic modulus as what goes with the numbers."""
+    as_much = sum(bool(one.depth_explains_as_much) for one in findings)
+    heading = "Effective depth explains as much as zero stability" if as_much else "Effective depth explains less"
+    lines = [f"In {as_much} of {len(findings)} comparisons it goes with the number as closely as the roots do."]
+    name, alike = next(iter(_tables(findings, titles).items()))
+    depth, modulus = alike[0].by_effective_depth, alike[0].by_modulus
+    if depth is not None and modulus is not None:
+        rhos = _signed(f"{depth.rho:+.2f} with depth, {modulus.rho:+.2f} with the largest parasitic modulus")
+        lines.append(f"{name}: rank correlation {rhos}, n = {depth.n}.")
+    return Answer(heading + where, "mixed", tuple(lines))
+
+
+def _signed(numbers: str) -> str:
+    return numbers.replace("-", _MINUS)
+
+
+def _tables(findings: Iterable[Finding], titles: Mapping[str, str]) -> dict[str, list[Finding]]:
+    tables: dict[str, list[Finding]] = {}
+    for one in findings:
+        title = titles.get(one.experiment, one.experiment)
+        name = title if not one.group or one.group in title else f"{title}, {one.group}"
+        tables.setdefault(name, []).append(one)
+    return tables
