@@ -85,7 +85,7 @@ def test_a_truncated_or_missing_file_is_broken(tmp_path):
     write_picture(tmp_path / "a.JPEG", 0, 200, 200)
     whole = (tmp_path / "a.JPEG").read_bytes()
     (tmp_path / "b.JPEG").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(BrokenImage, match="(?i)truncated|incomplete|corrupted"):
+    with pytest.raises(BrokenImage, match=r"(?i)truncated|incomplete|corrupted"):
         read_image(tmp_path / "b.JPEG")
     with pytest.raises(BrokenImage, match="No such file"):
         read_image(tmp_path / "c.JPEG")

@@ -95,10 +95,9 @@ def test_micro_batches_add_up_to_the_gradient_of_the_whole_batch(folder, tmp_pat
     for micro in (16, 4):
         training = make(folder, spec(), micro_batch=micro)
         training.model.eval()
-        training.model.train = lambda mode=True: training.model
         kept = []
         training.optimizer.update = lambda found, lr, alive, kept=kept: kept.extend(g.clone() for g in found)
-        training.model.training = True
+        training.model.training = True  # of the outermost module only: `step` leaves the others as they are
         training.begin(0)
         training.step()
         gradients.append(kept)
