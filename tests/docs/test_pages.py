@@ -1,0 +1,122 @@
+"""What the pages claim is what the package, the benchmarks and the results say."""
+
+import json
+import re
+import tomllib
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from tests.docs.blocks import DOCS, ROOT
+
+from zerosnet.experiments import EXPERIMENTS
+from zerosnet.numerics import Scheme, design, growth, order, real_interval, root_condition
+from zerosnet.training import RECIPES, recipe
+
+
+def page(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def rows(text: str) -> list[list[str]]:
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def benchmark(name: str) -> dict:
+    return json.loads((ROOT / "benchmarks/results" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def test_every_experiment_has_its_row_and_its_table() -> None:
+    listed = {re.findall(r"`([\w-]+)`", row[1])[0]: row[0] for row in rows(page("reproduce.md")) if "`" in row[1]}
+    assert set(listed) == set(EXPERIMENTS)
+    for name, where in listed.items():
+        assert where.split(",")[0] == EXPERIMENTS[name].reference.partition(" (")[0]
+
+
+def test_the_choosing_table_is_true() -> None:
+    checked = 0
+    for row in rows(page("choose.md")):
+        if len(row) != 6 or not (name := re.match(r"`(.+?)`", row[0])):
+            continue
+        text = name[1]
+        scheme = design(4, 2).scheme if text.startswith("design") else Scheme.parse(text)
+        assert scheme is not None
+        moduli = sorted(root_condition(scheme).moduli)[:-1]
+        if row[1] == "none":
+            assert moduli == []
+        else:
+            assert max(moduli) == pytest.approx(float(Fraction(row[1])), abs=6e-3), text
+        assert growth(scheme, 27).constant == pytest.approx(float(row[2]), rel=0.01), text
+        assert real_interval(scheme) == (0 if row[3] == "none" else Fraction(row[3])), text
+        assert order(scheme) == int(row[4]), text
+        checked += 1
+    assert checked >= 8
+
+
+def test_the_recipes_are_all_listed_with_their_epochs() -> None:
+    listed = {row[0].strip("`"): row[2] for row in rows(page("train.md")) if row[0].startswith("`")}
+    assert set(RECIPES) - {"imagenet"} <= set(listed)
+    for name, epochs in listed.items():
+        if name in RECIPES and name != "imagenet":
+            first, _, second = epochs.partition(" / ")
+            assert recipe(name, "cifar10").epochs == int(first)
+            assert recipe(name, "cifar100").epochs == int(second or first)
+
+
+def test_training_speeds_are_those_of_the_committed_benchmark() -> None:
+    measured = benchmark("training-cuda-native")
+    text = page("performance.md")
+    assert f"{measured['authors']['ms_per_step']:.2f}" in text
+    for row in measured["rows"]:
+        shown = f"{row['step_ms']:.2f} | {row['seconds_per_epoch_and_network']:.3f}"
+        assert shown in text, row["case"]
+
+
+def test_ratios_to_preresnet_are_those_of_the_committed_benchmarks() -> None:
+    table = {(row[0], row[1]): row[2:] for row in rows(page("performance.md")) if len(row) == 6}
+    columns = [(20, "training"), (20, "test"), (56, "training"), (56, "test")]
+    for device, result in (("H200", "models-cuda"), ("2 CPU cores", "models-cpu")):
+        for row in benchmark(result)["rows"]:
+            shown = table[device, str(row["batch"])][columns.index((row["depth"], row["mode"]))]
+            assert shown == f"{row['ratio']:.2f}", (device, row)
+
+
+def test_numerics_speeds_are_those_of_the_committed_benchmark() -> None:
+    measured, text = benchmark("numerics"), page("performance.md")
+    assert f"{measured['zero_stability']['schemes_per_second']['zerosnet'] / 1e6:.1f} million" in text
+    assert f"{measured['zero_stability']['over_nodepy_with_construction']:,.0f}" in text
+    assert f"{measured['region']['zerosnet(10)']['over_nodepy']:,.0f}" in text
+    assert f"{measured['borderline']['right']['nodepy']} of {measured['borderline']['cases']}" in text
+    for steps in (4, 8):
+        times = sorted(case["decision_ms"] for case in measured["exact_decision"][f"{steps} steps"].values())
+        assert f"exact decision, {steps} steps | {times[0]:.3f} to {times[-1]:.3f} ms" in text
+
+
+def test_accuracies_are_those_of_the_committed_runs() -> None:
+    results = [json.loads(path.read_text()) for path in sorted(ROOT.glob("results/runs/zerosnet20_opt-*/result.json"))]
+    assert len(results) == 3
+    for result in results:
+        assert f"{100 * result['best_test_accuracy']:.2f}" in page("performance.md")
+        assert f"{100 * result['test_accuracy']:.2f}" in page("performance.md")
+
+
+def test_the_architecture_page_has_the_rooms_as_they_are() -> None:
+    listed = {row[0].strip("`") for row in rows(page("architecture.md")) if row[0].startswith("`")}
+    source = ROOT / "src/zerosnet"
+    assert listed == {path.name for path in source.iterdir() if (path / "__init__.py").exists()}
+
+
+def test_every_extra_that_docs_need_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert any("mkdocs-material" in one for one in project["optional-dependencies"]["docs"])
+
+
+def test_every_figure_of_the_docs_is_drawn_by_the_script() -> None:
+    drawn = set(re.findall(r'"(\w+\.(?:svg|png))"', (DOCS / "figures/draw.py").read_text(encoding="utf-8")))
+    used = {Path(name).name for text in map(page, _pages()) for name in re.findall(r"\(images/(\S+?)\)", text)}
+    assert used - drawn == set()
+
+
+def _pages() -> list[str]:
+    return [str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")]
