@@ -74,6 +74,36 @@ def test_a_root_shared_by_rho_and_sigma_does_no_harm():
     assert float(imaginary_interval(scheme)) == pytest.approx(2 / 3 * math.sqrt(1 - 1 / 25))
 
 
+@pytest.mark.parametrize(
+    ("text", "end"), [("34/25,-9/16,81/400;-3/2,3/2", "337/600"), ("27/20,-189/400,49/400;-2/3,-2/3,4/3", "309/800")]
+)
+def test_the_locus_is_followed_through_a_root_one_shared_by_rho_and_sigma(text, end):
+    scheme = Scheme.parse(text)
+    assert real_interval(scheme) == Fraction(end)
+    assert real_interval(scheme.to_float()) == pytest.approx(float(Fraction(end)))
+
+
+@pytest.mark.parametrize(
+    ("text", "real"), [("1;1e200", "2e-200"), ("1;1e-200", "2e200"), ("1,0;1e200,1e200", None), ("1e-300;1", None)]
+)
+def test_enormous_coefficients_have_intervals(text, real):
+    scheme = Scheme.parse(text)
+    assert math.isfinite(imaginary_interval(scheme))
+    assert real is None or real_interval(scheme) == Fraction(real)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.fractions("-9/10", "9/10", max_denominator=10), min_size=0, max_size=4), st.data())
+def test_intervals_of_slopes_that_sum_to_zero_end_where_a_root_leaves_the_disc(roots, data):
+    """sigma(1) = 0: the root 1 is shared by rho and sigma, and stays where it is."""
+    betas = data.draw(st.lists(st.fractions(-2, 2, max_denominator=4), min_size=1, max_size=3).filter(any))
+    scheme = Scheme(from_roots(roots).alphas, [*betas, -sum(betas)])
+    x = float(real_interval(scheme))
+    if 0 < x < math.inf:
+        assert (root_radius(scheme, -x * np.linspace(0.001, 0.999, 25), [0.0]) <= 1 + 1e-6).all()
+        assert root_radius(scheme, [-x * 1.001 - 1e-4], [0.0])[0, 0] > 1
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.fractions("-9/10", "9/10", max_denominator=10), min_size=0, max_size=4))
 def test_real_interval_ends_where_a_root_leaves_the_disc(roots):

@@ -9,6 +9,7 @@ from typing import Literal
 
 from zerosnet.numerics import reason
 from zerosnet.numerics.float_roots import float_roots
+from zerosnet.numerics.number import Number
 from zerosnet.numerics.polynomial import Polynomial, integer_polynomial
 from zerosnet.numerics.roots import Root, located_roots
 from zerosnet.numerics.scheme import Scheme
@@ -58,18 +59,22 @@ def is_zero_stable(scheme: Scheme) -> bool | None:
     >>> is_zero_stable(Scheme.parse("zerosnet(-1)")), is_zero_stable(Scheme.parse("zerosnet(1/3)"))
     (True, False)
     """
-    p = _exact_rho(scheme)
-    return ZERO_STABLE[decide(p) if p else root_condition(scheme).kind]
+    return satisfies_root_condition(scheme.rho)
+
+
+def satisfies_root_condition(rho: Sequence[Number]) -> bool | None:
+    """The same for any monic polynomial, highest power first."""
+    p = _exact(rho)
+    return ZERO_STABLE[decide(p) if p else _numeric_verdict(rho).kind]
 
 
 def root_condition(scheme: Scheme) -> Verdict:
     """The full verdict: kind, roots, moduli, margin and the reason in one sentence."""
-    p = _exact_rho(scheme)
-    return _exact_verdict(p) if p else _numeric_verdict(scheme)
+    p = _exact(scheme.rho)
+    return _exact_verdict(p) if p else _numeric_verdict(scheme.rho)
 
 
-def _exact_rho(scheme: Scheme) -> Polynomial | None:
-    rho = scheme.rho
+def _exact(rho: Sequence[Number]) -> Polynomial | None:
     exact = [c for c in rho if isinstance(c, Fraction)]
     return integer_polynomial(exact) if len(exact) == len(rho) else None
 
@@ -82,8 +87,8 @@ def _exact_verdict(p: Polynomial) -> Verdict:
     return _verdict(kind, principal, parasitic, reason.of_exact(kind, principal, parasitic), exact=True)
 
 
-def _numeric_verdict(scheme: Scheme) -> Verdict:
-    found = float_roots([float(c) for c in scheme.rho])
+def _numeric_verdict(rho: Sequence[Number]) -> Verdict:
+    found = float_roots([float(c) for c in rho])
     near_one = [root for root in found if abs(root.value - 1) <= root.radius]
     principal = min(near_one, key=lambda root: abs(root.value - 1), default=None)
     parasitic = sorted((root for root in found if root is not principal), key=_by_falling_modulus)
