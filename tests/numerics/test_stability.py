@@ -73,6 +73,17 @@ def test_margins_keep_their_sign_below_float_precision():
     assert -1e-29 < root_condition(momentum(1 + Fraction(1, 10**30))).margin < 0
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sides_of_the_circle_are_told_even_where_no_float_is_that_small(sign):
+    tiny = sign * Fraction(1, 10**400)
+    for scheme in (Scheme([1 + tiny], [1]), momentum(1 + tiny), Scheme([0, 1 + tiny], [1])):
+        verdict = root_condition(scheme)
+        assert verdict.zero_stable is (sign < 0)
+        assert (max(verdict.moduli) > 1) is (sign > 0)
+        assert verdict.margin * sign < 0
+        assert "by less than 1e-300" in verdict.reason
+
+
 @pytest.mark.parametrize("alphas", [[2.0, -1.0], [0.0, 1.0], [1.0, -1.0], [-1.0]])
 def test_floats_with_parasitic_roots_on_the_circle_are_borderline(alphas):
     verdict = root_condition(Scheme(alphas, [1]))

@@ -43,13 +43,17 @@ def _all_inside(principal: Root | None, parasitic: Sequence[Root]) -> str:
 
 def _modulus(root: Root) -> str:
     if -root.excess < _NEAR:
-        return f"the closest by {-root.excess:.1e}"
+        return f"the closest by {_tiny(-root.excess)}"
     return f"the largest modulus is {root.modulus:.4g}"
 
 
 def _outside(root: Root) -> str:
-    by = f" by {root.excess:.1e}" if root.excess < _NEAR else ""
+    by = f" by {_tiny(root.excess)}" if root.excess < _NEAR else ""
     return f"{_name(root, 'lies', 'lie')} outside the unit circle{by}"
+
+
+def _tiny(distance: float) -> str:
+    return f"{distance:.1e}" if distance > 1e-300 else "less than 1e-300"
 
 
 def _name(root: Root, singular: str = "is", plural: str = "are") -> str:

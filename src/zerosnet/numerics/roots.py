@@ -9,7 +9,7 @@ from cmath import isfinite
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import cos, inf, log2, nextafter, pi, sin
+from math import copysign, cos, inf, log2, nextafter, pi, sin
 from typing import Any
 
 from zerosnet.numerics.polynomial import (
@@ -23,11 +23,14 @@ from zerosnet.numerics.polynomial import (
 )
 
 _UNIT = 2.0**-52
+_LEAST = nextafter(0.0, 1.0)
 
 
 @dataclass(frozen=True)
 class Root:
-    """One distinct root. `excess` is its modulus minus 1: exactly 0 on the circle, its sign certain elsewhere."""
+    """One distinct root. `excess` is its modulus minus 1: exactly 0 on the circle, its sign certain elsewhere, where it
+    is too small for a float too.
+    """
 
     value: complex
     excess: float
@@ -89,8 +92,9 @@ def _simple_roots(p: Polynomial, self_inversive: bool) -> list[tuple[complex, fl
 
 
 def _to_float(value: Any) -> float:
+    """The nearest float, which never loses the sign: 0 for 0 only."""
     try:
-        return float(value)
+        return float(value) or copysign(_LEAST, value) if value else 0.0
     except OverflowError:
         return inf if value > 0 else -inf
 
