@@ -72,6 +72,11 @@ def test_negative_numbers_are_values(document, alphas):
     assert "-4.2361" in found["reason"]
 
 
+def test_a_scheme_may_begin_with_a_minus(document):
+    assert document("analyze", "-3,5,-1;4")["alphas"] == ["-3", "5", "-1"]
+    assert document("analyze", "-.5;1")["alphas"] == ["-1/2"]
+
+
 def test_decimals_are_exact(document):
     assert document("analyze", "0.1;0.9")["alphas"] == ["1/10"]
 
@@ -173,6 +178,9 @@ BAD = {
     "unknown family 'nope'": ["analyze", "--family", "nope"],
     "unknown family 'no'": ["region", "--family", "no"],
     "--nope": ["analyze", "--nope"],
+    "no such option: -x": ["analyze", "-x"],
+    "1 0": ["analyze", "1 0;1"],
+    "1e9_999_999": ["analyze", "1e9_999_999;1"],
     "no scheme": ["analyze"],
     "more than one way": ["analyze", "euler", "--alphas", "1", "--betas", "1"],
     "exclude each other": ["analyze", "euler", "--paper"],
@@ -197,6 +205,29 @@ def test_bad_input_is_one_line_and_exit_code_two(call, complaint):
     code, out, err = call(*BAD[complaint])
     assert (code, out) == (2, "")
     assert err.count("\n") == 1 and err.startswith("zerosnet: ") and complaint in err
+
+
+ENORMOUS = {
+    "a million digits": "1" * 10**6 + ";1",
+    "thousands of weights": ",".join(["1/5000"] * 5000) + ";1",
+    "thousands of roots": f"from-roots({','.join(['1/2'] * 5000)})",
+    "thousands of slopes": "1;" + ",".join(["1"] * 5000),
+    "seventeen steps": "0," * 16 + "1;1",
+    "many long weights": ",".join(f"1/{10**200 + 2 * i + 1}" for i in range(12)) + ";1",
+}
+
+
+@pytest.mark.parametrize("text", ENORMOUS.values(), ids=ENORMOUS)
+def test_what_would_take_minutes_is_refused_at_once(call, text):
+    code, out, err = call("analyze", text)
+    assert (code, out) == (2, "")
+    assert "too long" in err and len(err) < 300
+
+
+@pytest.mark.parametrize("text", ["0,0,0;0", "1;1e200", "zerosnet(1e-300)", f"{10**400 + 1}/{10**400};1", "1e-300;1,0"])
+def test_extreme_schemes_are_analysed(document, text):
+    found = document("analyze", text)
+    assert len(found["roots"]) == len(found["moduli"]) == found["steps"]
 
 
 def test_a_bad_scheme_leaves_no_folder_behind(call, tmp_path):

@@ -20,7 +20,12 @@ Name it in one way: zerosnet analyze "zerosnet(-9/5)", or "1/3,5/9,1/9;16/9" (al
 with --plot FILE it draws the paper's Figure 1."""
 
 
-@app.command(help=_EXAMPLES, short_help="Decide zero stability and order of a scheme, exactly.")
+# unknown options are let through, so that "-3,5,-1;4" is a scheme
+@app.command(
+    help=_EXAMPLES,
+    short_help="Decide zero stability and order of a scheme, exactly.",
+    context_settings={"ignore_unknown_options": True},
+)
 def analyze(
     scheme: str | None = typer.Argument(None, help='A family\'s member, "zerosnet(-9/5)", or "alphas;betas".'),
     alphas: str | None = typer.Option(None, help="Weights of the states, newest first: 1/3,5/9,1/9."),
@@ -35,6 +40,8 @@ def analyze(
     json: bool = typer.Option(False, "--json", help=output.JSON_HELP),
     plot: str | None = typer.Option(None, metavar="FILE", help=output.PLOT_HELP),
 ) -> None:
+    if scheme is not None and scheme.startswith("-") and scheme.lstrip("-")[:1].isalpha():
+        raise InputError(f"no such option: {scheme}")
     named = any(value is not None for value in (scheme, alphas, betas, family, param, beta))
     if paper + concepts + named > 1:
         raise InputError("--paper, --concepts and a scheme exclude each other; expected one of them")

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 JSON_HELP = "One JSON document on stdout, nothing else."
 PLOT_HELP = "Draw it into FILE (.png, .svg or .pdf)."
 _WIDTH_OF_PLAIN_OUTPUT = 100
+# exact answers about longer schemes take minutes; in Python there is no limit
+_LONGEST_TEXT, _MOST_STEPS, _MOST_WORK = 4_000, 16, 16_000
 _WAYS = 'a scheme such as "zerosnet(-9/5)" or "1/3,5/9,1/9;16/9", --alphas with --betas, or --family'
 _STYLES = {"yes": "green", "no": "red", "undecided": "yellow", "none": "dim"}
 
@@ -24,8 +26,6 @@ def named_scheme(
     text: str | None, alphas: str | None, betas: str | None, family: str | None, param: str | None, beta: str | None
 ) -> "Scheme":
     """The scheme that was named in exactly one way."""
-    from zerosnet.numerics import Scheme
-
     given = [text is not None, alphas is not None or betas is not None, family is not None]
     if sum(given) != 1:
         raise InputError(
@@ -36,18 +36,30 @@ def named_scheme(
     if param is not None or beta is not None:
         raise InputError(f"{'--param' if param is not None else '--beta'} is given without --family")
     if text is not None:
-        return Scheme.parse(text)
+        return _parsed(text)
     if alphas is None or betas is None:
         raise InputError(f"--alphas and --betas go together; {'--betas' if betas is None else '--alphas'} is missing")
-    return Scheme(alphas, betas)
+    return _parsed(f"{alphas};{betas}")
 
 
 def family_member(name: str, param: str | None, beta: str | None = None) -> "Scheme":
     """A family's member, its parameters given as in "zerosnet(-9/5)"."""
-    from zerosnet.numerics import family, parse_member
+    from zerosnet.numerics import family
 
     inside = [part for part in (param, None if beta is None else f"beta={beta}") if part is not None]
-    return parse_member(f"{family(name).name}({', '.join(inside)})")
+    return _parsed(f"{family(name).name}({', '.join(inside)})")
+
+
+def _parsed(text: str) -> "Scheme":
+    from zerosnet.numerics import Scheme
+
+    scheme = Scheme.parse(text) if len(text) <= _LONGEST_TEXT else None
+    if scheme is None or scheme.steps > _MOST_STEPS or scheme.steps * len(str(scheme)) > _MOST_WORK:
+        raise InputError(
+            f"the scheme {text[:60]!r}... is too long; on the command line expected at most {_MOST_STEPS} steps, "
+            f"and steps times characters at most {_MOST_WORK}"
+        )
+    return scheme
 
 
 def checked_plot(plot: str | None) -> Path | None:
