@@ -1,7 +1,7 @@
 import pytest
 
 from zerosnet import InputError
-from zerosnet.data import list_datasets, load, source
+from zerosnet.data import image_size, list_datasets, load, source
 
 
 def test_an_unknown_data_set_is_refused_with_the_accepted_ones():
@@ -37,3 +37,9 @@ def test_download_is_done_by_torchvision_and_only_when_asked_for(tmp_path, monke
     with pytest.raises(InputError, match=r"'cifar10' could not be downloaded.*no network"):
         load("cifar10", tmp_path, download=True)
     assert calls == [(str(tmp_path), True, True)]
+
+
+def test_the_size_of_images_is_known_without_files_and_right() -> None:
+    assert image_size("digits") == load("digits").size
+    sizes = {name: image_size(name)[0] for name in ("mnist", "fashion-mnist", "cifar10", "cifar100", "imagefolder")}
+    assert sizes == {"mnist": 28, "fashion-mnist": 28, "cifar10": 32, "cifar100": 32, "imagefolder": 224}

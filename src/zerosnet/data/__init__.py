@@ -5,7 +5,7 @@ from zerosnet.data.gather import gather
 from zerosnet.data.imagefolder import FileSet, FolderData
 from zerosnet.data.plan import Augmentation, EpochPlan, epoch_plan, stack
 from zerosnet.data.randomness import stream, stream_seed
-from zerosnet.data.registry import SOURCES, Source, list_datasets, load, open_folder, source
+from zerosnet.data.registry import SOURCES, Source, image_size, list_datasets, load, open_folder, source
 
 __all__ = [
     "SCALINGS",
@@ -19,6 +19,7 @@ __all__ = [
     "Source",
     "epoch_plan",
     "gather",
+    "image_size",
     "list_datasets",
     "load",
     "open_folder",

@@ -35,17 +35,20 @@ class Source:
     augmentation: Augmentation = _PLAIN
     download: str | None = None
     streamed: bool = False
+    size: int | None = None
+    """Height and width of its images, where the files decide it."""
 
 
 SOURCES: dict[str, Source] = {
-    "digits": Source(mean=(0.3051,), std=(0.3759,), read=lambda _: read_digits()),
-    "mnist": Source(mean=(0.1307,), std=(0.3081,), read=lambda root: read_idx(root, MNIST), download="MNIST"),
+    "digits": Source(mean=(0.3051,), std=(0.3759,), read=lambda _: read_digits(), size=8),
+    "mnist": Source(mean=(0.1307,), std=(0.3081,), read=lambda root: read_idx(root, MNIST), download="MNIST", size=28),
     "fashion-mnist": Source(
         mean=(0.2860,),
         std=(0.3530,),
         read=lambda root: read_idx(root, FASHION_MNIST),
         augmentation=_CROP_AND_FLIP,
         download="FashionMNIST",
+        size=28,
     ),
     "cifar10": Source(
         mean=(0.4914, 0.4822, 0.4465),
@@ -53,6 +56,7 @@ SOURCES: dict[str, Source] = {
         read=lambda root: read_cifar(root, CIFAR10),
         augmentation=_CROP_AND_FLIP,
         download="CIFAR10",
+        size=32,
     ),
     "cifar100": Source(
         mean=(0.5071, 0.4865, 0.4409),
@@ -61,6 +65,7 @@ SOURCES: dict[str, Source] = {
         num_classes=100,
         augmentation=_CROP_AND_FLIP,
         download="CIFAR100",
+        size=32,
     ),
     # any small folder of images; the statistics are ImageNet's, as is usual for photographs
     "folder": Source(mean=_PHOTOGRAPHS[0], std=_PHOTOGRAPHS[1], augmentation=_CROP_AND_FLIP),
@@ -85,6 +90,16 @@ def source(name: str) -> Source:
     if key not in SOURCES:
         raise InputError(f"dataset is {name!r}; expected one of {', '.join(SOURCES)} ([image]folder[:NAME][@SIZE])")
     return SOURCES[key]
+
+
+def image_size(name: str) -> tuple[int, int]:
+    """Height and width of a data set's images, which its name tells without its files.
+
+    >>> image_size("mnist"), image_size("folder:flowers@64")
+    ((28, 28), (64, 64))
+    """
+    side = source(name).size or parse_name(name)[2]
+    return side, side
 
 
 def parse_name(name: str) -> tuple[str, str, int]:

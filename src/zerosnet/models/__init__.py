@@ -5,6 +5,7 @@ from zerosnet.models.config import Config
 from zerosnet.models.convert import multistep
 from zerosnet.models.diagnose import diagnose
 from zerosnet.models.diagnosis import BlockDiagnosis, Diagnosis
+from zerosnet.models.export import export_model
 from zerosnet.models.hub import from_pretrained, save_pretrained
 from zerosnet.models.network import Network
 from zerosnet.models.official import load_official
@@ -30,6 +31,7 @@ __all__ = [
     "configure",
     "create_model",
     "diagnose",
+    "export_model",
     "extract",
     "from_pretrained",
     "list_models",
