@@ -17,6 +17,21 @@ FONT = "STIXTwoMath-Regular.ttf"
 _MARKED = re.compile(
     r'<(?P<tag>span|div) class="arithmatex">\\(?P<open>[(\[])(?P<latex>.*?)\\[)\]]</(?P=tag)>', re.DOTALL
 )
+# what the converter leaves to the browser's defaults, and these get wrong: signs in front of a number, slashes, bars
+_SPACING = (
+    (re.compile(r"<mo>(&#x0221E;)</mo>"), r"<mi>\1</mi>"),
+    (re.compile(r"<mo>&#x0002F;</mo>"), '<mo lspace="0" rspace="0">/</mo>'),
+    (
+        re.compile(r'<mo stretchy="false">(&#x0007C;|&#x02016;)</mo>'),
+        r'<mo stretchy="false" lspace="0" rspace="0">\1</mo>',
+    ),
+    (
+        re.compile(
+            r"(<mrow>|<mo[^>]*>(?:&#x00028;|\[|&#x0002C;|&#x0003D;|&#x02265;|&#x02264;)</mo>)<mo>(&#x02212;)</mo>"
+        ),
+        r'\1<mo form="prefix" lspace="0" rspace="0">\2</mo>',
+    ),
+)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -34,4 +49,7 @@ def on_page_content(content: str, **_: Any) -> str:
 def _mathml(match: re.Match[str]) -> str:
     display = "block" if match["open"] == "[" else "inline"
     latex = html.unescape(match["latex"]).strip()
-    return f'<{match["tag"]} class="arithmatex">{convert(latex, display=display)}</{match["tag"]}>'
+    formula = convert(latex, display=display)
+    for pattern, better in _SPACING:
+        formula = pattern.sub(better, formula)
+    return f'<{match["tag"]} class="arithmatex">{formula}</{match["tag"]}>'

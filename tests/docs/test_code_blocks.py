@@ -131,4 +131,15 @@ def _python(words: list[str], *_: object) -> str:
     return ""
 
 
-RUNNERS: dict[str, Runner] = {"zerosnet": _zerosnet, "make": _make, "pip": _pip, "python": _python}
+def _torchrun(words: list[str], command: Command, data: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    assert command.parsed_only and words[0].startswith("--nproc"), command.words
+    return _zerosnet(words[words.index("zerosnet") + 1 :], command, data, capsys)
+
+
+RUNNERS: dict[str, Runner] = {
+    "zerosnet": _zerosnet,
+    "make": _make,
+    "pip": _pip,
+    "python": _python,
+    "torchrun": _torchrun,
+}

@@ -10,6 +10,7 @@ import pytest
 from tests.docs.blocks import DOCS, ROOT
 
 from zerosnet.experiments import EXPERIMENTS
+from zerosnet.experiments.cost import cost
 from zerosnet.numerics import Scheme, design, growth, order, real_interval, root_condition
 from zerosnet.training import RECIPES, recipe
 
@@ -34,6 +35,16 @@ def test_every_experiment_has_its_row_and_its_table() -> None:
         assert where.split(",")[0] == EXPERIMENTS[name].reference.partition(" (")[0]
 
 
+def test_the_cost_of_everything_is_what_the_measured_rates_give() -> None:
+    specs = {spec.id: spec for one in EXPERIMENTS.values() for spec in one.specs("full")}
+    timed = [spec for spec in specs.values() if cost([spec]).gpu_seconds is not None]
+    hours = (cost(timed).gpu_seconds or 0) / 3600
+    text = " ".join(page("reproduce.md").split())
+    assert f"{len(specs)} trainings. For {len(timed)} of them" in text
+    assert f"about {hours:.1f} hours" in text and f"{hours / 8:.1f} hours" in text
+    assert f"about {60 * hours / 64:.0f} minutes" in text
+
+
 def test_the_choosing_table_is_true() -> None:
     checked = 0
     for row in rows(page("choose.md")):
@@ -56,12 +67,11 @@ def test_the_choosing_table_is_true() -> None:
 
 def test_the_recipes_are_all_listed_with_their_epochs() -> None:
     listed = {row[0].strip("`"): row[2] for row in rows(page("train.md")) if row[0].startswith("`")}
-    assert set(RECIPES) - {"imagenet"} <= set(listed)
-    for name, epochs in listed.items():
-        if name in RECIPES and name != "imagenet":
-            first, _, second = epochs.partition(" / ")
-            assert recipe(name, "cifar10").epochs == int(first)
-            assert recipe(name, "cifar100").epochs == int(second or first)
+    assert set(RECIPES) <= set(listed)
+    for name in RECIPES:
+        first, _, second = listed[name].partition(" / ")
+        assert recipe(name, "cifar10").epochs == int(first)
+        assert recipe(name, "cifar100").epochs == int(second or first)
 
 
 def test_training_speeds_are_those_of_the_committed_benchmark() -> None:
