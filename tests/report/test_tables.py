@@ -44,6 +44,10 @@ def test_a_difference_without_any_deviation_has_no_size():
     assert "+1.00, no deviation known" in table
 
 
+def test_what_agrees_to_the_printed_digits_says_so():
+    assert "≈ as printed" in experiment_table(measured(cell((0.278,), printed="0.28M", wanted=1)))
+
+
 def test_what_was_not_run_says_so_beside_the_printed_number():
     table = experiment_table(measured(cell()))
     assert "not run" in table and "90.00±0.50" in table and "sd)" not in table

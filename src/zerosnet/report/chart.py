@@ -166,11 +166,11 @@ def _series(series: Series, x: Scale, y: Scale) -> Html:
 
 
 def _marked(series: Series, count: int) -> Iterable[int]:
-    """Which points carry a mark: all, or on long lines a few, each line's at places of its own."""
+    """Which points carry a mark: all, or on long lines a few, each at places of its own; on nameless lines none."""
+    if series.line and not series.legend:
+        return ()
     if not series.line or count <= _MARKED:
         return range(count)
-    if not series.legend:
-        return ()
     shift = (series.mark % SHAPES + 1) / (SHAPES + 1)
     return [min(count - 1, round((i + shift) * count / _SPARSE)) for i in range(_SPARSE)]
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from zerosnet.experiments.claims import FAILS, HOLDS, PARTLY, Claim
 from zerosnet.experiments.findings import Finding
 from zerosnet.report.html import Html, element
-from zerosnet.report.tables import plain_table
+from zerosnet.report.tables import folded, plain_table
 from zerosnet.report.verdict import Answer
 
 LOOKS = {HOLDS: ("holds", "✓"), PARTLY: ("mixed", "≈"), FAILS: ("fails", "✗")}
+_OPEN_UP_TO = 15  # comparisons
 _MINUS = "−"
 
 
@@ -67,7 +68,8 @@ def _findings(said: Sequence[Finding], titles: Mapping[str, str]) -> list[Html]:
         "Spearman's rank correlation of the number with the largest parasitic modulus, with the effective depth and "
         "with the number of blocks that are used"
     )
-    return [plain_table(caption, heads, (_finding(one, titles) for one in said), prose=True)]
+    table = plain_table(caption, heads, (_finding(one, titles) for one in said), prose=True)
+    return [folded(f"What our runs say, in {len(said)} comparisons", table, len(said), _OPEN_UP_TO)]
 
 
 def _finding(one: Finding, titles: Mapping[str, str]) -> list[object]:

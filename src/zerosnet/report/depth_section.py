@@ -6,7 +6,7 @@ from zerosnet.report.chart import figures
 from zerosnet.report.configurations import Configuration, Panel
 from zerosnet.report.curves import depth_charts
 from zerosnet.report.html import Html, element
-from zerosnet.report.tables import plain_table
+from zerosnet.report.tables import folded, plain_table
 
 _WORDS = (
     "A block adds βf to the state. Where that is a vanishing share of the state, the block does nothing, and the "
@@ -14,6 +14,7 @@ _WORDS = (
     "on. A network whose curve is flat from an early block on uses only the blocks before it, whether its scheme is "
     "zero-stable or not."
 )
+_OPEN_UP_TO = 15  # rows
 _NONE = "None of the runs in the stores has an ablation curve yet; zerosnet reproduce makes them."
 
 
@@ -23,7 +24,8 @@ def depth_section(panels: Sequence[Panel]) -> list[Html]:
     for panel in panels:
         members = [one for one in panel.members if any(run.ablation for run in one.runs)]
         if members:
-            parts += [element("h4", panel.title), figures(depth_charts(panel)), _table(panel.title, members)]
+            table = folded("The numbers", _table(panel.title, members), len(members), _OPEN_UP_TO)
+            parts += [element("h4", panel.title), figures(depth_charts(panel)), table]
     return parts if len(parts) > 1 else [*parts, element("p", _NONE, class_="none")]
 
 

@@ -9,7 +9,7 @@ from zerosnet.report.commands import attack_command, train_command
 from zerosnet.report.configurations import scheme_name, setting
 from zerosnet.report.evidence import Evidence, RunEvidence
 from zerosnet.report.html import Html, element
-from zerosnet.report.tables import plain_table
+from zerosnet.report.tables import folded, plain_table
 
 _OPEN_UP_TO = 30  # a longer list of runs is folded
 
@@ -18,7 +18,12 @@ def runs_section(evidence: Evidence) -> list[Html]:
     """Table of runs, environments, damage."""
     return [
         *damage(evidence.problems),
-        _folded(f"All {len(evidence.runs)} runs, each with its command", _run_table(evidence.runs), evidence.runs),
+        folded(
+            f"All {len(evidence.runs)} runs, each with its command",
+            _run_table(evidence.runs),
+            len(evidence.runs),
+            _OPEN_UP_TO,
+        ),
         *_environments(evidence.runs),
     ]
 
@@ -46,11 +51,6 @@ def hardware(environment: dict[str, Any]) -> str:
 def _part(environment: dict[str, Any], key: str) -> dict[str, Any]:
     part = environment.get(key)
     return part if isinstance(part, dict) else {}
-
-
-def _folded(summary: str, content: Html, runs: Sequence[Any]) -> Html:
-    few = len(runs) <= _OPEN_UP_TO
-    return element("details", element("summary", summary), content, open=few, class_=None if few else "long")
 
 
 def _run_table(runs: Iterable[RunEvidence]) -> Html:

@@ -96,6 +96,12 @@ def plain_table(
     return scrolling(caption, element("table", title, head, element("tbody", body), class_="prose" if prose else None))
 
 
+def folded(summary: object, content: object, length: int, most: int) -> Html:
+    """Content behind its summary: open where it is not longer than `most`, and on paper shown only then."""
+    few = length <= most
+    return element("details", element("summary", summary), content, open=few, class_=None if few else "long")
+
+
 def key_to_signs() -> Html:
     """What the signs and colours of differences mean."""
     less = "".join(f"{down} " for _, _, down, size in _SIZES if size)
@@ -221,7 +227,8 @@ def _difference(cell: MeasuredCell, look: _Look) -> Html | None:
     amount = f"{cell.difference:+.2f}".replace("-", _MINUS)
     size = cell.difference_in_deviations
     if size is None:
-        return element("span", f"{amount}, no deviation known", class_="diff")
+        rounded = cell.printed is not None and abs(cell.difference) <= 1.001 * cell.printed.rounding
+        return element("span", "≈ as printed" if rounded else f"{amount}, no deviation known", class_="diff")
     more = size >= 0
     up, down, strength = next(entry[1:] for entry in _SIZES if abs(size) >= entry[0])
     colour = f"diff {'up' if more else 'down'}{strength}" if strength else "diff"

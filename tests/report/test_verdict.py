@@ -1,0 +1,86 @@
+"""The first screen says no more than the numbers do."""
+
+from dataclasses import replace
+
+import pytest
+
+from zerosnet.experiments import Correlation, Difference
+from zerosnet.experiments.claims import FAILS, HOLDS, Claim, claims
+from zerosnet.experiments.findings import Finding
+from zerosnet.report.claims_section import claims_answer, claims_section
+from zerosnet.report.verdict import answers, cards
+
+BETTER = Difference(10.0, 8.0, 12.0, 0.95, (6, 4), 0.001)
+UNSURE = Difference(1.0, -2.0, 4.0, 0.95, (6, 4), 0.4)
+WORSE = Difference(-10.0, -12.0, -8.0, 0.95, (6, 4), 0.001)
+FINDING = Finding(
+    experiment="table-x",
+    scale="full",
+    group="56 layers",
+    column="acc",
+    rows=10,
+    stable_against_not=BETTER,
+    by_modulus=Correlation(-0.9, 0.01, 10),
+    by_effective_depth=None,
+    by_used_blocks=None,
+    best="r",
+    optimum_is_best=True,
+    verdict="in words",
+)
+
+
+def headings(*findings: Finding) -> list[str]:
+    return [answer.heading for answer in answers([], findings)]
+
+
+@pytest.mark.parametrize(
+    "difference, heading",
+    [
+        (BETTER, "Zero-stable networks are better"),
+        (WORSE, "Zero-stable networks are worse"),
+        (UNSURE, "No difference that these runs could show"),
+        (None, "No difference that these runs could show"),
+    ],
+)
+def test_the_heading_follows_the_interval(difference, heading):
+    assert headings(replace(FINDING, stable_against_not=difference)) == [heading]
+
+
+def test_without_any_comparison_nothing_is_claimed():
+    (answer,) = answers([], [])
+    assert answer.look == "open" and "Not decided" in answer.heading
+
+
+def test_a_demo_is_never_taken_for_a_measurement():
+    first, second = answers([], [replace(FINDING, scale="demo")])
+    assert "Not decided" in first.heading
+    assert second.heading == "Zero-stable networks are better, on the embedded digits (demo)"
+
+
+@pytest.mark.parametrize("rho, words", [(0.95, "explains as much"), (0.2, "explains less")])
+def test_effective_depth_is_weighed_against_the_roots(rho, words):
+    deep = replace(FINDING, by_effective_depth=Correlation(rho, 0.01, 10))
+    assert words in headings(deep)[1]
+
+
+def test_one_table_is_one_line_with_the_range_of_its_settings():
+    other = replace(FINDING, column="noise", stable_against_not=replace(BETTER, mean=20.0))
+    (answer,) = answers([], [FINDING, other])
+    assert answer.lines == ("table-x, 56 layers: +10.0 to +20.0 points in 2 settings",)
+
+
+def test_cards_say_their_verdict_by_a_sign_too():
+    assert "✓ Zero-stable" in cards(answers([], [FINDING]))
+
+
+def test_every_claim_has_a_row_with_its_verdict():
+    every = claims()
+    page = "".join(claims_section(every, [FINDING], {"table-x": "<X>"}))
+    assert page.count('scope="row"') == len(every) + 1
+    assert page.count('class="tag ') == len(every)
+    assert "&lt;X&gt;" in page and "+10.00 (95 % interval +8.00 to +12.00)" in page
+
+
+def test_claims_that_fail_are_named_on_the_first_screen():
+    made = [Claim("a", "t", "text", HOLDS, "because"), Claim("b", "t", "text", FAILS, "because")]
+    assert claims_answer(made).lines == ("1 hold, 1 do not hold.", "What does not: b.")
