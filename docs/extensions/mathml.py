@@ -17,8 +17,9 @@ FONT = "STIXTwoMath-Regular.ttf"
 _MARKED = re.compile(
     r'<(?P<tag>span|div) class="arithmatex">\\(?P<open>[(\[])(?P<latex>.*?)\\[)\]]</(?P=tag)>', re.DOTALL
 )
-# what the converter leaves to the browser's defaults, and these get wrong: signs in front of a number, slashes, bars
+# what browsers get wrong as the converter leaves it: primes, infinity, slashes, bars, signs in front of a number
 _SPACING = (
+    (re.compile(r"<msup><mi>(\S+?)</mi><mi>(&#x02032;)</mi></msup>"), r"<mrow><mi>\1</mi><mi>\2</mi></mrow>"),
     (re.compile(r"<mo>(&#x0221E;)</mo>"), r"<mi>\1</mi>"),
     (re.compile(r"<mo>&#x0002F;</mo>"), '<mo lspace="0" rspace="0">/</mo>'),
     (

@@ -1,0 +1,68 @@
+"""What makes the site: docstrings as Markdown, LaTeX as MathML, the public names of a room; and the figures."""
+
+import importlib
+import importlib.util
+import sys
+from types import ModuleType
+
+import pytest
+from tests.docs.blocks import DOCS
+
+import zerosnet.numerics
+
+pytest.importorskip("mkdocs", reason="the extra docs is not installed")
+pytest.importorskip("griffe", reason="the extra docs is not installed")
+
+
+def extension(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"extension_{name}", DOCS / "extensions" / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def markdown(text: str) -> str:
+    return extension("docstrings").as_markdown(text)
+
+
+def test_an_aligned_list_becomes_a_list() -> None:
+    text = "Build it.\n\nscheme  a Scheme\nseed    an integer;\n        or several\nclasses how many"
+    assert markdown(text) == (
+        "Build it.\n\n- `scheme`: a Scheme\n- `seed`: an integer; or several\n- `classes`: how many"
+    )
+
+
+def test_lines_with_colons_become_a_list_and_a_sentence_with_one_does_not() -> None:
+    assert markdown("name: what it is\nsize, shape: how large") == "- `name`: what it is\n- `size, shape`: how large"
+    assert markdown("note: this is prose") == "note: this is prose"
+
+
+def test_examples_and_equations_are_code_and_prose_is_escaped() -> None:
+    assert markdown(">>> 1 + 1\n2") == "```pycon\n>>> 1 + 1\n2\n```"
+    assert markdown("It is\n\n    y = a[0] * x") == "It is\n\n    y = a[0] * x"
+    assert markdown("STORE/<id>, a[0] and `a[0]`") == r"STORE/\<id>, a\[0] and `a[0]`"
+
+
+def test_latex_becomes_mathml_with_signs_close_to_their_numbers() -> None:
+    page = r'<p>so <span class="arithmatex">\(\lambda = -1/3 &lt; f\)</span></p>'
+    found = extension("mathml").on_page_content(page)
+    assert "<math" in found and r"\(" not in found
+    assert 'form="prefix"' in found and "&#x0003C;" in found
+
+
+def test_the_reference_of_a_room_has_all_its_public_names_where_they_are_defined() -> None:
+    places = extension("reference").places("zerosnet.numerics")
+    assert sorted(place.rpartition(".")[2] for place in places) == sorted(zerosnet.numerics.__all__)
+    for place in places:
+        module, _, name = place.rpartition(".")
+        assert hasattr(importlib.import_module(module), name), place
+
+
+@pytest.mark.parametrize("name", ["from_ode", "block", "root_condition", "lambda_family"])
+def test_figures_can_be_drawn(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS / "figures"))
+    module = importlib.import_module(name)
+    monkeypatch.delitem(sys.modules, name)
+    draw = next(v for key, v in vars(module).items() if key.endswith("_figure") and v.__module__ == name)
+    assert draw().axes
