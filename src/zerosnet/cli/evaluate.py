@@ -20,10 +20,11 @@ def evaluate(
     json: options.AsJson = False,
 ) -> None:
     """Recompute a run's accuracy on the test set from its weights.safetensors."""
-    from zerosnet.data import load, pixel_statistics
+    from zerosnet.data import load, pixel_statistics, source
     from zerosnet.models.weights import load_model
-    from zerosnet.training import Store
+    from zerosnet.training import Options, Store
     from zerosnet.training.evaluate import evaluate as score
+    from zerosnet.training.large_loop import evaluate_streamed
     from zerosnet.training.precision import find_device, precision, torch_settings
 
     place = find_device(device)
@@ -32,17 +33,22 @@ def evaluate(
     record = Store(folder.parent).find(folder.resolve().name) if is_folder else Store(store).find(run)
     if record.result is None or record.status != "finished":
         raise InputError(f"run {record.id} is {record.status}; expected a finished one")
-    images = load(record.spec.dataset, data, download=download)
-    model = load_model(record.folder / "weights.safetensors").to(place)
-    if place.type == "cuda":
-        model.conv_dtype = precision(record.spec.precision, place).conv_dtype
-    with torch_settings(place, deterministic=False):
-        (found,) = score(model, images.test, pixel_statistics(images, record.spec.recipe.scaling))
+    if source(record.spec.dataset).streamed:
+        found, count = evaluate_streamed(record, Options(place, data=data))
+    else:
+        images = load(record.spec.dataset, data, download=download)
+        count = len(images.test)
+        model = load_model(record.folder / "weights.safetensors").to(place)
+        if place.type == "cuda":
+            model.conv_dtype = precision(record.spec.precision, place).conv_dtype
+        with torch_settings(place, deterministic=False):
+            (found,) = score(model, images.test, pixel_statistics(images, record.spec.recipe.scaling))
     outcome = {
         "id": record.id,
         "dataset": record.spec.dataset,
-        "images": len(images.test),
+        "images": count,
         "test_accuracy": found.accuracy,
+        **({} if found.top5_accuracy is None else {"test_top5_accuracy": found.top5_accuracy}),
         "test_loss": found.loss if found.loss - found.loss == 0 else None,
         "recorded_test_accuracy": record.result.test_accuracy,
     }
@@ -51,7 +57,4 @@ def evaluate(
 
         print(encoder.dumps(outcome, indent=2))
     else:
-        print(
-            f"{record.id}: test {found.accuracy:.2%} on {len(images.test)} images "
-            f"(recorded: {record.result.test_accuracy:.2%})"
-        )
+        print(f"{record.id}: test {found.accuracy:.2%} on {count} images (recorded: {record.result.test_accuracy:.2%})")

@@ -1,8 +1,10 @@
 """Runs on data sets that are decoded while they are used: one network after the other, by all processes together."""
 
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,16 +15,18 @@ from zerosnet.environment import environment
 from zerosnet.errors import InputError
 from zerosnet.training.capture import Lead, forget_compiled
 from zerosnet.training.checkpoint import snapshot
+from zerosnet.training.evaluate import Score
 from zerosnet.training.grouping import network_config
 from zerosnet.training.large import USUAL, LargeTraining, micro_batch
 from zerosnet.training.loop import Options, Stopwatch, finish
+from zerosnet.training.networks import load_network
 from zerosnet.training.precision import precision, torch_settings
 from zerosnet.training.progress import Lines, Progress
 from zerosnet.training.record import Journal
 from zerosnet.training.run import Run, read_result
 from zerosnet.training.spec import RunSpec
 from zerosnet.training.stopping import Clock, SaveTimer
-from zerosnet.training.store import Store
+from zerosnet.training.store import RunRecord, Store
 from zerosnet.training.world import World, joined, local_world, own_device
 from zerosnet.training.writer import BackgroundWriter
 
@@ -173,6 +177,27 @@ def _check(specs: Sequence[RunSpec], options: Options, device: torch.device, wor
             raise InputError(f"batch is {recipe.batch}, but there are only {images} training images; see --batch")
         network_config(spec, opened[key])
     return {spec: opened[spec.dataset, spec.validation] for spec in specs}
+
+
+def evaluate_streamed(record: RunRecord, options: Options) -> tuple[Score, int]:
+    """The score of a finished run on the test set, from its weights, and on how many images."""
+    spec = record.spec
+    data = open_folder(spec.dataset, options.data)
+    numbers = None if options.device.type == "cpu" and spec.precision in ("bf16", "mixed") else spec.precision
+    training = LargeTraining(
+        replace(spec, precision=numbers),
+        data,
+        options.device,
+        World(),
+        replace(options.stream, micro_batch=None, broken="skip"),
+        workers=_workers(options, World()),
+        report=partial(print, file=sys.stderr),
+        compiled=False,
+    )
+    training.model.load_state_dict(load_network(record).state_dict())
+    with torch_settings(options.device, deterministic=False):
+        training.tests["test"].run()
+    return training.tests["test"].scores()[0], int(training.tests["test"].sums[3])
 
 
 def _workers(options: Options, world: World) -> int:

@@ -1,0 +1,88 @@
+"""`zerosnet train` and `evaluate` on folders of images, alone and under torchrun."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.data.pictures import write_folder
+
+from zerosnet.cli.main import run
+
+Run = Callable[..., tuple[int, str, str]]
+TRAIN = ("train", "zerosnet20_opt", "--dataset", "imagefolder:tiny@16", "--data", ".", "--recipe", "imagenet")
+SHORT = ("--batch", "12", "--epochs", "1", "--device", "cpu", "--workers", "0")
+
+
+@pytest.fixture
+def zerosnet(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(tmp_path)
+    write_folder(tmp_path / "tiny")
+
+    def command(*words: str) -> tuple[int, str, str]:
+        code = run(list(words))
+        return code, *capsys.readouterr()
+
+    return command
+
+
+def test_train_then_evaluate_gives_the_same_accuracies(zerosnet: Run) -> None:
+    code, out, _ = zerosnet(*TRAIN, *SHORT, "--json")
+    (found,) = json.loads(out)
+    assert code == 0 and found["status"] == "finished"
+    assert set(found["changes"]) == {"batch", "epochs", "lr"}
+    code, out, _ = zerosnet("evaluate", found["id"], "--data", ".", "--device", "cpu", "--json")
+    again = json.loads(out)
+    assert code == 0 and again["images"] == 15
+    assert again["test_accuracy"] == found["test_accuracy"]
+    assert again["test_top5_accuracy"] == found["test_top5_accuracy"] == 1
+    code, out, err = zerosnet(*TRAIN, *SHORT)
+    assert code == 0 and "finished already" in err and "top-5 100.00%" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (TRAIN, "batch is 256, but there are only 24 training images; see --batch"),
+        ((*TRAIN, *SHORT, "--micro-batch", "5"), "micro-batch is 5; expected a divisor of 12"),
+        ((*TRAIN, *SHORT, "--broken", "maybe"), "broken is 'maybe'; expected one of fatal, skip"),
+        ((*TRAIN, *SHORT, "--workers", "-1"), "workers is -1"),
+        ((*TRAIN, *SHORT, "--replicas", "3"), "replicas is 3"),
+        ((*TRAIN, *SHORT, "--recipe", "pgd-madry"), "adversarial training"),
+        (("train", "zerosnet20_opt", "--dataset", "imagefolder", "--recipe", "imagenet"), "--data DIR"),
+        ((*TRAIN[:3], "imagefolder:nowhere", *TRAIN[4:]), "nowhere/train is not a folder"),
+        (("train", "zerosnet20_opt", "--dataset", "digits", "--recipe", "quick", "--sync-bn"), "are for imagefolder"),
+        (
+            ("train", "zerosnet20_opt", "--dataset", "digits", "--recipe", "quick", "--precision", "mixed"),
+            "mixed is for CUDA devices",
+        ),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_nothing_behind(words: tuple[str, ...], message: str, zerosnet: Run) -> None:
+    code, out, err = zerosnet(*words)
+    assert code == 2 and out == ""
+    assert err.startswith("zerosnet: ") and err.count("\n") == 1
+    assert message in err
+    assert not Path("runs").exists()
+
+
+@pytest.mark.slow
+def test_torchrun_takes_the_same_command(zerosnet: Run, tmp_path: Path) -> None:
+    def torchrun(*words: str) -> subprocess.CompletedProcess[str]:
+        launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+        environment = os.environ | {"OMP_NUM_THREADS": "1"}
+        command = [*launcher, "-m", "zerosnet", *words]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+
+    done = torchrun(*TRAIN, *SHORT, "--json")
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads(done.stdout)
+    assert found["status"] == "finished"
+    assert json.loads((tmp_path / "runs" / found["id"] / "environment.json").read_text())["processes"] == 2
+    refused = torchrun(*TRAIN, "--batch", "13", "--device", "cpu", "--store", "other")
+    assert refused.returncode != 0 and not (tmp_path / "other").exists()
+    lines = [line for line in refused.stderr.splitlines() if line.startswith("zerosnet: ")]
+    assert lines == ["zerosnet: 2 processes do not share a batch of 13 evenly; expected a divisor of it"]
