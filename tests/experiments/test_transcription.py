@@ -1,8 +1,8 @@
 """Every printed number is what the paper's own source has, cell by cell."""
 
 import pytest
-
 from tests.experiments.paper_source import LABELS, PAPER, tables_of_the_paper
+
 from zerosnet.experiments import EXPERIMENTS, parse_printed, printed_table
 
 needs_the_paper = pytest.mark.skipif(not PAPER.exists(), reason="the paper's source is not here")

@@ -52,7 +52,7 @@ def reproduce(
         else:
             _show_list(listed)
         return
-    from zerosnet.experiments import claims, collect, findings, reproduce
+    from zerosnet.experiments import claims, collect, findings, recorded, reproduce
     from zerosnet.experiments.findings import depths
     from zerosnet.training import Clock, Options
     from zerosnet.training.precision import find_device
@@ -71,9 +71,12 @@ def reproduce(
             ]
         )
     else:
+        print(f"Scale {at.name}: {at.what}\n")
         for table, each in zip(tables, found):
             _show_table(table, each, depths(table, records))
         _show_claims([claim for claim in claims() if not names or claim.experiment in names])
+        if at.name == "demo":
+            _show_recorded(recorded())
     _write_report(output, place)
     if not left.nothing:
         cause = "the time limit" if clock.signal is None else clock.signal.name
@@ -156,6 +159,19 @@ def _text(table: "Measured", row: str, column: str) -> str:
     return f"{cell.compared}{short}{printed}"
 
 
+def _show_recorded(tables: "Sequence[Measured]") -> None:
+    """The real thing, as far as it was measured when this package was made."""
+    rows = [
+        (table.experiment.name, cell.row, cell.column, str(cell.compared), f"{len(cell.values)}", cell.printed.text)
+        for table in tables
+        for cell in table.cells
+        if cell.printed is not None
+    ]
+    heads = ("experiment", "row", "column", "ours", "seeds", "paper")
+    print_table("Measured at full scale, on the paper's data", heads, rows, right=heads[3:])
+
+
 def _show_claims(said: "Sequence[Claim]") -> None:
     rows = [(claim.verdict, claim.text, claim.because) for claim in said]
     print_table("What the paper says of its own tables, recomputed", ("verdict", "claim", "because"), rows)
+    print()

@@ -9,6 +9,7 @@ from zerosnet.experiments.listing import Listed, listing
 from zerosnet.experiments.measured import Measured, MeasuredCell, collect, records_of
 from zerosnet.experiments.printed import Printed, PrintedTable, parse_printed, printed_table
 from zerosnet.experiments.reading import Reading, Value
+from zerosnet.experiments.recorded import recorded
 from zerosnet.experiments.registry import EXPERIMENTS, experiment
 from zerosnet.experiments.runner import DEMO, Left, reproduce, what_is_left
 from zerosnet.experiments.scale import SCALES, Scale, Training, scale
@@ -49,6 +50,7 @@ __all__ = [
     "parse_printed",
     "printed_table",
     "read_ablation",
+    "recorded",
     "records_of",
     "reproduce",
     "scale",

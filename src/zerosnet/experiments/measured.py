@@ -142,13 +142,13 @@ def records_of(stores: Store | Sequence[Store]) -> dict[str, RunRecord]:
 
 
 def _collect(experiment: Experiment, cell: Cell, records: Mapping[str, RunRecord], at: Scale) -> MeasuredCell:
-    specs = experiment.cell_specs(cell, at)
+    runs = tuple(spec.id for spec in experiment.cell_specs(cell, at))
     if cell.compute is not None:
         values, wanted = [Value(None, None, cell.compute())], 1
     else:
-        there = [records[spec.id] for spec in specs if spec.id in records]
+        there = [records[run] for run in runs if run in records]
         values = [value for record in there if (value := read(record, cell.reading, at.images)) is not None]
-        wanted = len(specs)
+        wanted = len(runs)
     best = [value.best for value in values if value.best is not None]
     return MeasuredCell(
         row=cell.row,
@@ -158,6 +158,6 @@ def _collect(experiment: Experiment, cell: Cell, records: Mapping[str, RunRecord
         wanted=wanted,
         last=summarise([value.last for value in values]),
         best=summarise(best) if len(best) == len(values) else None,
-        runs=tuple(spec.id for spec in specs),
+        runs=runs,
         note=cell.note,
     )

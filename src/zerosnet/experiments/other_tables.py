@@ -1,7 +1,7 @@
 """The paper's remaining tables: ImageNet, generalisation gap, parameters, run time, and the coefficients themselves."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 
 from zerosnet.experiments.declare import MODULI, labelled, paper_row, zerosnet
 from zerosnet.experiments.experiment import Cell, Column, Experiment
@@ -102,6 +102,7 @@ def parameters() -> Experiment:
     )
 
 
+@cache
 def _millions(model: str, classes: int) -> float:
     return parameter_count(create_model(model, num_classes=classes, seed=0)) / 1e6
 

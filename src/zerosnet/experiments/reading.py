@@ -129,4 +129,4 @@ _READERS: dict[str, Callable[[RunRecord, Reading], Pair]] = {
 
 
 def _percent(fraction: float | None) -> float | None:
-    return None if fraction is None else 100 * fraction
+    return None if fraction is None else round(100 * fraction, 9)

@@ -1,0 +1,65 @@
+"""What was measured at full scale and is part of the package: shown where a reader has run nothing of that size.
+
+recorded.json is made from stores of finished runs:  python -m zerosnet.experiments.recorded STORE...
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from zerosnet.experiments.experiment import Experiment
+from zerosnet.experiments.measured import Measured, MeasuredCell, collect, records_of
+from zerosnet.experiments.reading import Value
+from zerosnet.experiments.registry import EXPERIMENTS
+from zerosnet.experiments.statistics import summarise
+from zerosnet.training import Store
+
+_FILE = "recorded.json"
+
+
+def recorded() -> list[Measured]:
+    """Tables at full scale of which at least one number was measured, with those cells."""
+    data = json.loads(resources.files(__package__).joinpath(_FILE).read_text(encoding="utf-8"))
+    return [_table(EXPERIMENTS[one["experiment"]], one["cells"]) for one in data if one["experiment"] in EXPERIMENTS]
+
+
+def to_record(stores: Sequence[Store]) -> list[dict[str, Any]]:
+    """What stores hold of the experiments at full scale: the values of every cell that has some."""
+    records, found = records_of(stores), []
+    for experiment in EXPERIMENTS.values():
+        cells = [
+            {"row": cell.row, "column": cell.column, "values": [value.to_json() for value in cell.values]}
+            for cell in collect(experiment, records, "full").cells
+            if any(value.run is not None for value in cell.values)
+        ]
+        if cells:
+            found.append({"experiment": experiment.name, "cells": cells})
+    return found
+
+
+def _table(experiment: Experiment, cells: list[dict[str, Any]]) -> Measured:
+    return Measured(experiment, "full", tuple(_cell(experiment, one) for one in cells))
+
+
+def _cell(experiment: Experiment, data: dict[str, Any]) -> MeasuredCell:
+    declared = experiment.cell(data["row"], data["column"])
+    values = tuple(Value(**value) for value in data["values"])
+    best = [value.best for value in values if value.best is not None]
+    return MeasuredCell(
+        row=data["row"],
+        column=data["column"],
+        printed=None if declared is None else declared.printed,
+        values=values,
+        wanted=len(experiment.seeds),
+        last=summarise([value.last for value in values]),
+        best=summarise(best) if len(best) == len(values) else None,
+        runs=tuple(value.run for value in values if value.run is not None),
+    )
+
+
+if __name__ == "__main__":
+    text = json.dumps(to_record([Store(root) for root in sys.argv[1:]]), indent=1)
+    (Path(__file__).parent / _FILE).write_text(text + "\n", encoding="utf-8")

@@ -1,0 +1,61 @@
+"""`zerosnet reproduce`: the list, bad input, and a table from nothing to the report."""
+
+import json
+
+import pytest
+
+from zerosnet.cli.main import run as command
+
+
+def test_list_as_json_is_one_list_of_at_least_sixteen_objects(tmp_path, capsys):
+    assert command(["reproduce", "--list", "--json", "--store", str(tmp_path)]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert len(listed) >= 16
+    assert {"name", "reference", "status", "runs", "runs_done", "cost", "left"} <= set(listed[0])
+
+
+def test_list_for_people_names_every_experiment(tmp_path, capsys):
+    from zerosnet.experiments import EXPERIMENTS
+
+    assert command(["reproduce", "--list", "--scale", "full", "--store", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert all(name in text for name in EXPERIMENTS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["table-nine"], "expected one of table-preresnet-alpha"),
+        (["--scale", "huge"], "expected one of demo, reduced, full"),
+        (["table-fgsm", "--scale", "full"], "--data DIR"),
+        (["table-fgsm", "--device", "abacus"], "device"),
+        (["table-fgsm", "--max-seconds", "0"], "max-seconds"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(tmp_path, capsys, arguments, words):
+    assert command(["reproduce", "--store", str(tmp_path / "runs"), *arguments]) == 2
+    error = capsys.readouterr().err
+    assert words in error and error.count("\n") == 1
+
+
+def test_a_table_that_needs_no_run_is_shown_with_claims_about_it(tmp_path, capsys):
+    (tmp_path / "runs").mkdir()
+    report = tmp_path / "report.html"
+    assert command(["reproduce", "table-coefficients", "--store", str(tmp_path / "runs"), "-o", str(report)]) == 0
+    text = capsys.readouterr().out
+    assert "0.33" in text and "holds" in text
+    assert report.exists()
+
+
+def test_tables_as_json_are_one_list(tmp_path, capsys):
+    (tmp_path / "runs").mkdir()
+    arguments = ["table-coefficients", "--json", "--store", str(tmp_path / "runs"), "-o", str(tmp_path / "r.html")]
+    assert command(["reproduce", *arguments]) == 0
+    (table,) = json.loads(capsys.readouterr().out)
+    assert table["complete"] and len(table["cells"]) == 30
+
+
+def test_time_that_is_up_leaves_the_rest_to_the_next_call(tmp_path, capsys):
+    where = ["--store", str(tmp_path / "runs"), "-o", str(tmp_path / "r.html")]
+    assert command(["reproduce", "table-zerosnet-cifar10", "--max-seconds", "0.001", *where]) == 0
+    assert "goes on with 20 run(s)" in capsys.readouterr().err

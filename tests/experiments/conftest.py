@@ -1,0 +1,51 @@
+"""A store of runs that were never run, and an experiment small enough to be run in a test."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+import torch
+
+from zerosnet.data import load
+from zerosnet.experiments import Column, Experiment, Row, Scale, Training
+from zerosnet.experiments.declare import cells
+from zerosnet.experiments.reading import ACCURACY, Reading, under_noise
+from zerosnet.numerics import Scheme, is_zero_stable
+from zerosnet.training import recipe
+
+TINY = Scale("tiny", "one epoch", lambda one: ("digits", recipe("quick", "digits", epochs=1, batch=32)), (1,), 4)
+MEASURES = (
+    (Column("clean", "no noise"), ACCURACY),
+    (Column("noisy", "constant 0.4"), under_noise("constant 0.4")),
+    (Column("fooled", "FGSM"), Reading("attack", "paper-fgsm", "fgsm", eps=0.075)),
+)
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def few_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """96 training and 24 test images wherever digits are read."""
+    data = load("digits")
+    few = replace(data, train=data.train.subset(torch.arange(96)), test=data.test.subset(torch.arange(24)))
+    for room in ("training.engine", "training.attack", "experiments.ablation"):
+        monkeypatch.setattr(f"zerosnet.{room}.load", lambda name, root=None, **options: few)
+
+
+@pytest.fixture
+def small() -> Experiment:
+    """Two 20-layer networks, one zero-stable, read clean, under noise and under attack."""
+    rows, all_cells = [], []
+    for text in ("zerosnet(-9/5)", "1,1,1;1"):
+        scheme = Scheme.parse(text)
+        row = Row(text, (text,), scheme, is_zero_stable(scheme), "20 layers")
+        rows.append(row)
+        all_cells += cells(row, {"clean": "99.5±0.2"}, Training("zerosnet20", "digits", "quick", scheme), MEASURES)
+    columns = tuple(column for column, _ in MEASURES)
+    return Experiment("small", "small", "ours", "accuracy, %", ("scheme",), columns, tuple(rows), tuple(all_cells))

@@ -1,0 +1,38 @@
+import pytest
+from tests.experiments.made_up import finish
+
+from zerosnet.experiments import EXPERIMENTS, cost, listing, records_of
+from zerosnet.training import RunSpec, Store, recipe
+
+
+def test_ten_networks_of_56_layers_cost_what_was_measured():
+    specs = [RunSpec("zerosnet56_opt", "cifar10", recipe("paper", "cifar10"), seed) for seed in range(10)]
+    found = cost(specs)
+    assert (found.networks, found.epochs) == (10, 1600)
+    assert found.gpu_seconds == pytest.approx(1600 * 0.334)
+    assert found.cpu_seconds is None
+
+
+def test_what_was_never_timed_has_no_cost():
+    assert cost(EXPERIMENTS["table-imagenet"].specs("full")).gpu_seconds is None
+    assert cost([]).gpu_seconds == 0
+
+
+def test_adversarial_training_costs_more_than_plain():
+    plain = cost([RunSpec("zerosnet56_opt", "cifar10", recipe("paper", "cifar10", epochs=80), 1)])
+    hard = cost([RunSpec("zerosnet56_opt", "cifar10", recipe("pgd-paper", "cifar10"), 1)])
+    assert hard.gpu_seconds > 3 * plain.gpu_seconds
+
+
+def test_listing_counts_what_is_done_and_what_is_left(tmp_path):
+    store = Store(tmp_path)
+    spec = EXPERIMENTS["table-robustness"].specs("full")[0]
+    finish(store, spec, 0.9)
+    listed = {one.name: one for one in listing(records_of(store), "full")}
+    assert len(listed) == len(EXPERIMENTS) >= 16
+    one = listed["table-robustness"]
+    assert (one.status, one.runs_done, one.runs, one.attacks_done, one.attacks) == ("partial", 1, 33, 0, 33)
+    assert one.left.networks == 32
+    assert listed["table-parameters"].status == "computed"
+    assert listed["scan-disc"].status == "not run"
+    assert {one.status for one in listing({}, "demo") if one.name == "table-imagenet"} == {"not at this scale"}

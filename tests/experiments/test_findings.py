@@ -1,0 +1,73 @@
+"""What the numbers of a table say about stability, moduli and depth."""
+
+import json
+
+import pytest
+from tests.experiments.made_up import finish_all
+
+from zerosnet.experiments import EXPERIMENTS, collect, findings, records_of
+from zerosnet.experiments.ablation import Ablation
+from zerosnet.experiments.findings import parasitic_modulus
+from zerosnet.numerics import PAPER_ROWS, is_zero_stable
+from zerosnet.training import Store, files
+
+TABLE = EXPERIMENTS["table-zerosnet-cifar10"]
+OPTIMUM = PAPER_ROWS[-1].scheme
+
+
+def stable(spec) -> bool:
+    return spec.scheme is None or bool(is_zero_stable(spec.scheme))
+
+
+@pytest.fixture
+def filled(tmp_path):
+    """The 56-layer rows: stable ones about 93, others about 79, by seed a little different."""
+    store = Store(tmp_path)
+    specs = [spec for spec in TABLE.specs("full") if spec.model.startswith("zerosnet56")]
+
+    def accuracy(spec):
+        modulus = parasitic_modulus(spec.scheme or OPTIMUM)
+        return (0.94 if stable(spec) else 0.80) - 0.005 * modulus + 0.001 * spec.seed
+
+    finish_all(store, specs, accuracy)
+    return store
+
+
+def test_zero_stable_rows_are_found_to_be_better(filled):
+    (found,) = findings(collect(TABLE, filled))
+    assert (found.group, found.rows, found.stable_against_not.n) == ("56 layers", 10, (6, 4))
+    assert found.stable_against_not.low > 10
+    assert found.verdict.startswith("zero-stable rows are better by +14")
+    assert found.by_modulus.rho == pytest.approx(-1)
+    assert found.optimum_is_best is True and found.best == "56 0.33, 0.33, 1.00"
+    assert found.by_effective_depth is None
+
+
+def test_depth_that_goes_with_accuracy_is_said_to_explain_as_much(filled):
+    for record in filled.records():
+        depth = 27 if stable(record.spec) else 5
+        curve = tuple(min(1.0, n / depth) for n in range(27))
+        ablation = Ablation(record.id, 256, 1.0, curve, (0.5,) * 27, depth)
+        files.write_json(record.folder / "ablation.json", ablation.to_json())
+    (found,) = findings(collect(TABLE, filled), records_of(filled))
+    assert found.by_effective_depth.rho > 0.8
+    assert "depth explains" in found.verdict
+    assert json.loads(json.dumps(found.to_json()))["rows"] == 10
+
+
+def test_groups_that_overlap_are_undecided(tmp_path):
+    store = Store(tmp_path)
+    specs = [spec for spec in TABLE.specs("full") if spec.model.startswith("zerosnet56")]
+    order = {spec.id: i for i, spec in enumerate(specs)}
+    finish_all(store, specs, lambda spec: 0.9 + 0.01 * (order[spec.id] % 2))
+    (found,) = findings(collect(TABLE, store))
+    assert found.verdict.startswith("undecided")
+
+
+def test_nothing_measured_says_nothing(tmp_path):
+    assert findings(collect(TABLE, Store(tmp_path))) == []
+
+
+def test_principal_root_is_no_parasite_but_any_other_is():
+    assert parasitic_modulus(PAPER_ROWS[0].scheme) == pytest.approx(1.84, abs=0.005)
+    assert parasitic_modulus(OPTIMUM) == pytest.approx(1 / 3)

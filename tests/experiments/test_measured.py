@@ -1,0 +1,101 @@
+"""What stores hold of an experiment, beside what the paper printed."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.experiments.made_up import finish
+
+from zerosnet.experiments import EXPERIMENTS, collect, records_of
+from zerosnet.training import Store
+
+COMPARISON, OPT, C10 = EXPERIMENTS["table-comparison"], "ZeroSNet-Opt 20", "C10 (%)"
+RECORDED = Path(__file__).resolve().parents[2] / "results" / "runs"
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "runs")
+
+
+def specs_of(row: str, column: str = C10):
+    return COMPARISON.cell_specs(COMPARISON.cell(row, column), "full")
+
+
+def test_three_seeds_give_mean_deviation_and_difference_last_and_best(store):
+    for spec, last, best in zip(specs_of(OPT), (0.9158, 0.9203, 0.9171), (0.9169, 0.9207, 0.9194)):
+        finish(store, spec, last, best)
+    cell = collect(COMPARISON, store).cell(OPT, C10)
+    assert cell.status == "measured"
+    assert (str(cell.last), str(cell.best), cell.last.n) == ("91.77±0.23", "91.90±0.19", 3)
+    assert cell.difference == pytest.approx(91.90 - 92.01)
+    assert cell.difference_in_deviations == pytest.approx(-0.11 / 0.35)
+
+
+def test_what_was_not_run_says_so_and_part_is_part(store):
+    finish(store, specs_of(OPT)[1], 0.9)
+    found = collect(COMPARISON, store)
+    assert found.cell(OPT, C10).status == "partial"
+    assert [value.seed for value in found.cell(OPT, C10).values] == [2]
+    assert found.cell("LM-ResNet 20", C10).status == "not run"
+    assert (found.done, found.complete) == (1, False)
+
+
+def test_a_quoted_resnet_without_pre_activation_is_never_filled_with_ours(store):
+    cell = collect(COMPARISON, store).cell("ResNet 20", C10)
+    assert cell.status == "quoted only" and cell.printed.quoted and cell.runs == ()
+    assert collect(COMPARISON, store).cell("PreResNet 20", C10).status == "not run"
+
+
+def test_scales_are_never_mixed(store):
+    finish(store, specs_of(OPT)[0], 0.9)
+    assert collect(COMPARISON, store, "reduced").done == 0
+    assert collect(EXPERIMENTS["table-imagenet"], store, "demo").cells[0].status == "not at this scale"
+
+
+def test_of_two_stores_the_finished_run_counts(store, tmp_path):
+    spec = specs_of(OPT)[0]
+    Store(tmp_path / "begun").claim(spec).release()
+    finish(store, spec, 0.9)
+    records = records_of([Store(tmp_path / "begun"), store])
+    assert records[spec.id].status == "finished"
+    assert collect(COMPARISON, records).cell(OPT, C10).values[0].last == pytest.approx(90)
+
+
+def test_a_diverged_run_gives_no_number(store):
+    from zerosnet.training import Result
+
+    with store.claim(specs_of(OPT)[0]) as run:
+        run.finish(Result("diverged", 3, 1.0, reason="loss not finite"))
+    assert collect(COMPARISON, store).cell(OPT, C10).values == ()
+
+
+def test_gap_is_training_less_test(store):
+    gap = EXPERIMENTS["table-generalisation-gap"]
+    row = gap.rows[0].key
+    finish(store, gap.cell_specs(gap.cell(row, "Gap"), "full")[0], 0.72, 0.73, train_accuracy=0.99)
+    found = collect(gap, store)
+    assert found.cell(row, "Gap").last.mean == pytest.approx(27)
+    assert found.cell(row, "Training").last.mean == pytest.approx(99)
+
+
+def test_parameters_are_counted(store):
+    found = collect(EXPERIMENTS["table-parameters"], store)
+    assert found.cell("20", "ZeroSNet").last.mean == pytest.approx((278_490 - 1_088) / 1e6)
+    assert found.complete
+
+
+def test_moduli_are_computed_as_printed(store):
+    for cell in collect(EXPERIMENTS["table-coefficients"], store).cells:
+        assert abs(cell.difference) <= cell.printed.rounding + 1e-9
+
+
+@pytest.mark.skipif(not RECORDED.exists(), reason="installed without the recorded results")
+def test_recorded_results_are_found():
+    cell = collect(COMPARISON, Store(RECORDED)).cell(OPT, C10)
+    assert str(cell.best) == "91.90±0.19"
+
+
+def test_tables_go_to_json(store):
+    data = json.loads(json.dumps(collect(COMPARISON, store).to_json()))
+    assert data["runs_wanted"] == 123 and data["cells"][0]["status"] == "not run"

@@ -1,0 +1,30 @@
+"""The recorded numbers of the package are those of the runs that lie beside it."""
+
+import json
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from zerosnet.experiments import recorded
+from zerosnet.experiments.recorded import to_record
+from zerosnet.training import Store
+
+RUNS = Path(__file__).resolve().parents[2] / "results" / "runs"
+
+
+def test_recorded_numbers_stand_in_declared_cells():
+    tables = recorded()
+    assert tables
+    for table in tables:
+        for cell in table.cells:
+            assert table.experiment.cell(cell.row, cell.column) is not None
+            assert cell.values and cell.compared is not None
+
+
+@pytest.mark.skipif(not RUNS.exists(), reason="installed without the recorded runs")
+def test_the_file_is_what_the_runs_say():
+    packaged = json.loads(resources.files("zerosnet.experiments").joinpath("recorded.json").read_text())
+    assert packaged == json.loads(json.dumps(to_record([Store(RUNS)]))), (
+        "make it anew: python -m zerosnet.experiments.recorded results/runs"
+    )

@@ -1,0 +1,51 @@
+"""From nothing to a filled table, once, and never twice."""
+
+import pytest
+import torch
+from tests.experiments.conftest import TINY
+
+from zerosnet.experiments import Left, collect, read_ablation, records_of, reproduce, what_is_left
+from zerosnet.training import Clock, Options, Store
+
+CPU = Options(device=torch.device("cpu"))
+
+
+def test_an_experiment_is_trained_attacked_and_ablated_and_never_again(small, few_digits, tmp_path, monkeypatch):
+    store = Store(tmp_path / "runs")
+    assert what_is_left([small], TINY, store) == Left(runs=2, attacks=4)
+    assert reproduce([small], TINY, store, CPU).nothing
+    found, records = collect(small, store, TINY), records_of(store)
+    assert found.complete and found.done == 2
+    assert all(len(cell.values) == 1 for cell in found.cells)
+    for record in records.values():
+        ablation = read_ablation(record)
+        assert ablation.blocks == 9 and 0 <= ablation.used_blocks <= 9
+        assert (record.folder / "attacks" / "paper-fgsm+images=4.json").exists()
+        assert (record.folder / "attacks" / "paper-noise.json").exists()
+
+    def never(*arguments, **options):
+        raise AssertionError("it was done already")
+
+    for name in ("train", "attack_runs"):
+        monkeypatch.setattr(f"zerosnet.experiments.runner.{name}", never)
+    monkeypatch.setattr("zerosnet.experiments.ablation._ablation", never)
+    assert reproduce([small, small], TINY, store, CPU).nothing
+
+
+def test_a_clock_that_has_run_out_leaves_all_to_the_next_call(small, tmp_path):
+    clock = Clock(1e-9)
+    assert clock.must_stop()
+    assert reproduce([small], TINY, Store(tmp_path / "runs"), CPU, clock) == Left(runs=2, attacks=4)
+
+
+@pytest.mark.parametrize("status", ["stopped", "diverged"])
+def test_runs_without_a_network_are_not_attacked(small, tmp_path, status):
+    from zerosnet.training import Result
+
+    store = Store(tmp_path / "runs")
+    spec = small.specs(TINY)[0]
+    with store.claim(spec) as run:
+        if status == "diverged":
+            run.finish(Result("diverged", 1, 1.0, reason="loss not finite"))
+    left = what_is_left([small], TINY, store)
+    assert left == (Left(1, 2) if status == "diverged" else Left(2, 4))
