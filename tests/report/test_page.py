@@ -120,6 +120,18 @@ def test_an_empty_store_gives_a_page_that_says_so(tmp_path):
     assert Outline(text).open == []
 
 
+def test_what_comes_with_the_package_is_shown_as_such_and_gives_way_to_the_stores(tmp_path):
+    (tmp_path / "runs").mkdir()
+    words = "recorded with the package; they are not in the stores"
+    assert words in write_report(tmp_path / "none.html", [tmp_path / "runs"]).read_text()
+    chosen = EXPERIMENTS["table-comparison"]
+    spec = next(spec for spec in chosen.specs("full") if spec.model == "zerosnet20_opt" and spec.dataset == "cifar10")
+    write_run(tmp_path / "runs", spec, attacks=False)
+    text = write_report(tmp_path / "one.html", [tmp_path / "runs"]).read_text()
+    section = text[text.index('id="table-comparison"') : text.index('id="table-imagenet"')]
+    assert words not in section and "1 of 3 seeds" in section
+
+
 def test_damaged_runs_are_listed_and_the_rest_is_shown(tmp_path):
     root = tmp_path / "runs"
     good, torn, odd, gone = [write_run(root, spec) for spec in specs_of_rows(seeds=(1,), epochs=2)[:4]]

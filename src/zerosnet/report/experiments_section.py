@@ -33,7 +33,7 @@ def experiment_section(found: Sequence[Measured], runs: Mapping[str, RunEvidence
             *warning_list(warnings, place),
             _commands(measured, runs),
         ]
-        line = [element("strong", progress(measured)), " ", words]
+        line = [element("strong", progress(measured, used_runs(measured, runs))), " ", words]
         long, anything = len(experiment.rows) > _MOST_ROWS, any(cell.values for cell in measured.cells)
         if long or not anything:
             parts.append(element("details", element("summary", line), table, class_="long" if long else None))
@@ -45,9 +45,14 @@ def experiment_section(found: Sequence[Measured], runs: Mapping[str, RunEvidence
     return element("section", parts)
 
 
-def progress(measured: Measured) -> str:
-    """How much of it there is, in words."""
+def progress(measured: Measured, used: Sequence[RunEvidence]) -> str:
+    """How much of it there is, in words; numbers of runs that are not in the stores came with the package."""
     printed = " What the paper printed:" if any(cell.printed is not None for cell in measured.cells) else ""
+    if measured.done and not used:
+        return (
+            f"{measured.done} of {measured.wanted} runs, measured earlier at {measured.scale} scale and recorded with "
+            "the package; they are not in the stores."
+        )
     if measured.done:
         return f"{measured.done} of {measured.wanted} runs are there ({measured.scale} scale)."
     if measured.wanted:
@@ -104,7 +109,7 @@ def _commands(measured: Measured, runs: Mapping[str, RunEvidence]) -> Html:
     used = [run for alike in each.values() for run in alike]
     names = dict.fromkeys(name for run in used for name, attack in run.attacks.items() if attack.protocol in protocols)
     lines += [attack_command([run for run in used if name in run.attacks], name) for name in names]
-    if measured.done == 0:
+    if not used:
         return element("p", "To run it: ", element("code", lines[0]), class_="small")
     return element(
         "details",

@@ -55,8 +55,8 @@ def empty(evidence: Evidence) -> list[Html]:
         return []
     where = ", ".join(map(str, evidence.stores)) or "no store"
     line = (
-        f"There are no runs in {where}. The tables below hold the paper's numbers and "
-        "what is computed without training. To fill them: "
+        f"There are no runs in {where}. The tables below hold the paper's numbers, what is computed without training, "
+        "and what was measured earlier and recorded with the package. To fill them: "
     )
     return [element("p", line, element("code", "zerosnet reproduce"), class_="note")]
 

@@ -1,6 +1,7 @@
 """The report: one self-contained page of everything that stores hold, beside what the paper printed."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from zerosnet.errors import InputError
 from zerosnet.experiments import EXPERIMENTS, SCALES, Experiment, Measured, collect
 from zerosnet.experiments.claims import claims
 from zerosnet.experiments.findings import findings
+from zerosnet.experiments.recorded import recorded
 from zerosnet.report.claims_section import claims_answer, claims_section
 from zerosnet.report.configurations import panels
 from zerosnet.report.depth_section import depth_section
@@ -50,7 +52,8 @@ def render(evidence: Evidence, experiments: Sequence[Experiment] | None = None) 
     """The page as text. Tables are made of runs in whose folders nothing is damaged."""
     chosen = tuple(EXPERIMENTS.values()) if experiments is None else experiments
     records = {run.record.id: run.record for run in evidence.runs if run.whole}
-    found = [measured_scales(one, records) for one in chosen]
+    stored = {one.experiment.name: one for one in recorded()}
+    found = [measured_scales(one, records, stored.get(one.name)) for one in chosen]
     runs = {run.record.id: run for run in evidence.runs}
     alike = panels(evidence.runs)
     shown = [measured for scales in found for measured in scales]
@@ -92,13 +95,24 @@ def render(evidence: Evidence, experiments: Sequence[Experiment] | None = None) 
     return _document(join([header, main, _footer()]))
 
 
-def measured_scales(experiment: Experiment, records: Mapping[str, RunRecord]) -> list[Measured]:
-    """The experiment at every scale that has numbers of runs; where none has, as the paper did it."""
+def measured_scales(
+    experiment: Experiment, records: Mapping[str, RunRecord], stored: Measured | None = None
+) -> list[Measured]:
+    """The experiment at every scale that has numbers of runs; where none has, as the paper did it.
+
+    `stored` is what was measured at full scale and comes with the package; it is shown where the stores hold none.
+    """
     settings = {(record.spec.dataset, record.spec.recipe) for record in records.values()}
     trainings = {cell.training for cell in experiment.cells if cell.training is not None}
     likely = [scale for scale in _SCALES if any(SCALES[scale].settings(one) in settings for one in trainings)]
-    found = [collect(experiment, records, scale) for scale in likely]
-    return [one for one in found if one.done] or [collect(experiment, records, _SCALES[0])]
+    found = [one for scale in likely if (one := collect(experiment, records, scale)).done]
+    if found and (stored is None or found[0].scale == _SCALES[0]):
+        return found
+    empty = collect(experiment, {}, _SCALES[0])
+    if stored is None:
+        return [empty]
+    known = {(cell.row, cell.column): cell for cell in stored.cells}
+    return [replace(empty, cells=tuple(known.get((c.row, c.column), c) for c in empty.cells)), *found]
 
 
 def _document(body: Html) -> str:
@@ -119,6 +133,7 @@ def _footer() -> Html:
     words = (
         f"Made by zerosnet {__version__} with ",
         element("code", "zerosnet report"),
-        ". Every number of ours was read from a run in a store; nothing is filled in that was not measured.",
+        ". Every number of ours was read from a run in a store, or from the record of runs that comes with the "
+        "package; nothing is filled in that was not measured.",
     )
     return element("footer", element("p", words))
