@@ -55,6 +55,8 @@ def test_members_in_text(text, coefficients):
         "zerosnet(x)",
         "zerosnet(1, beta=paper)",
         "lm(1, best)",
+        "lm(k=1, k=2)",
+        "lm(1, beta=paper, beta=original)",
         "nosuch(1)",
         "nosuch",
         "",

@@ -20,7 +20,8 @@ from zerosnet.numerics import (
 from zerosnet.numerics.order import local_error_coefficient
 
 # gamma_k of the backward-difference form: the error constants of Adams-Bashforth
-ADAMS_BASHFORTH = {1: "1/2", 2: "5/12", 3: "3/8", 4: "251/720", 5: "95/288"}
+_GAMMAS = ("1/2", "5/12", "3/8", "251/720", "95/288", "19087/60480", "5257/17280", "1070017/3628800")
+ADAMS_BASHFORTH = dict(enumerate(_GAMMAS, start=1))
 
 
 @pytest.mark.parametrize("k", range(1, 9))

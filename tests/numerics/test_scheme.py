@@ -48,6 +48,14 @@ def test_text_of_an_exact_scheme_parses_to_it():
     assert Scheme.parse(str(scheme)) == scheme
 
 
+@given(st.lists(st.fractions(), min_size=1, max_size=9), st.lists(st.fractions(), min_size=1, max_size=9))
+def test_text_of_any_exact_scheme_parses_to_it(alphas, betas):
+    scheme = Scheme(alphas, betas)
+    again = Scheme.parse(str(scheme))
+    assert again == scheme
+    assert hash(again) == hash(scheme)
+
+
 def test_characteristic_polynomials_have_the_degree_of_the_steps():
     scheme = Scheme([1], ["3/2", "-1/2"])
     assert scheme.steps == 2

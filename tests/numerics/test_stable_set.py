@@ -39,6 +39,7 @@ def test_the_set_agrees_with_the_root_condition_of_members():
         (lambda x: (x**3 - x, x), "[-1, -1/2 + sqrt(5)/2] U {1}"),  # an isolated point
         (lambda x: (2 * (x**2 - 1), -((x**2 - 1) ** 2)), "(-sqrt(2), 0) U (0, sqrt(2))"),
         (lambda x: (1 / (x**2 - 2),), "(-oo, -sqrt(3)] U [-1, 1] U [sqrt(3), oo)"),  # poles
+        (lambda x: (x**2 / x, 0 * x), "[-1, 1]"),  # 0/0 that cancels
         (lambda x: (1 + 0 * x,), "(-oo, oo)"),
         (lambda x: (2 + 0 * x,), "{}"),
     ],

@@ -161,6 +161,8 @@ def parse_member(text: str) -> Scheme:
     options: dict[str, str] = {}
     for part in inside.split(",") if inside and inside.strip() else []:
         key, equals, value = part.partition("=")
+        if equals and key.strip() in options:
+            raise InputError(f"scheme {text!r} gives {key.strip()} twice")
         if equals:
             options[key.strip()] = value.strip()
         else:

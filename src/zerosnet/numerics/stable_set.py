@@ -32,6 +32,10 @@ def solve_stable_set(alphas: Alphas) -> ParameterSet:
 
     x, z = sympy.symbols("x z", real=True)
     given = [sympy.together(sympy.sympify(a)) for a in alphas(x)]
+
+    def at(value: Any) -> list[Any]:  # where alphas(value) is 0/0, as in x^2/x, this is its limit
+        return [a.subs(x, value) for a in given]
+
     degree = len(given)
     rho = z**degree - sum(a * z ** (degree - 1 - i) for i, a in enumerate(given))
     numerator, denominator = sympy.fraction(sympy.together(rho))
@@ -41,9 +45,9 @@ def solve_stable_set(alphas: Alphas) -> ParameterSet:
     pieces: list[tuple[bool, Interval]] = []
     for i, sample in enumerate(samples):
         low, high = (breaks[i - 1] if i else None), (breaks[i] if i < len(breaks) else None)
-        pieces.append((_is_stable(alphas(sample)), Interval(_end(low), _end(high))))
+        pieces.append((_is_stable(at(sample)), Interval(_end(low), _end(high))))
         if high is not None:
-            stable = high not in poles and _is_stable_at(alphas, high)
+            stable = high not in poles and _is_stable_at(at, high)
             pieces.append((stable, Interval(_end(high), _end(high), True, True)))
     return ParameterSet(_joined(pieces))
 

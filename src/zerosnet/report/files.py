@@ -30,9 +30,9 @@ def _writable(path: str | Path, what: str, suffixes: tuple[str, ...]) -> Path:
     target = Path(path)
     if target.suffix.lower() not in suffixes:
         raise InputError(f"{what} {str(path)!r} has the suffix {target.suffix!r}; expected {', '.join(suffixes)}")
-    if target.is_dir():
-        raise InputError(f"{what} {str(path)!r} is a folder; expected a file name")
     try:
+        if target.is_dir():
+            raise InputError(f"{what} {str(path)!r} is a folder; expected a file name")
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.exists():
             with target.open("r+b"):
