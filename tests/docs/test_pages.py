@@ -1,5 +1,6 @@
 """What the pages claim is what the package, the benchmarks and the results say."""
 
+import itertools
 import json
 import re
 import tomllib
@@ -12,6 +13,7 @@ from tests.docs.blocks import DOCS, ROOT
 from zerosnet.experiments import EXPERIMENTS
 from zerosnet.experiments.cost import cost
 from zerosnet.numerics import Scheme, design, growth, order, real_interval, root_condition
+from zerosnet.numerics.optimum import barrier, shifted_symmetric
 from zerosnet.training import RECIPES, recipe
 
 
@@ -63,6 +65,16 @@ def test_the_choosing_table_is_true() -> None:
         assert order(scheme) == int(row[4]), text
         checked += 1
     assert checked >= 8
+
+
+def test_the_barrier_of_the_theorems_page_holds() -> None:
+    for d, p in itertools.product(range(1, 9), range(1, 9)):
+        if p <= d:
+            assert design(d, p).feasible is (2 * (p - 1) <= d), (d, p)
+    for p in range(2, 9):
+        assert all(barrier(d, p) is not None for d in range(p, 2 * (p - 1)))
+    assert shifted_symmetric(4, 2, Fraction(1, 2)) == Fraction(2 * 1, 8) - Fraction(1, 6)
+    assert shifted_symmetric(3, 2, Fraction(1, 2)) == -Fraction(1, 6)
 
 
 def test_the_recipes_are_all_listed_with_their_epochs() -> None:
