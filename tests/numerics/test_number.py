@@ -102,3 +102,4 @@ def test_latex():
     assert num.to_latex(Fraction(-5, 9)) == r"-\frac{5}{9}"
     assert num.to_latex(Fraction(2)) == "2"
     assert num.to_latex(0.25) == "0.25"
+    assert num.to_latex(-2.5e-7) == r"-2.5 \cdot 10^{-7}"

@@ -93,4 +93,5 @@ def to_latex(value: Number) -> str:
         sign = "-" if value < 0 else ""
         size = abs(value)
         return sign + (str(size) if size.denominator == 1 else rf"\frac{{{size.numerator}}}{{{size.denominator}}}")
-    return f"{value:.6g}"
+    mantissa, e, exponent = f"{value:.6g}".partition("e")
+    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if e else mantissa

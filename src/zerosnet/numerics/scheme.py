@@ -63,7 +63,10 @@ class Scheme:
 
     @classmethod
     def parse(cls, text: str) -> "Scheme":
-        """Read "1/3,5/9,1/9;16/9" (alphas;betas) or a family and its parameters, "zerosnet(-9/5)"."""
+        """Read "1/3,5/9,1/9;16/9" (alphas;betas) or a family and its parameters, "zerosnet(-9/5)".
+
+        Numbers in text are exact: the text of an exact scheme gives that scheme, that of a float one its decimals.
+        """
         alphas, semicolon, betas = text.partition(";")
         if semicolon:
             return cls(num.numbers(alphas, "alphas"), num.numbers(betas, "betas"))
