@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.experiments.made_up import finish_all
 
-from zerosnet.experiments import EXPERIMENTS, collect, findings, records_of
+from zerosnet.experiments import EXPERIMENTS, collect, findings, pair_findings, records_of
 from zerosnet.experiments.ablation import Ablation
 from zerosnet.experiments.findings import parasitic_modulus
 from zerosnet.numerics import PAPER_ROWS, is_zero_stable
@@ -71,3 +71,15 @@ def test_nothing_measured_says_nothing(tmp_path):
 def test_principal_root_is_no_parasite_but_any_other_is():
     assert parasitic_modulus(PAPER_ROWS[0].scheme) == pytest.approx(1.84, abs=0.005)
     assert parasitic_modulus(OPTIMUM) == pytest.approx(1 / 3)
+
+
+def test_pairs_are_compared_seed_by_seed(tmp_path):
+    pairs, store = EXPERIMENTS["pairs"], Store(tmp_path)
+    finish_all(store, pairs.specs("full"), lambda spec: (0.94 if stable(spec) else 0.80) + 0.001 * spec.seed)
+    found = {one.group: one for one in pair_findings(collect(pairs, store))}
+    assert len(found) == 7
+    same_beta = found["stability, with the same beta 16/9"]
+    assert same_beta.difference.mean == pytest.approx(14) and same_beta.difference.certain
+    assert "undecided" in found["size of beta, optimum"].verdict
+    assert json.loads(json.dumps(same_beta.to_json()))["group"] == same_beta.group
+    assert pair_findings(collect(TABLE, store)) == []

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from zerosnet.experiments import recorded
-from zerosnet.experiments.recorded import to_record
+from zerosnet.experiments.recorded import recorded, to_record
 from zerosnet.training import Store
 
 RUNS = Path(__file__).resolve().parents[2] / "results" / "runs"

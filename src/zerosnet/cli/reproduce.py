@@ -11,7 +11,7 @@ from zerosnet.cli.main import app
 from zerosnet.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
-    from zerosnet.experiments import Claim, Finding, Measured
+    from zerosnet.experiments import Claim, Finding, Measured, PairFinding
     from zerosnet.experiments.findings import Depth
     from zerosnet.experiments.listing import Listed
     from zerosnet.training import Store
@@ -52,8 +52,9 @@ def reproduce(
         else:
             _show_list(listed)
         return
-    from zerosnet.experiments import claims, collect, findings, recorded, reproduce
+    from zerosnet.experiments import claims, collect, findings, pair_findings, reproduce
     from zerosnet.experiments.findings import depths
+    from zerosnet.experiments.recorded import recorded
     from zerosnet.training import Clock, Options
     from zerosnet.training.precision import find_device
     from zerosnet.training.progress import progress
@@ -62,7 +63,7 @@ def reproduce(
     left = reproduce(chosen, at, place, Options(device=find_device(device), data=data), clock, progress())
     records = records_of(place)
     tables = [collect(one, records, at) for one in chosen]
-    found = [findings(table, records) for table in tables]
+    found: list[list[Finding | PairFinding]] = [[*findings(table, records), *pair_findings(table)] for table in tables]
     if json:
         print_json(
             [
@@ -120,7 +121,7 @@ def _duration(seconds: float | None) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def _show_table(table: "Measured", found: "Sequence[Finding]", depth: "dict[str, Depth]") -> None:
+def _show_table(table: "Measured", found: "Sequence[Finding | PairFinding]", depth: "dict[str, Depth]") -> None:
     """Ours beside the paper's: mean, deviation, the number of seeds, and the paper's number in brackets."""
     experiment = table.experiment
     rows = [row for row in experiment.rows if any(_is_measured(table, row.key, c.key) for c in experiment.columns)]

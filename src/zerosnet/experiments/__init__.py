@@ -4,12 +4,11 @@ from zerosnet.experiments.ablation import Ablation, ablate, read_ablation
 from zerosnet.experiments.claims import Claim, claims
 from zerosnet.experiments.cost import Cost, cost
 from zerosnet.experiments.experiment import Cell, Column, Experiment, Row
-from zerosnet.experiments.findings import Finding, findings
+from zerosnet.experiments.findings import Finding, PairFinding, findings, pair_findings
 from zerosnet.experiments.listing import Listed, listing
 from zerosnet.experiments.measured import Measured, MeasuredCell, collect, records_of
 from zerosnet.experiments.printed import Printed, PrintedTable, parse_printed, printed_table
 from zerosnet.experiments.reading import Reading, Value
-from zerosnet.experiments.recorded import recorded
 from zerosnet.experiments.registry import EXPERIMENTS, experiment
 from zerosnet.experiments.runner import DEMO, Left, reproduce, what_is_left
 from zerosnet.experiments.scale import SCALES, Scale, Training, scale
@@ -32,6 +31,7 @@ __all__ = [
     "Listed",
     "Measured",
     "MeasuredCell",
+    "PairFinding",
     "Printed",
     "PrintedTable",
     "Reading",
@@ -47,10 +47,10 @@ __all__ = [
     "experiment",
     "findings",
     "listing",
+    "pair_findings",
     "parse_printed",
     "printed_table",
     "read_ablation",
-    "recorded",
     "records_of",
     "reproduce",
     "scale",

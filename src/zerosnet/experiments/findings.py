@@ -4,7 +4,7 @@ The unit is a row, a scheme, with the mean of its seeds: seeds of one scheme are
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from zerosnet.experiments.ablation import Ablation, read_ablation
@@ -22,6 +22,7 @@ class Finding:
 
     stable_against_not   difference of the means over rows, zero-stable less not, with Welch's interval
     by_modulus           rank correlation of the number with the largest parasitic modulus
+    by_beta              with the size of beta
     by_effective_depth   with the effective depth, where ablations were made
     by_used_blocks       with the number of blocks that the network really uses
     best                 the row with the highest number
@@ -36,6 +37,7 @@ class Finding:
     rows: int
     stable_against_not: Difference | None
     by_modulus: Correlation | None
+    by_beta: Correlation | None
     by_effective_depth: Correlation | None
     by_used_blocks: Correlation | None
     best: str
@@ -52,6 +54,23 @@ class Finding:
     def to_json(self) -> dict[str, Any]:
         each = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {name: value.to_json() if hasattr(value, "to_json") else value for name, value in each.items()}
+
+
+@dataclass(frozen=True)
+class PairFinding:
+    """Two rows that differ in one thing: the first less the second, with Welch's interval over their seeds."""
+
+    experiment: str
+    scale: str
+    group: str
+    column: str
+    first: str
+    second: str
+    difference: Difference | None
+    verdict: str
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"difference": None if self.difference is None else self.difference.to_json()}
 
 
 @dataclass(frozen=True)
@@ -103,6 +122,33 @@ def findings(measured: Measured, records: Mapping[str, RunRecord] | None = None)
     return found
 
 
+def pair_findings(measured: Measured) -> list[PairFinding]:
+    """What every pair says: groups of exactly two rows of one of our own experiments, both measured."""
+    experiment, found = measured.experiment, []
+    for group in dict.fromkeys(row.group for row in experiment.rows if row.group and row.ours):
+        rows = [row for row in experiment.rows if row.group == group]
+        for column in experiment.columns:
+            cells = [cell for row in rows if (cell := measured.cell(row.key, column.key)) is not None and cell.values]
+            if len(rows) != 2 or len(cells) != 2:
+                continue
+            difference = welch(_compared_values(cells[0]), _compared_values(cells[1]))
+            label = f"{rows[0].labels[1]} against {rows[1].labels[1]}"
+            verdict = f"{label}: {_pair_verdict(difference, cells)}"
+            names = (experiment.name, measured.scale, group, column.key)
+            found.append(PairFinding(*names, rows[0].key, rows[1].key, difference, verdict))
+    return found
+
+
+def _compared_values(cell: MeasuredCell) -> list[float]:
+    return [value.last if value.best is None else value.best for value in cell.values]
+
+
+def _pair_verdict(difference: Difference | None, cells: list[MeasuredCell]) -> str:
+    if difference is None:
+        return f"{cells[0].compared} and {cells[1].compared}, too few or too equal seeds for an interval"
+    return f"{difference}, {'a difference' if difference.certain else 'undecided'}"
+
+
 def _finding(
     measured: Measured, group: str, column: str, cells: list[tuple[Row, MeasuredCell]], known: Mapping[str, Depth]
 ) -> Finding | None:
@@ -117,6 +163,9 @@ def _finding(
     by_modulus = spearman(
         [parasitic_modulus(row.scheme) for row in schemed if row.scheme is not None], [means[r.key] for r in schemed]
     )
+    by_beta = spearman(
+        [abs(float(row.scheme.betas[0])) for row in schemed if row.scheme is not None], [means[r.key] for r in schemed]
+    )
     by_effective = spearman([known[key].effective for key in deep], [means[key] for key in deep])
     by_used = spearman([known[key].used for key in deep], [means[key] for key in deep])
     best = max(means, key=means.__getitem__)
@@ -129,6 +178,7 @@ def _finding(
         rows=len(cells),
         stable_against_not=difference,
         by_modulus=by_modulus,
+        by_beta=by_beta,
         by_effective_depth=by_effective,
         by_used_blocks=by_used,
         best=best,
