@@ -18,6 +18,7 @@ BENCHMARKS = {
     "models": "step time and memory of ZeroSNet against PreResNet",
     "kernels": "every kernel of the native step beside its memory floor (CUDA)",
     "robustness": "the paper's noises and PGD-20 on ten networks, fused against one by one (CUDA)",
+    "explorer": "from the movement of a slider to the page drawn, in Chromium",
     "imagenet": "images a second of 50-layer networks: compute, beside timm's, and from JPEG files (CUDA)",
     "training": "seconds per epoch and network, alone and fused, against the authors' way (CUDA)",
 }

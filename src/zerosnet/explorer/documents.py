@@ -15,6 +15,7 @@ from zerosnet.numerics import Scheme, boundary_locus, facts, log10_envelope, sta
 from zerosnet.report.panels import region_window
 
 _BOUNDARY_POINTS = 361
+_WINDOW_COLUMNS = 64  # enough for a window in coarse steps
 _CHUNK = 8_192  # grid points between two looks at the clock
 _SIZES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 
@@ -81,7 +82,7 @@ def copy_document(query: NamedScheme) -> dict[str, str]:
 
 def calm_window(scheme: Scheme) -> Window:
     """The window that fits the region of absolute stability, in coarse steps: it stands still while one drags."""
-    (left, right), _ = region_window(scheme)
+    (left, right), _ = region_window(scheme, _WINDOW_COLUMNS)
     half = (right - left) / 2
     power = 10.0 ** floor(log10(half))
     half = power * next(size for size in _SIZES if size >= half / power - 1e-9)

@@ -98,22 +98,25 @@ def draw_region(axes: "Axes", scheme: Scheme) -> None:
     axes.set_ylabel(r"$\mathrm{Im}\;h\mu$", labelpad=2)
 
 
-def region_window(scheme: Scheme) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Limits that show the region of absolute stability and the origin; those of the locus if there is no region."""
+def region_window(scheme: Scheme, fine: int = 160) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Limits that show the region of absolute stability and the origin; those of the locus if there is no region.
+
+    It is looked for on a grid of `fine` columns, to within one of them.
+    """
     locus = boundary_locus(scheme)
     locus = locus[np.isfinite(locus) & (np.abs(locus) < _FARTHEST)]
     if not len(locus) or np.abs(locus).max() < 1e-9:
         return (-1.5, 1.5), (-1.5, 1.5)
     left, right, top = min(locus.real.min(), 0), max(locus.real.max(), 0), locus.imag.max()
     for _ in range(4):  # zoom in on what is stable
-        re, im = np.linspace(left, right, 160), np.linspace(0, max(top, 1e-3), 80)
-        cell_x, cell_y = (right - left) / 159, im[1]
+        re, im = np.linspace(left, right, fine), np.linspace(0, max(top, 1e-3), fine // 2)
+        cell_x, cell_y = (right - left) / (fine - 1), im[1]
         stable = stability_region(scheme, re, im)
         stable[0] = False  # the axis itself may be stable without an area
         if not stable.any():
             break
-        columns, rows = re[stable.any(axis=0)], im[stable.any(axis=1)]
-        left, right, top = min(columns.min() - cell_x, 0), max(columns.max() + cell_x, 0), rows.max() + cell_y
+        x, y = re[stable.any(axis=0)], im[stable.any(axis=1)]
+        left, right, top = min(x.min() - cell_x, 0), max(x.max() + cell_x, 0), y.max() + cell_y
     half = 0.58 * max(right - left, 2 * top, 1e-3)
     centre = (left + right) / 2
     return (centre - half, centre + half), (-half, half)

@@ -5,7 +5,7 @@ import { short } from "./numbers.js";
 import { key, mark, plot } from "./plot.js";
 
 const NEAREST = -0.12, FARTHEST = 4.6;
-const NETWORKS = { zerosnet: ["circle", "three steps"], preresnet: ["triangle", "PreResNet-32"], lmresnet: ["diamond", "LM-ResNet-44"] };
+const NETWORKS = { zerosnet: ["circle", "three steps, 32 to 56 layers"], preresnet: ["triangle", "PreResNet-32"], lmresnet: ["diamond", "LM-ResNet-44"] };
 
 export function drawScatter(room, legend, { measured, printed }, sides) {
   const all = [...measured, ...printed];
@@ -36,11 +36,15 @@ export function drawScatter(room, legend, { measured, printed }, sides) {
   chart.show();
   const kinds = [...new Set(printed.map(network))];
   legend.replaceChildren(
-    key("star", { class: "measured" }, `measured here (${measured.length})`),
-    ...kinds.map((kind) => key(NETWORKS[kind][0], { class: "printed" }, `printed in the paper, ${NETWORKS[kind][1]}`)));
+    key("star", { class: "measured" }, `measured here: ${models(measured)}`),
+    ...kinds.map((kind) => key(NETWORKS[kind][0], { class: "printed" }, `printed in the paper: ${NETWORKS[kind][1]}`)));
 }
 
 const network = ({ model }) => model.replace(/\d.*$/, "");
+function models(entries) {
+  const names = [...new Set(entries.map(({ model }) => model))];
+  return names.length > 3 ? `${names.length} networks` : names.join(", ");
+}
 const describe = ({ name, modulus }) => `${name} at ${short(modulus, 3)}`;
 
 function point(chart, entry, style, shape, size, source) {
