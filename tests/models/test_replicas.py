@@ -92,7 +92,7 @@ def test_the_grouped_path_computes_the_same_in_float64(config: Config, monkeypat
     fused, singles = fused_and_singles(config, torch.float64)
     x = images(config, torch.float64)
     alone = [step(single, x[:, 3 * k : 3 * k + 3]) for k, single in enumerate(singles)]
-    for module in ("layers", "multistep", "coefficients"):
+    for module in ("layers", "sums", "coefficients"):
         monkeypatch.setattr(f"zerosnet.models.{module}.one_by_one", lambda tensor: False)
     logits = step(fused, x)
     for k, single in enumerate(singles):

@@ -30,7 +30,8 @@ def multistep(model: nn.Module, scheme: Scheme | str, *, example: Tensor | None 
 
     >>> from timm import create_model
     >>> model = multistep(create_model("resnet34"), "zerosnet(-9/5)")
-    >>> model.layer3
+    >>> [name for name, module in model.named_children() if isinstance(module, MultistepStage)]
+    ['layer1', 'layer2', 'layer3']
     """
     if isinstance(model, Network):
         raise InputError("model is a network of this package; expected another one (create_model takes a scheme)")

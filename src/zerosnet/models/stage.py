@@ -76,10 +76,10 @@ class MultistepStage(nn.Module):
     def __len__(self) -> int:
         return len(self._modules)
 
-    def __iter__(self) -> "Iterator[Step]":
+    def __iter__(self) -> "Iterator[StageStep]":
         """The steps of one pass, for callers that go through the blocks themselves, y = step(y) for each."""
         pasts: dict[int, tuple[Past, bool]] = {}
-        return (Step(self, index, pasts) for index in range(len(self)))
+        return (StageStep(self, index, pasts) for index in range(len(self)))
 
     def __getitem__(self, index: int | slice) -> Any:
         """A block as it is, or a part of the stage."""
@@ -94,7 +94,7 @@ class MultistepStage(nn.Module):
         return f"scheme={self.scheme}, residual={self.residual}"
 
 
-class Step:
+class StageStep:
     """Block `index` as one step of a pass in which every block is called once, in order; otherwise like the block.
 
     What a step looks back on is kept until the pass is forgotten, so that it can be computed again (checkpointing).
