@@ -30,6 +30,7 @@ def test_list_for_people_names_every_experiment(tmp_path, capsys):
         (["table-fgsm", "--scale", "full"], "--data DIR"),
         (["table-fgsm", "--device", "abacus"], "device"),
         (["table-fgsm", "--max-seconds", "0"], "max-seconds"),
+        (["table-fgsm", "-o", "report.pdf"], "suffix"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(tmp_path, capsys, arguments, words):

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -55,11 +56,12 @@ def reproduce(
     from zerosnet.experiments import claims, collect, findings, pair_findings, reproduce
     from zerosnet.experiments.findings import depths
     from zerosnet.experiments.recorded import recorded
+    from zerosnet.report.files import page_file
     from zerosnet.training import Clock, Options
     from zerosnet.training.precision import find_device
     from zerosnet.training.progress import progress
 
-    clock = Clock(max_seconds)
+    page, clock = page_file(output), Clock(max_seconds)
     left = reproduce(chosen, at, place, Options(device=find_device(device), data=data), clock, progress())
     records = records_of(place)
     tables = [collect(one, records, at) for one in chosen]
@@ -78,7 +80,7 @@ def reproduce(
         _show_claims([claim for claim in claims() if not names or claim.experiment in names])
         if at.name == "demo":
             _show_recorded(recorded())
-    _write_report(output, place)
+    _write_report(page, place)
     if not left.nothing:
         cause = "the time limit" if clock.signal is None else clock.signal.name
         why = f"stopped by {cause}; " if clock.must_stop() else ""
@@ -89,11 +91,11 @@ def reproduce(
     raise typer.Exit(0 if clock.signal is None else 128 + clock.signal)
 
 
-def _write_report(output: str, store: "Store") -> None:
+def _write_report(page: Path, store: "Store") -> None:
     from zerosnet.report import write_report
 
     if store.root.exists():
-        print(f"report: {write_report(output, [store])}", file=sys.stderr)
+        print(f"report: {write_report(page, [store])}", file=sys.stderr)
 
 
 def _show_list(listed: "Sequence[Listed]") -> None:
