@@ -1,32 +1,32 @@
 """The first screen says no more than the numbers do."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
 from zerosnet.experiments import Correlation, Difference
 from zerosnet.experiments.claims import FAILS, HOLDS, Claim, claims
-from zerosnet.experiments.findings import Finding
+from zerosnet.experiments.findings import Finding, PairFinding
 from zerosnet.report.claims_section import claims_answer, claims_section
 from zerosnet.report.verdict import answers, cards
 
 BETTER = Difference(10.0, 8.0, 12.0, 0.95, (6, 4), 0.001)
 UNSURE = Difference(1.0, -2.0, 4.0, 0.95, (6, 4), 0.4)
 WORSE = Difference(-10.0, -12.0, -8.0, 0.95, (6, 4), 0.001)
-FINDING = Finding(
-    experiment="table-x",
-    scale="full",
-    group="56 layers",
-    column="acc",
-    rows=10,
-    stable_against_not=BETTER,
-    by_modulus=Correlation(-0.9, 0.01, 10),
-    by_effective_depth=None,
-    by_used_blocks=None,
-    best="r",
-    optimum_is_best=True,
-    verdict="in words",
-)
+GIVEN = {
+    "experiment": "table-x",
+    "scale": "full",
+    "group": "56 layers",
+    "column": "acc",
+    "rows": 10,
+    "stable_against_not": BETTER,
+    "by_modulus": Correlation(-0.9, 0.01, 10),
+    "best": "r",
+    "optimum_is_best": True,
+    "verdict": "in words",
+}
+FINDING = Finding(**{field.name: GIVEN.get(field.name) for field in fields(Finding)})
+PAIR = PairFinding("pairs", "full", "beta", "acc", "beta 1", "beta 0", WORSE, "<worse>")
 
 
 def headings(*findings: Finding) -> list[str]:
@@ -75,10 +75,10 @@ def test_cards_say_their_verdict_by_a_sign_too():
 
 def test_every_claim_has_a_row_with_its_verdict():
     every = claims()
-    page = "".join(claims_section(every, [FINDING], {"table-x": "<X>"}))
-    assert page.count('scope="row"') == len(every) + 1
+    page = "".join(claims_section(every, [FINDING], [PAIR], {"table-x": "<X>"}))
+    assert page.count('scope="row"') == len(every) + 2
     assert page.count('class="tag ') == len(every)
-    assert "&lt;X&gt;" in page and "+10.00 (95 % interval +8.00 to +12.00)" in page
+    assert "&lt;worse&gt;" in page and "&lt;X&gt;" in page and "+10.00 (95 % interval +8.00 to +12.00)" in page
 
 
 def test_claims_that_fail_are_named_on_the_first_screen():

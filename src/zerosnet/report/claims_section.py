@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from zerosnet.experiments.claims import FAILS, HOLDS, PARTLY, Claim
-from zerosnet.experiments.findings import Finding
+from zerosnet.experiments.findings import Finding, PairFinding
 from zerosnet.report.html import Html, element
 from zerosnet.report.tables import folded, plain_table
 from zerosnet.report.verdict import Answer
@@ -14,16 +14,18 @@ _OPEN_UP_TO = 15  # comparisons
 _MINUS = "−"
 
 
-def claims_section(claims: Sequence[Claim], said: Sequence[Finding], titles: Mapping[str, str]) -> list[Html]:
-    """Both tables."""
+def claims_section(
+    claims: Sequence[Claim], said: Sequence[Finding], pairs: Sequence[PairFinding], titles: Mapping[str, str]
+) -> list[Html]:
+    """Claims, findings of ours, and pairs of schemes that differ in one thing."""
     words = (
         "The first table takes sentences of the paper and checks them against the paper's own printed numbers, and "
-        "against exact computation; no run of ours is in it. The second says what our runs show."
+        "against exact computation; no run of ours is in it. What our runs show stands below it."
     )
     heads = ("sentence", "verdict", "because", "about")
     caption = "What the paper says, by its own numbers"
     table = plain_table(caption, heads, (_claim(one, titles) for one in claims), prose=True)
-    return [element("p", words), table, *_findings(said, titles)]
+    return [element("p", words), table, *_findings(said, titles), *_pairs(pairs)]
 
 
 def claims_answer(claims: Iterable[Claim]) -> Answer:
@@ -65,8 +67,8 @@ def _findings(said: Sequence[Finding], titles: Mapping[str, str]) -> list[Html]:
     )
     caption = (
         "What our runs say: mean difference between zero-stable rows and the others with Welch's 95 % interval, and "
-        "Spearman's rank correlation of the number with the largest parasitic modulus, with the effective depth and "
-        "with the number of blocks that are used"
+        "Spearman's rank correlation of the number with the largest parasitic modulus, with the size of beta, with the "
+        "effective depth and with the number of blocks that are used"
     )
     table = plain_table(caption, heads, (_finding(one, titles) for one in said), prose=True)
     return [folded(f"What our runs say, in {len(said)} comparisons", table, len(said), _OPEN_UP_TO)]
@@ -74,8 +76,19 @@ def _findings(said: Sequence[Finding], titles: Mapping[str, str]) -> list[Html]:
 
 def _finding(one: Finding, titles: Mapping[str, str]) -> list[object]:
     link = element("a", titles.get(one.experiment, one.experiment), href=f"#{one.experiment}")
-    scale = "" if one.scale == "full" else f"{one.scale} scale"
-    where = ", ".join(word for word in (one.group, one.column, scale) if word)
-    numbers = (one.stable_against_not, one.by_modulus, one.by_effective_depth, one.by_used_blocks)
+    where = _scaled(", ".join(word for word in (one.group, one.column) if word), one.scale)
+    numbers = (one.stable_against_not, one.by_modulus, one.by_beta, one.by_effective_depth, one.by_used_blocks)
     shown = ["not known" if number is None else str(number).replace("-", _MINUS) for number in numbers]
     return [link, where, *shown, one.best]
+
+
+def _pairs(pairs: Sequence[PairFinding]) -> list[Html]:
+    if not pairs:
+        return []
+    caption = "Pairs of schemes that differ in one thing: first less second, with Welch's 95 % interval over the seeds"
+    rows = ([_scaled(one.group, one.scale), one.verdict] for one in pairs)
+    return [plain_table(caption, ("what differs", "what the seeds say"), rows, prose=True)]
+
+
+def _scaled(words: str, scale: str) -> str:
+    return words if scale == "full" else f"{words} ({scale} scale)"

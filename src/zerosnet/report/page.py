@@ -9,7 +9,7 @@ from zerosnet import __version__
 from zerosnet.errors import InputError
 from zerosnet.experiments import EXPERIMENTS, SCALES, Experiment, Measured, collect
 from zerosnet.experiments.claims import claims
-from zerosnet.experiments.findings import findings
+from zerosnet.experiments.findings import findings, pair_findings
 from zerosnet.experiments.recorded import recorded
 from zerosnet.report.claims_section import claims_answer, claims_section
 from zerosnet.report.configurations import panels
@@ -58,9 +58,10 @@ def render(evidence: Evidence, experiments: Sequence[Experiment] | None = None) 
     alike = panels(evidence.runs)
     shown = [measured for scales in found for measured in scales]
     said = [finding for measured in shown if measured.done for finding in findings(measured, records)]
+    pairs = [pair for measured in shown if measured.done for pair in pair_findings(measured)]
     judged, titles = claims(), {one.name: one.title for one in chosen}
     sections = [
-        ("claims", "The claims and what became of them", claims_section(judged, said, titles)),
+        ("claims", "The claims and what became of them", claims_section(judged, said, pairs, titles)),
         (
             "tables",
             "The tables, ours beside the paper's",
