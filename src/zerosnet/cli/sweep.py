@@ -30,6 +30,8 @@ def sweep(
     broken: options.Broken = "fatal",
     micro_batch: options.MicroBatch = None,
     sync_bn: options.SyncBn = False,
+    engine: options.Engine = "local",
+    address: options.Address = "auto",
     json: options.AsJson = False,
 ) -> None:
     """Train all runs of a file, those that can as one. Finished runs are left as they are."""
@@ -57,5 +59,7 @@ def sweep(
         tensorboard,
         json,
         options.stream(workers, broken, micro_batch, sync_bn),
+        engine,
+        address,
     )
     raise typer.Exit(options.train_and_report(specs, request))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from zerosnet.errors import InputError
+
 if TYPE_CHECKING:
     from zerosnet.training import RunSpec
     from zerosnet.training.large import StreamOptions
@@ -31,7 +33,11 @@ Tensorboard = Annotated[bool, typer.Option("--tensorboard", help="Write TensorBo
 Workers = Annotated[int | None, typer.Option(help="imagefolder: processes that decode; as many as cores by default.")]
 Broken = Annotated[str, typer.Option(help="imagefolder: a file that cannot be decoded is fatal, or skip.")]
 MicroBatch = Annotated[int | None, typer.Option(help="imagefolder: images that batch norm sees at once, a process.")]
+Engine = Annotated[str, typer.Option(help="local (this machine) or ray (a cluster).")]
+Address = Annotated[str, typer.Option(help="The Ray cluster: auto, HOST:PORT, or local to start one here.")]
 SyncBn = Annotated[bool, typer.Option("--sync-bn", help="imagefolder: batch norm sees the images of all processes.")]
+
+ENGINES = ("local", "ray")
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,8 @@ class Request:
     tensorboard: bool
     json: bool
     stream: "StreamOptions | None" = None
+    engine: str = "local"
+    address: str = "auto"
 
 
 def stream(workers: int | None, broken: str, micro_batch: int | None, sync_bn: bool) -> "StreamOptions":
@@ -72,9 +80,13 @@ def train_and_report(specs: "Sequence[RunSpec]", request: Request) -> int:
     from zerosnet.training.world import local_world
 
     check_kernels(request.kernels)
+    if request.engine not in ENGINES:
+        raise InputError(f"engine is {request.engine!r}; expected one of {', '.join(ENGINES)}")
+    if request.engine != "ray" and request.address != "auto":
+        raise InputError(f"address is {request.address!r}; it is for --engine ray")
     store, clock = Store(request.store), Clock(request.max_seconds)
     options = Options(
-        device=find_device(request.device),
+        device=find_device(request.device if request.engine == "local" else "cpu"),
         data=request.data,
         download=request.download,
         replicas=request.replicas,
@@ -84,7 +96,12 @@ def train_and_report(specs: "Sequence[RunSpec]", request: Request) -> int:
         tensorboard=request.tensorboard,
         stream=request.stream or StreamOptions(),
     )
-    train(specs, store, options, clock, progress())
+    if request.engine == "ray":
+        from zerosnet.training.cluster import train_on_ray
+
+        train_on_ray(specs, store, options, clock, progress(), address=request.address, device=request.device)
+    else:
+        train(specs, store, options, clock, progress())
     if not local_world().writes:
         return 0 if clock.signal is None else 128 + clock.signal
     summaries = [_summary(store, spec) for spec in specs]

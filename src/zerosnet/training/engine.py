@@ -61,9 +61,9 @@ def _train_arrays(specs: Sequence[RunSpec], store: Store, options: Options, cloc
         precision(spec.precision, options.device)
         if spec.precision == "mixed":
             raise InputError("precision mixed is for imagefolder; expected bf16, fp32 or fp64")
-    data = _load_all(specs, options)
+    data = load_all(specs, options)
     workers = cores() if options.device.type == "cpu" else 1
-    waiting = [spec for spec in specs if not _has_ended(store, spec, progress)]
+    waiting = [spec for spec in specs if not has_ended(store, spec, progress)]
     surrogates = {spec: surrogate_of(spec, store) for spec in waiting}
     groups = group(waiting, data, options.device, options.replicas, workers)
 
@@ -150,7 +150,7 @@ def _has(run: Run, position: int) -> bool:
     return checkpoint is not None and checkpoint.position == position
 
 
-def _has_ended(store: Store, spec: RunSpec, progress: Progress) -> bool:
+def has_ended(store: Store, spec: RunSpec, progress: Progress) -> bool:
     result = read_result(store.folder(spec))
     if result is not None:
         progress.say(f"{spec.id} has {result.status} already; nothing to do")
@@ -175,7 +175,7 @@ def _claimed(store: Store, specs: Sequence[RunSpec], progress: Progress) -> Iter
         yield runs
 
 
-def _load_all(specs: Sequence[RunSpec], options: Options) -> dict[RunSpec, DataSet]:
+def load_all(specs: Sequence[RunSpec], options: Options) -> dict[RunSpec, DataSet]:
     loaded: dict[tuple[str, float | None], DataSet] = {}
     for spec in specs:
         if (key := (spec.dataset, spec.validation)) not in loaded:

@@ -268,4 +268,5 @@ def _parallel(model: Network, device: torch.device) -> DistributedDataParallel:
     known = inspect.signature(DistributedDataParallel).parameters
     buffers = "forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers"  # its name up to 2.1x
     ids = [device.index] if device.type == "cuda" else None
-    return DistributedDataParallel(model, device_ids=ids, gradient_as_bucket_view=True, **{buffers: False})
+    options: dict[str, Any] = {"device_ids": ids, "gradient_as_bucket_view": True, buffers: False}
+    return DistributedDataParallel(model, **options)

@@ -1,0 +1,185 @@
+"""Runs over a cluster with Ray: a group of networks that train as one is a task, and all write into one store.
+
+The store and the data are on a file system that all machines share. Ray starts a task again elsewhere where its worker
+dies; it then goes on from the checkpoints of its runs, whose locks the dead process no longer holds.
+"""
+
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from zerosnet.data import source
+from zerosnet.errors import InputError, MissingExtra
+from zerosnet.training.engine import has_ended, load_all, train
+from zerosnet.training.grouping import MOST, group
+from zerosnet.training.loop import Options
+from zerosnet.training.precision import precision
+from zerosnet.training.progress import GroupProgress, Lines, Progress
+from zerosnet.training.spec import RunSpec
+from zerosnet.training.stopping import Clock
+from zerosnet.training.store import Store
+
+POLL = 0.5  # seconds between two looks at the clock
+PATIENCE = 10.0  # seconds for the first answer of a cluster
+RETRIES = 5  # of a task whose worker died: a network that kills every worker ends, too
+HERE = "local"  # the address that stands for a cluster of this machine alone
+
+
+def import_ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise MissingExtra("ray", "ray") from None
+    return ray
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """Ray, connected to the cluster at an address: "auto" is the one that is running here, "local" starts one."""
+    ray = import_ray()
+    if ray.is_initialized():
+        yield ray
+        return
+    try:
+        _knock(address)
+        ray.init(
+            address=None if address == HERE else address,
+            log_to_driver=False,
+            logging_level="error",
+            **({"include_dashboard": False} if address == HERE else {}),
+        )
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(
+            f"address is {address!r}, where there is no Ray cluster ({reason}); start one with `ray start --head`, "
+            f"or use {HERE} for this machine alone"
+        ) from None
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Ray itself tries for minutes before it gives a HOST:PORT up."""
+    host, colon, port = address.rpartition(":")
+    if colon and port.isdigit() and "/" not in host:
+        socket.create_connection((host, int(port)), timeout=PATIENCE).close()
+
+
+def cluster_device(ray: Any, name: str) -> torch.device:
+    """auto, cpu or cuda as the device of a task, wherever it runs; auto is CUDA where the cluster has GPUs."""
+    gpus = ray.cluster_resources().get("GPU", 0)
+    if name not in ("auto", "cpu", "cuda"):
+        raise InputError(f"device is {name!r}; expected auto, cpu or cuda")
+    if name == "cuda" and not gpus:
+        raise InputError("device is cuda, but the Ray cluster has no GPUs; expected auto or cpu")
+    return torch.device("cuda", 0) if name == "cuda" or (name == "auto" and gpus) else torch.device("cpu")
+
+
+def train_on_ray(
+    specs: Sequence[RunSpec],
+    store: Store,
+    options: Options,
+    clock: Clock,
+    progress: Progress,
+    *,
+    address: str = "auto",
+    device: str = "auto",
+) -> None:
+    """Train all runs that have not ended, on a cluster; the store holds the outcome.
+
+    A signal or the time limit stops every task at the end of a step, with checkpoints, before this returns.
+    """
+    with connected(address) as ray:
+        options = replace(options, device=cluster_device(ray, device), data=_absolute(options.data))
+        slots = ray.cluster_resources().get("GPU" if options.device.type == "cuda" else "CPU", 1)
+        groups = _groups(specs, store, options, max(1, int(slots)), progress)
+        resources = {"num_gpus": 1} if options.device.type == "cuda" else {"num_cpus": 1}
+        task = ray.remote(max_retries=RETRIES, **resources)(train_group)
+        until = None if clock.deadline is None else time.time() + clock.deadline - time.monotonic()
+        with clock, progress:
+            arguments = (str(store.root.resolve()), options, until)
+            pending = {task.remote(list(members), *arguments): members for members in groups}
+            progress.say(f"{len(groups)} group(s) of networks, {int(slots)} at a time, on Ray")
+            failure = _wait(ray, pending, clock, progress)
+    if failure is not None:
+        raise failure
+
+
+def _wait(ray: Any, pending: dict[Any, list[RunSpec]], clock: Clock, progress: Progress) -> Exception | None:
+    """Until every task has ended; the first error, after which the others are stopped cleanly."""
+    failure: Exception | None = None
+    total, stopping = len(pending), False
+    while pending:
+        done, _ = ray.wait(list(pending), timeout=POLL)
+        for reference in done:
+            members = pending.pop(reference)
+            try:
+                lines = ray.get(reference)
+            except ray.exceptions.TaskCancelledError:
+                continue
+            except ray.exceptions.RayTaskError as error:
+                failure = failure or (error.cause if isinstance(error.cause, Exception) else error)
+            except ray.exceptions.RayError as error:
+                line = str(error).splitlines()[0]
+                failure = failure or OSError(f"{members[0].id} and its group lost their worker too often: {line}")
+            else:
+                for line in lines:
+                    progress.say(line)
+                progress.say(f"{total - len(pending)} of {total} group(s) over")
+        clock.failed = clock.failed or failure is not None
+        if clock.must_stop() and not stopping:
+            stopping = True
+            for reference in pending:
+                ray.cancel(reference, force=False, recursive=False)  # SIGINT, which the task's own clock notes
+    return failure
+
+
+def train_group(specs: list[RunSpec], root: str, options: Options, until: float | None) -> list[str]:
+    """What a task does, in a worker's process: train runs that can share a step; what there was to say."""
+    left = None if until is None else until - time.time()
+    if left is not None and left <= 0:
+        return []
+    said = Collected()
+    train(specs, Store(root), options, Clock(left), said)
+    return said.lines
+
+
+class Collected(Lines):
+    """Keeps what is said, without the lines of epochs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+
+    def _changed(self, group: GroupProgress, epoch: bool) -> None:
+        pass
+
+
+def _groups(
+    specs: Sequence[RunSpec], store: Store, options: Options, slots: int, progress: Progress
+) -> list[list[RunSpec]]:
+    """Runs that train as one, as many groups as there are places for them. A task may split its group further."""
+    for spec in specs:
+        precision(spec.precision, options.device, usual="mixed" if source(spec.dataset).streamed else "bf16")
+    streamed = [spec for spec in specs if source(spec.dataset).streamed]
+    others = [spec for spec in specs if not source(spec.dataset).streamed]
+    data = load_all(others, options)
+    waiting = [spec for spec in others if not has_ended(store, spec, progress)]
+    size = options.replicas or min(MOST, -(-len(waiting) // slots)) or 1
+    alone = [[spec] for spec in streamed if not has_ended(store, spec, progress)]
+    return group(waiting, data, options.device, size) + alone
+
+
+def _absolute(path: Path | None) -> Path | None:
+    return None if path is None else path.resolve()

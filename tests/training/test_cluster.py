@@ -1,0 +1,147 @@
+"""Runs over a real Ray cluster of this machine: workers that are killed, and a driver that is interrupted."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tests.training.test_kill import outcome
+
+from zerosnet import InputError
+from zerosnet.numerics import Scheme
+from zerosnet.training import Clock, Interval, Options, RunSpec, Store, recipe, train
+from zerosnet.training.cluster import Collected, cluster_device, connected, train_on_ray
+
+ray = pytest.importorskip("ray")
+
+SPECS = [
+    RunSpec("zerosnet20", "digits", recipe("quick", "digits", epochs=1), 1, Scheme.parse(f"zerosnet({value})"))
+    for value in ("1/2", "10")
+]
+OPTIONS = Options(torch.device("cpu"), replicas=1, deterministic=True, checkpoint_every=Interval(seconds=0.1))
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
+    yield ray
+    ray.shutdown()
+
+
+def holder(folder: Path) -> int | None:
+    """The process that holds a run's lock, if it has come to a checkpoint."""
+    if not list(folder.glob("checkpoints/*.safetensors")):
+        return None
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit() and int(process.name) != os.getpid():
+            try:
+                held = [descriptor.readlink() for descriptor in (process / "fd").iterdir()]
+            except OSError:
+                continue
+            if folder / "lock" in held:
+                return int(process.name)
+    return None
+
+
+def find_holder(folder: Path) -> int:
+    deadline = time.monotonic() + 180
+    while (found := holder(folder)) is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return found
+
+
+def test_a_killed_workers_group_goes_on_from_its_checkpoint_and_nothing_runs_twice(cluster, tmp_path):
+    undisturbed, disturbed = Store(tmp_path / "undisturbed"), Store(tmp_path / "disturbed")
+    said = Collected()
+    driver = threading.Thread(target=train_on_ray, args=(SPECS, disturbed, OPTIONS, Clock(), said))
+    driver.start()
+    os.kill(find_holder(disturbed.folder(SPECS[0])), signal.SIGKILL)
+    driver.join(timeout=240)
+    assert not driver.is_alive()
+    train(SPECS, undisturbed, OPTIONS)
+    assert outcome(disturbed.root) == outcome(undisturbed.root)
+    begun = [line for line in said.lines if line.startswith("training")]
+    assert len(begun) == 2  # what each of the two tasks that came to an end has to say
+    assert sum("from step" in line for line in begun) >= 1  # the killed one's, which did not begin anew
+    stamps = {path: path.stat().st_mtime_ns for path in disturbed.root.glob("*/result.json")}
+    again = Collected()
+    train_on_ray(SPECS, disturbed, OPTIONS, Clock(), again)
+    assert [line for line in again.lines if line.startswith("training")] == []
+    assert stamps == {path: path.stat().st_mtime_ns for path in disturbed.root.glob("*/result.json")}
+
+
+def test_an_error_in_a_task_is_the_error_of_the_whole(cluster, tmp_path):
+    impossible = replace(SPECS[0], recipe=replace(SPECS[0].recipe, batch=5000))
+    with pytest.raises(InputError, match="only 1442 training images"):
+        train_on_ray([impossible], Store(tmp_path), OPTIONS, Clock(), Collected())
+    (tmp_path / SPECS[0].id).mkdir()
+    (tmp_path / SPECS[0].id / "spec.json").write_text(json.dumps(SPECS[1].to_json()))
+    with pytest.raises(InputError, match="holds another spec"):
+        train_on_ray(SPECS[:1], Store(tmp_path), OPTIONS, Clock(), Collected())
+
+
+def test_a_time_limit_leaves_runs_to_be_continued(cluster, tmp_path):
+    train_on_ray(SPECS, Store(tmp_path), OPTIONS, Clock(0.01), Collected())
+    assert not list(tmp_path.glob("*/result.json"))
+
+
+def test_a_device_that_the_cluster_has_not_is_refused(cluster):
+    assert cluster_device(cluster, "auto") == torch.device("cpu")
+    with pytest.raises(InputError, match="no GPUs"):
+        cluster_device(cluster, "cuda")
+    with pytest.raises(InputError, match="device is 'tpu'"):
+        cluster_device(cluster, "tpu")
+
+
+def test_where_ray_is_not_installed_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(InputError, match=r"zerosnet\[ray\]"), connected("auto"):
+        pass
+
+
+def sweep(folder: Path, *options: str) -> subprocess.Popen[str]:
+    grid: dict[str, Any] = {"model": "zerosnet20", "scheme": ["zerosnet(1/2)", "zerosnet(10)"], "seed": [1]}
+    grid |= {"dataset": "digits", "recipe": {"name": "quick", "epochs": 20}}
+    (folder / "sweep.json").write_text(json.dumps({"grid": grid}))
+    command = [sys.executable, "-m", "zerosnet", "sweep", "sweep.json", "--engine", "ray", *options]
+    return subprocess.Popen(
+        command,
+        cwd=folder,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+def test_an_interrupt_leaves_checkpoints_and_nothing_half_done(tmp_path):
+    process = sweep(tmp_path, "--address", "local", "--replicas", "1", "--checkpoint-every", "0.5s")
+    deadline = time.monotonic() + 180
+    while not list((tmp_path / "runs").glob("*/checkpoints/*.safetensors")):
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 130, err
+    assert "stopped by SIGINT; the same command goes on" in err
+    records = Store(tmp_path / "runs").records()
+    assert records and all(record.status == "stopped" for record in records)
+    assert all(list(record.folder.glob("checkpoints/*.safetensors")) for record in records)
+
+
+@pytest.mark.slow
+def test_an_address_without_a_cluster_is_bad_input(tmp_path):
+    process = sweep(tmp_path, "--address", "127.0.0.1:1")
+    _, err = process.communicate(timeout=180)
+    assert process.returncode == 2 and err.count("zerosnet: ") == err.count("\n") == 1
+    assert "where there is no Ray cluster" in err and not (tmp_path / "runs").exists()
