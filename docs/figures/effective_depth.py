@@ -42,8 +42,8 @@ def effective_depth_figure() -> "Figure":
             shares.plot([block.index for block in blocks], [block.ratio for block in blocks], **look)
         shares.axhline(2**-9, color=GREY, linewidth=0.8, linestyle=":")
         shares.text(26.5, 2**-9, "lost in bf16 below", fontsize=7.5, color=GREY, va="bottom", ha="right")
-        shares.axhline(2**-24, color=GREY, linewidth=0.8, linestyle=":")
-        shares.text(0, 2**-24, "lost in fp32 below", fontsize=7.5, color=GREY, va="bottom")
+        shares.axhline(2**-25, color=GREY, linewidth=0.8, linestyle=":")
+        shares.text(0, 2**-25, "lost in fp32 below", fontsize=7.5, color=GREY, va="bottom")
         for axes, title in (
             (sizes, "Size of the state, rms($y_{n+1}$)"),
             (shares, "What a block adds, rms($\\beta f$) / rms($y_{n+1}$)"),
