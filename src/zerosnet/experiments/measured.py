@@ -149,6 +149,11 @@ def _collect(experiment: Experiment, cell: Cell, records: Mapping[str, RunRecord
         there = [records[run] for run in runs if run in records]
         values = [value for record in there if (value := read(record, cell.reading, at.images)) is not None]
         wanted = len(runs)
+    return measured_cell(cell, values, wanted, runs)
+
+
+def measured_cell(cell: Cell, values: Sequence[Value], wanted: int, runs: tuple[str, ...]) -> MeasuredCell:
+    """A cell with what was found for it."""
     best = [value.best for value in values if value.best is not None]
     return MeasuredCell(
         row=cell.row,

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from zerosnet.experiments.experiment import Experiment
-from zerosnet.experiments.measured import Measured, MeasuredCell, collect, records_of
+from zerosnet.experiments.measured import Measured, collect, measured_cell, records_of
 from zerosnet.experiments.reading import Value
 from zerosnet.experiments.registry import EXPERIMENTS
-from zerosnet.experiments.statistics import summarise
 from zerosnet.training import Store
 
 _FILE = "recorded.json"
@@ -41,23 +40,14 @@ def to_record(stores: Sequence[Store]) -> list[dict[str, Any]]:
 
 
 def _table(experiment: Experiment, cells: list[dict[str, Any]]) -> Measured:
-    return Measured(experiment, "full", tuple(_cell(experiment, one) for one in cells))
-
-
-def _cell(experiment: Experiment, data: dict[str, Any]) -> MeasuredCell:
-    declared = experiment.cell(data["row"], data["column"])
-    values = tuple(Value(**value) for value in data["values"])
-    best = [value.best for value in values if value.best is not None]
-    return MeasuredCell(
-        row=data["row"],
-        column=data["column"],
-        printed=None if declared is None else declared.printed,
-        values=values,
-        wanted=len(experiment.seeds),
-        last=summarise([value.last for value in values]),
-        best=summarise(best) if len(best) == len(values) else None,
-        runs=tuple(value.run for value in values if value.run is not None),
-    )
+    found = []
+    for one in cells:
+        declared = experiment.cell(one["row"], one["column"])
+        if declared is not None:
+            values = [Value(**value) for value in one["values"]]
+            runs = tuple(value.run for value in values if value.run is not None)
+            found.append(measured_cell(declared, values, len(experiment.seeds), runs))
+    return Measured(experiment, "full", tuple(found))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
 """The paper's tables under noise and adversarial examples; all noise tables read the same 56-layer networks."""
 
-from zerosnet.experiments.declare import CONFOUNDED, MODULI, cells, columns, labelled, paper_row, zerosnet
-from zerosnet.experiments.experiment import Column, Experiment, Row
+from collections.abc import Callable
+
+from zerosnet.experiments.declare import CONFOUNDED, MODULI, Measures, cells, columns, labelled, paper_row, zerosnet
+from zerosnet.experiments.experiment import Cell, Column, Experiment, Row
 from zerosnet.experiments.printed import printed_table
 from zerosnet.experiments.reading import CLEAN_UNDER_NOISE, Reading, under_noise
 from zerosnet.experiments.scale import Training
-from zerosnet.numerics import euler
+from zerosnet.numerics import PaperRow, euler
 
 LAYERS = 56
 _LAST = "networks as their last epoch left them; what the paper took is not known"
@@ -25,12 +27,7 @@ def noise_tables() -> list[Experiment]:
 def _noise_table(name: str, title: str, reference: str) -> Experiment:
     table, heads = printed_table(name), (MODULI, "Z. S.")
     measures = tuple(_noise(head) for head in table.heads[2:])
-    rows, all_cells = [], []
-    for record in table.records():
-        paper = paper_row(record[MODULI])
-        row = labelled(record, heads, key=paper.label, group="56 layers")
-        rows.append(row)
-        all_cells += cells(row, record, zerosnet(LAYERS, paper, demo=True), measures)
+    rows, all_cells = _networks(name, heads, measures, lambda paper: zerosnet(LAYERS, paper, demo=True))
     beside = Row("PreResNet", _PRERESNET, euler(1), None, "beside", ours=True)
     rows.append(beside)
     all_cells += cells(beside, {}, Training(f"preresnet{LAYERS}", demo=False), measures)
@@ -46,6 +43,19 @@ def _noise_table(name: str, title: str, reference: str) -> Experiment:
         compared=_LAST,
         notes=("noise is drawn with seed 1, as in the paper, by a generator of our own", CONFOUNDED),
     )
+
+
+def _networks(
+    name: str, heads: tuple[str, str], measures: Measures, training: Callable[[PaperRow], Training]
+) -> tuple[list[Row], list[Cell]]:
+    """The rows of a table, each a 56-layer network with the coefficients its moduli stand for, and their cells."""
+    rows, all_cells = [], []
+    for record in printed_table(name).records():
+        paper = paper_row(record[heads[0]])
+        row = labelled(record, heads, key=paper.label, group=f"{LAYERS} layers")
+        rows.append(row)
+        all_cells += cells(row, record, training(paper), measures)
+    return rows, all_cells
 
 
 def _noise(head: str) -> tuple[Column, Reading]:
@@ -74,12 +84,9 @@ def pgd() -> Experiment:
         for level in levels.values()
         if level
     ]
-    rows, all_cells = [], []
-    for record in printed_table(name).records():
-        paper = paper_row(record[MODULI])
-        row = labelled(record, heads, key=paper.label, group="56 layers")
-        rows.append(row)
-        all_cells += cells(row, record, zerosnet(LAYERS, paper, recipe="pgd-paper", demo=False), measures)
+    rows, all_cells = _networks(
+        name, heads, measures, lambda paper: zerosnet(LAYERS, paper, recipe="pgd-paper", demo=False)
+    )
     return Experiment(
         name=name,
         title="Adversarial training, and PGD examples made on another network",
@@ -112,12 +119,9 @@ def fgsm() -> Experiment:
         (Column(f"{head}, all", f"{_fgsm_title(level)}, all images", ours=True), _fgsm(level, None))
         for head, level in levels.items()
     ]
-    rows, all_cells = [], []
-    for record in printed_table(name).records():
-        paper = paper_row(record["Moduli of roots"])
-        row = labelled(record, heads, key=paper.label, group="56 layers")
-        rows.append(row)
-        all_cells += cells(row, record, zerosnet(LAYERS, paper, "mnist", "mnist-fgsm", demo=True), measures)
+    rows, all_cells = _networks(
+        name, heads, measures, lambda paper: zerosnet(LAYERS, paper, "mnist", "mnist-fgsm", demo=True)
+    )
     return Experiment(
         name=name,
         title="FGSM on MNIST",
