@@ -1,8 +1,10 @@
 """The fenced code blocks of README, CONTRIBUTING and the docs."""
 
+import importlib.util
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -62,3 +64,12 @@ def commands_of(block: Block) -> list[Command]:
             last = commands.pop()
             commands.append(Command(last.words, last.comment, (*last.shown, line)))
     return commands
+
+
+def load_file(place: str) -> ModuleType:
+    """A Python file below docs/ as a module of its own."""
+    spec = importlib.util.spec_from_file_location(f"documented_{Path(place).stem}", DOCS / place)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,12 +1,11 @@
 """The worked examples of the page on extending."""
 
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import torch
-from tests.docs.blocks import DOCS
+from tests.docs.blocks import load_file
 
 from zerosnet.data import DataSet
 from zerosnet.experiments import collect
@@ -17,11 +16,7 @@ from zerosnet.training import Store
 
 
 def example(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"documented_{name}", DOCS / "examples" / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_file(f"examples/{name}.py")
 
 
 @pytest.fixture

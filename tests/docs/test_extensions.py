@@ -1,12 +1,11 @@
 """What makes the site: docstrings as Markdown, LaTeX as MathML, the public names of a room; and the figures."""
 
 import importlib
-import importlib.util
 import sys
 from types import ModuleType
 
 import pytest
-from tests.docs.blocks import DOCS
+from tests.docs.blocks import DOCS, load_file
 
 import zerosnet.numerics
 
@@ -15,11 +14,7 @@ pytest.importorskip("griffe", reason="the extra docs is not installed")
 
 
 def extension(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"extension_{name}", DOCS / "extensions" / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_file(f"extensions/{name}.py")
 
 
 def markdown(text: str) -> str:
