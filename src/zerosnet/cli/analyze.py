@@ -89,7 +89,7 @@ def _paper(json: bool, plot: str | None) -> None:
             found = analyze(row.scheme)
             lines.append(
                 (
-                    ", ".join(f"{modulus:.2f}" for modulus in found.verdict.moduli),
+                    row.label,
                     str(row.scheme).replace(";", "; "),
                     "" if row.lam is None else str(row.lam),
                     _ANSWERS[found.verdict.zero_stable],
@@ -99,7 +99,7 @@ def _paper(json: bool, plot: str | None) -> None:
             )
         columns = ("moduli", "alphas; beta", "lambda", "stable", "order", "growth")
         output.print_table("The ten schemes of the paper", columns, lines, right=columns[4:])
-        print("stable: zero-stable; order none: not consistent; growth: of a perturbation over 27 blocks, at most")
+        print("moduli as the paper prints them; order none: not consistent; growth: of a\nperturbation over 27 blocks, at most")
     output.draw(path, paper_figure, quiet=json)
 
 
