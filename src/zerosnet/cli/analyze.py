@@ -99,7 +99,8 @@ def _paper(json: bool, plot: str | None) -> None:
             )
         columns = ("moduli", "alphas; beta", "lambda", "stable", "order", "growth")
         output.print_table("The ten schemes of the paper", columns, lines, right=columns[4:])
-        print("moduli as the paper prints them; order none: not consistent; growth: of a\nperturbation over 27 blocks, at most")
+        print("moduli as the paper prints them; order none: not consistent;")
+        print("growth: of a perturbation over 27 blocks, at most")
     output.draw(path, paper_figure, quiet=json)
 
 

@@ -76,7 +76,8 @@ def _draw_moduli(axes: "Axes", family: Family, stable: ParameterSet, x: np.ndarr
     axes.axhline(1, color=GREY, linewidth=0.8, linestyle=":")
     for i in range(roots.shape[1]):
         moduli = np.abs(roots[:, i])
-        axes.plot(x, np.where(moduli < 2 * top, moduli, np.nan), color=BLUE if i == 0 else INK, linestyle=("-", "--", ":")[i % 3])
+        colour, style = BLUE if i == 0 else INK, ("-", "--", ":")[i % 3]
+        axes.plot(x, np.where(moduli < 2 * top, moduli, np.nan), color=colour, linestyle=style)
     if value is not None:
         axes.axvline(float(value), color=INK, linewidth=1)
         axes.annotate(f" {short(value)}", (float(value), top), fontsize=8, va="top")
