@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -67,6 +69,27 @@ def test_bad_input_is_one_line_and_leaves_nothing_behind(words: tuple[str, ...],
     assert err.startswith("zerosnet: ") and err.count("\n") == 1
     assert message in err
     assert not Path("runs").exists()
+
+
+def test_an_interrupt_from_the_terminal_leaves_a_run_to_be_continued(zerosnet: Run, tmp_path: Path) -> None:
+    words = [*TRAIN, "--batch", "12", "--epochs", "500", "--device", "cpu", "--workers", "1"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "zerosnet", *words],
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 120
+    while not any(path.stat().st_size for path in tmp_path.glob("runs/*/metrics.jsonl")):
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)  # workers too, as Ctrl-C does
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 130, err
+    assert "stopped by SIGINT; the same command goes on with 1 run" in err and "Traceback" not in err
+    assert list(tmp_path.glob("runs/*/checkpoints/*.safetensors"))
 
 
 @pytest.mark.slow

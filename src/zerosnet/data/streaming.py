@@ -1,5 +1,6 @@
 """Batches of a folder of images: decoded by worker processes, handed to the device as bytes, turned there."""
 
+import signal
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -113,6 +114,7 @@ class Stream:
             batch_sampler=_Pieces(items, self._pieces),
             collate_fn=_as_it_is,
             num_workers=workers,
+            worker_init_fn=_leave_signals_to_the_trainer,
             pin_memory=self._side is not None,
             **options,
         )
@@ -160,6 +162,11 @@ class _Pieces:
             rest = iter(batch)
             for size in self.sizes:
                 yield [item for _, item in zip(range(size), rest)]
+
+
+def _leave_signals_to_the_trainer(worker: int) -> None:
+    """A terminal's Ctrl-C reaches workers too; the training stops at the end of a step, and needs them till then."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _as_it_is(piece: Any) -> Any:

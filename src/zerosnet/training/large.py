@@ -261,6 +261,7 @@ class LargeTraining:
     def close(self) -> None:
         """Let the workers go."""
         self._batches = iter(())
+        self.tests = {}
 
 
 def _parallel(model: Network, device: torch.device) -> DistributedDataParallel:
