@@ -12,7 +12,7 @@ from zerosnet.cli.main import app
 from zerosnet.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
-    from zerosnet.experiments import Claim, Finding, Measured, PairFinding
+    from zerosnet.experiments import Claim, Difference, Finding, Measured, PairFinding
     from zerosnet.experiments.findings import Depth
     from zerosnet.experiments.listing import Listed
     from zerosnet.training import Store
@@ -54,7 +54,7 @@ def reproduce(
             _show_list(listed)
         return
     from zerosnet.experiments import claims, collect, findings, pair_findings, reproduce
-    from zerosnet.experiments.findings import depths
+    from zerosnet.experiments.findings import depths, used_blocks
     from zerosnet.experiments.recorded import recorded
     from zerosnet.report.files import page_file
     from zerosnet.training import Clock, Options
@@ -75,8 +75,11 @@ def reproduce(
         )
     else:
         print(f"Scale {at.name}: {at.what}\n")
-        for table, each in zip(tables, found):
-            _show_table(table, each, depths(table, records))
+        if names:
+            for table, each in zip(tables, found):
+                _show_table(table, each, depths(table, records))
+        else:
+            _show_demo(tables, found, depths(tables[0], records), used_blocks(tables[0], records))
         _show_claims([claim for claim in claims() if not names or claim.experiment in names])
         if at.name == "demo":
             _show_recorded(recorded())
@@ -142,10 +145,45 @@ def _show_table(table: "Measured", found: "Sequence[Finding | PairFinding]", dep
     if len(rows) > _MANY_ROWS:
         print(f"... and {len(rows) - _MANY_ROWS} more rows")
     if len(rows) < len(experiment.rows):
-        print(f"{len(experiment.rows) - len(rows)} rows were not run at this scale")
+        print(f"not run at this scale: {len(experiment.rows) - len(rows)} of {len(experiment.rows)} rows")
     for finding in found:
         print(f"{finding.column}{f', {finding.group}' if finding.group else ''}: {finding.verdict}")
     print()
+
+
+_DEMO_COLUMNS = (
+    ("table-zerosnet-cifar10", "Test acc. (%)", "accuracy, %"),
+    ("table-robustness", "[-0.08, 0]", "uniform noise"),
+    ("table-constant-noise", "mu=0.4", "constant 0.4"),
+    ("table-fgsm", "eps=0.3", "FGSM 0.3"),
+)
+
+
+def _show_demo(
+    tables: "Sequence[Measured]",
+    found: "Sequence[Sequence[Finding | PairFinding]]",
+    depth: "dict[str, Depth]",
+    blocks: "Difference | None",
+) -> None:
+    """One table for the ten networks: a column of each experiment, and how many blocks are really used."""
+    by_name = {table.experiment.name: table for table in tables}
+    lines = []
+    for key, used in depth.items():
+        layers, moduli, stable = by_name["table-zerosnet-cifar10"].experiment.row(key).labels
+        keys = {"table-zerosnet-cifar10": key}
+        numbers = (_text(by_name[name], keys.get(name, moduli), column) for name, column, _ in _DEMO_COLUMNS)
+        lines.append((moduli, stable, *numbers, f"{used.used:.1f} of {used.blocks}"))
+    heads = ("roots' moduli", "Z. S.", *(title for *_, title in _DEMO_COLUMNS), "blocks used")
+    title = f"Ten networks of {layers if lines else 56} layers, trained on digits (mean±deviation over seeds)"
+    print_table(title, heads, lines, right=heads[2:])
+    print("blocks used: with f switched off in all later ones the accuracy is the same within 1 %\n")
+    verdicts = {(one.experiment, one.column): one.verdict for each in found for one in each}
+    for name, column, title in _DEMO_COLUMNS:
+        if (name, column) in verdicts:
+            print(f"{title}: {verdicts[name, column]}")
+    if blocks is not None:
+        print(f"blocks used: zero-stable networks {blocks} {'' if blocks.certain else '(undecided)'}")
+    print("all levels: zerosnet reproduce table-constant-noise (and the others of --list)\n")
 
 
 def _is_measured(table: "Measured", row: str, column: str) -> bool:

@@ -46,8 +46,13 @@ class Finding:
 
     @property
     def depth_explains_as_much(self) -> bool | None:
-        """Whether effective depth goes with the number as closely as the modulus does; None where it is not known."""
+        """Whether effective depth goes with the number as closely as the modulus does.
+
+        None where it is not known, or where neither of the two goes with it (p above 0.05).
+        """
         if self.by_modulus is None or self.by_effective_depth is None:
+            return None
+        if _neither(self.by_modulus, self.by_effective_depth):
             return None
         return _as_much(self.by_modulus, self.by_effective_depth)
 
@@ -199,9 +204,28 @@ def _verdict(difference: Difference | None, modulus: Correlation | None, depth: 
         said = f"zero-stable rows are worse by {difference}"
     if modulus is None or depth is None:
         return said
-    tail = "explains as much" if _as_much(modulus, depth) else "explains less"
-    return f"{said}; rank correlation with the parasitic modulus {modulus}, effective depth {depth}: depth {tail}"
+    if _neither(modulus, depth):
+        return f"{said}; neither the parasitic modulus nor effective depth goes with it"
+    tail = "as much as" if _as_much(modulus, depth) else "less than"
+    return (
+        f"{said}; rank correlation with the parasitic modulus {modulus}, with effective depth {depth}: depth explains "
+        f"{tail} the modulus"
+    )
 
 
 def _as_much(modulus: Correlation, depth: Correlation) -> bool:
     return abs(depth.rho) >= abs(modulus.rho) - 0.05
+
+
+def _neither(modulus: Correlation, depth: Correlation) -> bool:
+    return min(modulus.p, depth.p) > 0.05
+
+
+def used_blocks(measured: Measured, records: Mapping[str, RunRecord]) -> Difference | None:
+    """How many more blocks the zero-stable rows of a table really use than the others, by Welch's interval."""
+    known = depths(measured, records)
+    sides = {
+        kind: [known[row.key].used for row in measured.experiment.rows if row.zero_stable is kind and row.key in known]
+        for kind in (True, False)
+    }
+    return welch(sides[True], sides[False])
