@@ -53,6 +53,7 @@ def test_train_then_evaluate_gives_the_same_accuracies(zerosnet: Run) -> None:
         ((*TRAIN, *SHORT, "--broken", "maybe"), "broken is 'maybe'; expected one of fatal, skip"),
         ((*TRAIN, *SHORT, "--workers", "-1"), "workers is -1"),
         ((*TRAIN, *SHORT, "--replicas", "3"), "replicas is 3"),
+        ((*TRAIN, *SHORT, "--kernels", "native"), "kernels is 'native'"),
         ((*TRAIN, *SHORT, "--recipe", "pgd-madry"), "adversarial training"),
         (("train", "zerosnet20_opt", "--dataset", "imagefolder", "--recipe", "imagenet"), "--data DIR"),
         ((*TRAIN[:3], "imagefolder:nowhere", *TRAIN[4:]), "nowhere/train is not a folder"),

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from zerosnet.errors import InputError
 from zerosnet.training.files import remove_temporaries, write_bytes
 
 KEEP = 2
@@ -138,6 +139,15 @@ def snapshot(tensors: Mapping[str, Tensor], replicas: int) -> list[dict[str, Ten
             for part, row in zip(parts, column):
                 part[name] = row.view(shape)
     return parts
+
+
+@torch.no_grad()
+def copy_into(own: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> None:
+    """Put a checkpoint's tensors into a training's own, in place."""
+    if set(own) != set(tensors) or any(own[name].shape != tensors[name].shape for name in own):
+        raise InputError("a checkpoint does not fit its network; was it written for another version?")
+    for name, tensor in own.items():
+        tensor.copy_(tensors[name])
 
 
 def join(parts: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from zerosnet.data import DataSet, pixel_statistics
-from zerosnet.errors import InputError
 from zerosnet.models import Network
 from zerosnet.numerics import Scheme
 from zerosnet.robustness import Normalised
 from zerosnet.training.backend import choose_backend
 from zerosnet.training.capture import captured, graph_pool
+from zerosnet.training.checkpoint import copy_into
 from zerosnet.training.evaluate import Evaluation, Score, batch_size
 from zerosnet.training.examples import make_examples
 from zerosnet.training.feed import Feed
@@ -170,14 +170,9 @@ class FusedTraining:
         schemes = self.model.schemes()
         return schemes if self.replicas > 1 else [schemes]
 
-    @torch.no_grad()
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         """Take up the state of `tensors()`, in place."""
-        own = self.tensors()
-        if set(own) != set(tensors) or any(own[name].shape != tensors[name].shape for name in own):
-            raise InputError("a checkpoint does not fit its network; was it written for another version?")
-        for name, tensor in own.items():
-            tensor.copy_(tensors[name])
+        copy_into(self.tensors(), tensors)
 
     def close(self) -> None:
         self.feed.close()

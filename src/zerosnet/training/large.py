@@ -22,6 +22,7 @@ from zerosnet.models import Network
 from zerosnet.models.layers import BatchNorm
 from zerosnet.numerics import Scheme
 from zerosnet.training.capture import compile_static
+from zerosnet.training.checkpoint import copy_into
 from zerosnet.training.evaluate import Score
 from zerosnet.training.folder_evaluation import FolderEvaluation
 from zerosnet.training.fused import make_optimizer
@@ -242,14 +243,9 @@ class LargeTraining:
         state |= {f"optimizer.{name}": tensor for name, tensor in self.optimizer.state().items()}
         return state | {"alive": self.alive, "lived": self.lived, "epoch.sums": self.sums}
 
-    @torch.no_grad()
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         """Take up the state of `tensors()`, in place."""
-        own = self.tensors()
-        if set(own) != set(tensors) or any(own[name].shape != tensors[name].shape for name in own):
-            raise InputError("a checkpoint does not fit its network; was it written for another version?")
-        for name, tensor in own.items():
-            tensor.copy_(tensors[name])
+        copy_into(self.tensors(), tensors)
 
     def weights(self) -> dict[str, Tensor]:
         return self.model.state_dict()

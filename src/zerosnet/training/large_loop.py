@@ -161,6 +161,8 @@ def _check(specs: Sequence[RunSpec], options: Options, device: torch.device, wor
     """Find out that all runs are possible before anything is written."""
     if options.replicas is not None:
         raise InputError(f"replicas is {options.replicas}; networks on imagefolder are trained one at a time")
+    if options.kernels == "native":
+        raise InputError("kernels is 'native'; there are none for networks on imagefolder, expected torch")
     opened: dict[tuple[str, float | None], FolderData] = {}
     for spec in specs:
         recipe = spec.recipe
