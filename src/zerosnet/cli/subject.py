@@ -10,9 +10,7 @@ if TYPE_CHECKING:
     from zerosnet.models import Network
     from zerosnet.training import RunRecord
 
-SUBJECT_HELP = (
-    "A run (id, part of it, folder), weights (.safetensors), a hub folder or id, or a model's name."
-)
+SUBJECT_HELP = "A run (id, part of it, folder), weights (.safetensors), a hub folder or id, or a model's name."
 
 
 @dataclass(frozen=True)
