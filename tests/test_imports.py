@@ -1,9 +1,9 @@
 """The import rules of the house: imports point one way, and `import zerosnet` is light."""
 
 import ast
-import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -105,16 +105,11 @@ def test_help_loads_nothing_heavy():
     assert result.stderr.strip() == "[]"
 
 
-@pytest.mark.skipif(bool(os.environ.get("CI")), reason="a clock on a shared machine proves nothing")
 def test_help_answers_in_under_half_a_second():
-    def processor_seconds() -> float:
-        used = os.times()
-        return used.children_user + used.children_system
-
     def once() -> float:
-        start = processor_seconds()
+        start = time.perf_counter()
         run("from zerosnet.cli.main import run; run(['--help'])")
-        return processor_seconds() - start
+        return time.perf_counter() - start
 
     assert min(once() for _ in range(5)) < 0.5
 

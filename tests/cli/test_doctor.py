@@ -23,7 +23,7 @@ def doctor(capsys, *arguments: object) -> tuple[int, str, str]:
 def test_it_tells_people(capsys) -> None:
     code, out, err = doctor(capsys)
     assert (code, err) == (0, "")
-    for part in ("torch " + torch.__version__.partition("+")[0], "engine", "autoattack", "export", "Store runs"):
+    for part in ("torch " + torch.__version__.partition("+")[0], "engine", "tensorboard", "export", "Store runs"):
         assert part in out
 
 

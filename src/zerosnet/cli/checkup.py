@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 # extra -> what it is for; one that is not listed here is shown without
 PURPOSES = {
-    "autoattack": "the protocol autoattack of zerosnet attack",
     "bench": "benchmarks beside NodePy",
     "docs": "building the documentation",
     "explore": "zerosnet explore, the local web page",

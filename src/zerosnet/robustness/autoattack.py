@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from zerosnet.errors import MissingExtra
+from zerosnet.errors import InputError
 from zerosnet.robustness.normalised import frozen
 from zerosnet.robustness.subject import Subject, under
 
@@ -33,7 +33,7 @@ def require_autoattack() -> tuple[Package, Any]:
         except ModuleNotFoundError as error:
             if error.name not in (package.name, None):
                 raise
-    raise MissingExtra("AutoAttack", "autoattack")
+    raise InputError("AutoAttack is not installed; its packaged fork comes with: pip install pyautoattack")
 
 
 def ensemble(model: nn.Module, eps: float, device: str, *, version: str = "standard", seed: int = 1) -> Ensemble:

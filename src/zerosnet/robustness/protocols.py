@@ -78,7 +78,7 @@ _ALL = (
     ),
     Protocol(
         name="autoattack",
-        what="AutoAttack, standard version, L-infinity 8/255; needs the extra `autoattack`",
+        what="AutoAttack, standard version, L-infinity 8/255; needs `pip install pyautoattack`",
         measure=measures.autoattack,
         fused=False,
         ready=require_autoattack,
