@@ -131,7 +131,7 @@ def test_autoattack_that_is_not_installed_says_how_to_get_it(networks, pair, mon
     for package in ("autoattack", "pyautoattack"):
         monkeypatch.setitem(sys.modules, package, None)
     one = subject(Normalised(networks[0], (0.3,), (0.4,)), pair.images, pair.labels)
-    with pytest.raises(InputError, match="AutoAttack is not installed; .*pip install pyautoattack"):
+    with pytest.raises(InputError, match=r"AutoAttack is not installed; .*pip install pyautoattack"):
         run_protocol("autoattack", one)
 
 
