@@ -18,7 +18,7 @@ from tests.training.test_kill import outcome
 from zerosnet import InputError
 from zerosnet.numerics import Scheme
 from zerosnet.training import Clock, Interval, Options, RunSpec, Store, recipe, train
-from zerosnet.training.cluster import Collected, cluster_device, connected, train_on_ray
+from zerosnet.training.cluster import Cluster, Collected, connected, train_on_ray
 
 ray = pytest.importorskip("ray")
 
@@ -95,11 +95,11 @@ def test_a_time_limit_leaves_runs_to_be_continued(cluster, tmp_path):
 
 
 def test_a_device_that_the_cluster_has_not_is_refused(cluster):
-    assert cluster_device(cluster, "auto") == torch.device("cpu")
+    assert Cluster(cluster).device("auto") == torch.device("cpu")
     with pytest.raises(InputError, match="no GPUs"):
-        cluster_device(cluster, "cuda")
+        Cluster(cluster).device("cuda")
     with pytest.raises(InputError, match="device is 'tpu'"):
-        cluster_device(cluster, "tpu")
+        Cluster(cluster).device("tpu")
 
 
 def test_where_ray_is_not_installed_the_extra_is_named(monkeypatch):

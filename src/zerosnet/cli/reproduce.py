@@ -12,10 +12,10 @@ from zerosnet.cli.main import app
 from zerosnet.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
-    from zerosnet.experiments import Claim, Difference, Finding, Measured, PairFinding
+    from zerosnet.experiments import Claim, Difference, Experiment, Finding, Left, Measured, PairFinding, Scale
     from zerosnet.experiments.findings import Depth
     from zerosnet.experiments.listing import Listed
-    from zerosnet.training import Store
+    from zerosnet.training import Clock, Store
 
 _MANY_ROWS = 40  # a table with more is summed up
 
@@ -28,6 +28,8 @@ def reproduce(
     store: options.StoreFolder = "runs",
     device: options.Device = "auto",
     max_seconds: options.MaxSeconds = None,
+    engine: options.Engine = "local",
+    address: options.Address = "auto",
     output: Annotated[str, typer.Option("--output", "-o", help="The report to write.")] = "report.html",
     list_all: Annotated[
         bool, typer.Option("--list", help="Show all experiments, their cost and what is done.")
@@ -44,6 +46,7 @@ def reproduce(
     from zerosnet.experiments.runner import DEMO
     from zerosnet.training import Store
 
+    options.check_engine(engine, address)
     place, at = Store(store), find_scale(scale)
     chosen = [experiment(name) for name in names or DEMO]
     if list_all:
@@ -53,16 +56,14 @@ def reproduce(
         else:
             _show_list(listed)
         return
-    from zerosnet.experiments import claims, collect, findings, pair_findings, reproduce
+    from zerosnet.experiments import claims, collect, findings, pair_findings
     from zerosnet.experiments.findings import depths, used_blocks
     from zerosnet.experiments.recorded import recorded
     from zerosnet.report.files import page_file
-    from zerosnet.training import Clock, Options
-    from zerosnet.training.precision import find_device
-    from zerosnet.training.progress import progress
+    from zerosnet.training import Clock
 
     page, clock = page_file(output), Clock(max_seconds)
-    left = reproduce(chosen, at, place, Options(device=find_device(device), data=data), clock, progress())
+    left = _run(chosen, at, place, data, device, clock, address if engine == "ray" else None)
     records = records_of(place)
     tables = [collect(one, records, at) for one in chosen]
     found: list[list[Finding | PairFinding]] = [[*findings(table, records), *pair_findings(table)] for table in tables]
@@ -92,6 +93,30 @@ def reproduce(
             file=sys.stderr,
         )
     raise typer.Exit(0 if clock.signal is None else 128 + clock.signal)
+
+
+def _run(
+    chosen: "Sequence[Experiment]",
+    at: "Scale",
+    store: "Store",
+    data: Path | None,
+    device: str,
+    clock: "Clock",
+    address: str | None,
+) -> "Left":
+    """Run experiments here, or on the Ray cluster at an address."""
+    from zerosnet.experiments import reproduce
+    from zerosnet.training import Options
+    from zerosnet.training.precision import find_device
+    from zerosnet.training.progress import progress
+
+    if address is None:
+        return reproduce(chosen, at, store, Options(find_device(device), data), clock, progress())
+    from zerosnet.training.cluster import connected
+
+    with connected(address) as cluster:
+        options = Options(cluster.device(device), data)
+        return reproduce(chosen, at, store, options, clock, progress(), cluster)
 
 
 def _write_report(page: Path, store: "Store") -> None:

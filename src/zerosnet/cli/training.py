@@ -1,4 +1,4 @@
-"""What `train` and `sweep` share: their options, and the way from a list of specs to the finished runs."""
+"""What `train`, `sweep` and `reproduce` share: their options, and the way from a list of specs to the finished runs."""
 
 import sys
 from collections.abc import Sequence
@@ -67,6 +67,13 @@ def stream(workers: int | None, broken: str, micro_batch: int | None, sync_bn: b
     return StreamOptions(workers, broken, micro_batch, sync_bn)
 
 
+def check_engine(engine: str, address: str) -> None:
+    if engine not in ENGINES:
+        raise InputError(f"engine is {engine!r}; expected one of {', '.join(ENGINES)}")
+    if engine != "ray" and address != "auto":
+        raise InputError(f"address is {address!r}; it is for --engine ray")
+
+
 def train_and_report(specs: "Sequence[RunSpec]", request: Request) -> int:
     """Train the runs, show what became of them, and return the exit code: 130 or 143 after a signal."""
     from zerosnet.training import Store
@@ -80,10 +87,7 @@ def train_and_report(specs: "Sequence[RunSpec]", request: Request) -> int:
     from zerosnet.training.world import local_world
 
     check_kernels(request.kernels)
-    if request.engine not in ENGINES:
-        raise InputError(f"engine is {request.engine!r}; expected one of {', '.join(ENGINES)}")
-    if request.engine != "ray" and request.address != "auto":
-        raise InputError(f"address is {request.address!r}; it is for --engine ray")
+    check_engine(request.engine, request.address)
     store, clock = Store(request.store), Clock(request.max_seconds)
     options = Options(
         device=find_device(request.device if request.engine == "local" else "cpu"),

@@ -1,16 +1,22 @@
 """Run experiments: train what has not been trained, attack it, switch its blocks off; all of it kept in the store."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol, TypeVar
 
-from zerosnet.experiments.ablation import ablate
+import torch
+
+from zerosnet.experiments.ablation import ablate, can_ablate
 from zerosnet.experiments.experiment import Experiment
 from zerosnet.experiments.reading import attack_options
 from zerosnet.experiments.scale import Scale, scale
 from zerosnet.training import Clock, Options, RunRecord, RunSpec, Store, train
-from zerosnet.training.attack import MOST, attack_runs, read_attack
+from zerosnet.training.attack import attack_runs, read_attack
+from zerosnet.training.networks import MOST
 from zerosnet.training.progress import Lines, Progress
 
+Item = TypeVar("Item")
 DEMO = ("table-zerosnet-cifar10", "table-robustness", "table-constant-noise", "table-fgsm")
 """What `zerosnet reproduce` runs when it is asked for nothing in particular; all read the same networks."""
 
@@ -27,6 +33,36 @@ class Left:
         return self.runs == 0 and self.attacks == 0
 
 
+class Engine(Protocol):
+    """Where experiments run: this machine, or a cluster (`zerosnet.training.cluster.Cluster`)."""
+
+    def places(self, device: torch.device) -> int:
+        """How many jobs are done at a time."""
+
+    def train(
+        self, specs: Sequence[RunSpec], store: Store, options: Options, clock: Clock, progress: Progress
+    ) -> None: ...
+
+    def do(self, jobs: "Sequence[Job]", device: torch.device, clock: Clock, progress: Progress) -> None: ...
+
+
+Job = Callable[[Clock, Callable[[str], None]], object]
+
+
+class Local:
+    """This machine, one job after the other; each uses all of it."""
+
+    def places(self, device: torch.device) -> int:
+        return 1
+
+    def train(self, specs: Sequence[RunSpec], store: Store, options: Options, clock: Clock, progress: Progress) -> None:
+        train(specs, store, options, clock, progress)
+
+    def do(self, jobs: Sequence[Job], device: torch.device, clock: Clock, progress: Progress) -> None:
+        for job in jobs:
+            job(clock, progress.say)
+
+
 def reproduce(
     experiments: Sequence[Experiment],
     at: str | Scale,
@@ -34,33 +70,32 @@ def reproduce(
     options: Options,
     clock: Clock | None = None,
     progress: Progress | None = None,
+    engine: Engine | None = None,
 ) -> Left:
     """Take experiments as far as the clock allows; whatever is there already is not done again.
 
     Runs that several experiments want are run once. What others make their examples on is trained first.
     """
     clock, progress, chosen = clock or Clock(), progress or Lines(quiet=True), scale(at)
+    if engine is None:
+        engine = Local()
+    else:  # whose workers may have another working directory
+        store, options = Store(store.root.resolve()), replace(options, data=options.data and options.data.resolve())
+    device = options.device
+    places = engine.places(device)
     needed = _once(spec for one in experiments for spec in one.needed_specs(chosen))
     wanted = _once(spec for one in experiments for spec in one.specs(chosen))
     for stage in (needed, wanted):
         waiting = [spec for spec in stage if not _has_ended(store, spec)]
         if waiting and not clock.must_stop():
-            train(waiting, store, options, clock, progress)
-    for batch, protocol in _batches(experiments, chosen, store):
-        if clock.must_stop():
-            break
-        attack_runs(
-            store,
-            [record.id for record in batch],
-            protocol,
-            device=options.device,
-            data=options.data,
-            images=attack_options(protocol, chosen.images).images,
-            say=progress.say,
-        )
-    finished = [record for spec in wanted if (record := _record(store, spec)) is not None and not _streamed(spec)]
+            engine.train(waiting, store, options, clock, progress)
     if not clock.must_stop():
-        ablate(finished, options.device, options.data, clock, progress.say)
+        engine.do(list(_attacks(experiments, chosen, store, options, places)), device, clock, progress)
+    if not clock.must_stop():
+        records = [_record(store, spec) for spec in wanted if not _streamed(spec)]
+        finished = [record for record in records if record is not None and can_ablate(record)]
+        jobs = [partial(ablate, batch, device, options.data) for batch in _shared(finished, places, len(finished))]
+        engine.do(jobs, device, clock, progress)
     return what_is_left(experiments, chosen, store)
 
 
@@ -78,19 +113,41 @@ def what_is_left(experiments: Sequence[Experiment], at: str | Scale, store: Stor
     return Left(runs, len(attacks))
 
 
-def _batches(experiments: Sequence[Experiment], at: Scale, store: Store) -> Iterator[tuple[list[RunRecord], str]]:
+def _attacks(
+    experiments: Sequence[Experiment], at: Scale, store: Store, options: Options, places: int
+) -> Iterator[Job]:
     """Finished networks that wait for a protocol, as many at a time as are attacked side by side."""
     for protocol in dict.fromkeys(protocol for one in experiments for protocol in one.protocols(at)):
         specs = _once(spec for one in experiments for spec in one.attacked(protocol, at))
-        records = [
-            record
+        waiting = [
+            record.id
             for spec in specs
             if (record := _record(store, spec)) is not None
             and (record.folder / "weights.safetensors").exists()
             and not _attacked(store, spec, protocol, at)
         ]
-        for start in range(0, len(records), MOST):
-            yield records[start : start + MOST], protocol
+        images = attack_options(protocol, at.images).images
+        for batch in _shared(waiting, places, MOST):
+            yield partial(_attack, store, batch, protocol, images, options)
+
+
+def _attack(
+    store: Store,
+    runs: Sequence[str],
+    protocol: str,
+    images: int | None,
+    options: Options,
+    clock: Clock,
+    say: Callable[[str], None],
+) -> None:
+    if not clock.must_stop():
+        attack_runs(store, runs, protocol, device=options.device, data=options.data, images=images, say=say)
+
+
+def _shared(items: Sequence[Item], places: int, most: int) -> Iterator[Sequence[Item]]:
+    """Items shared out among places, at most so many at a time."""
+    size = max(1, min(most, -(-len(items) // places)))
+    return (items[start : start + size] for start in range(0, len(items), size))
 
 
 def _attacked(store: Store, spec: RunSpec, protocol: str, at: Scale) -> bool:

@@ -1,14 +1,14 @@
-"""Runs over a cluster with Ray: a group of networks that train as one is a task, and all write into one store.
+"""Work over a cluster with Ray: networks that are trained or attacked as one are a task, and all write into one store.
 
 The store and the data are on a file system that all machines share. Ray starts a task again elsewhere where its worker
-dies; it then goes on from the checkpoints of its runs, whose locks the dead process no longer holds.
+dies; a training then goes on from the checkpoints of its runs, whose locks the dead process no longer holds.
 """
 
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ POLL = 0.5  # seconds between two looks at the clock
 PATIENCE = 10.0  # seconds for the first answer of a cluster
 RETRIES = 5  # of a task whose worker died: a network that kills every worker ends, too
 HERE = "local"  # the address that stands for a cluster of this machine alone
+Job = Callable[[Clock, Callable[[str], None]], object]  # work that can be sent elsewhere: until when, and where to talk
 
 
 def import_ray() -> Any:
@@ -40,11 +41,11 @@ def import_ray() -> Any:
 
 
 @contextmanager
-def connected(address: str) -> Iterator[Any]:
-    """Ray, connected to the cluster at an address: "auto" is the one that is running here, "local" starts one."""
+def connected(address: str) -> "Iterator[Cluster]":
+    """The cluster at an address: "auto" is the one that is running here, "local" starts one."""
     ray = import_ray()
     if ray.is_initialized():
-        yield ray
+        yield Cluster(ray)
         return
     try:
         _knock(address)
@@ -61,7 +62,7 @@ def connected(address: str) -> Iterator[Any]:
             f"or use {HERE} for this machine alone"
         ) from None
     try:
-        yield ray
+        yield Cluster(ray)
     finally:
         ray.shutdown()
 
@@ -73,14 +74,58 @@ def _knock(address: str) -> None:
         socket.create_connection((host, int(port)), timeout=PATIENCE).close()
 
 
-def cluster_device(ray: Any, name: str) -> torch.device:
-    """auto, cpu or cuda as the device of a task, wherever it runs; auto is CUDA where the cluster has GPUs."""
-    gpus = ray.cluster_resources().get("GPU", 0)
-    if name not in ("auto", "cpu", "cuda"):
-        raise InputError(f"device is {name!r}; expected auto, cpu or cuda")
-    if name == "cuda" and not gpus:
-        raise InputError("device is cuda, but the Ray cluster has no GPUs; expected auto or cpu")
-    return torch.device("cuda", 0) if name == "cuda" or (name == "auto" and gpus) else torch.device("cpu")
+@dataclass(frozen=True)
+class Cluster:
+    """A Ray cluster as a place to work: what `zerosnet.experiments.reproduce` takes for an engine."""
+
+    ray: Any
+
+    def device(self, name: str) -> torch.device:
+        """auto, cpu or cuda as the device of a task, wherever it runs; auto is CUDA where the cluster has GPUs."""
+        gpus = self.ray.cluster_resources().get("GPU", 0)
+        if name not in ("auto", "cpu", "cuda"):
+            raise InputError(f"device is {name!r}; expected auto, cpu or cuda")
+        if name == "cuda" and not gpus:
+            raise InputError("device is cuda, but the Ray cluster has no GPUs; expected auto or cpu")
+        return torch.device("cuda", 0) if name == "cuda" or (name == "auto" and gpus) else torch.device("cpu")
+
+    def places(self, device: torch.device) -> int:
+        """How many tasks run at a time: one a GPU, or one a core."""
+        resource = "GPU" if device.type == "cuda" else "CPU"
+        return max(1, int(self.ray.cluster_resources().get(resource, 1)))
+
+    def train(self, specs: Sequence[RunSpec], store: Store, options: Options, clock: Clock, progress: Progress) -> None:
+        """Train all runs that have not ended; the store holds the outcome.
+
+        A signal or the time limit stops every task at the end of a step, with checkpoints, before this returns.
+        """
+        options = replace(options, data=_absolute(options.data))
+        groups = _groups(specs, store, options, self.places(options.device), progress)
+        common = (str(store.root.resolve()), options, _wall(clock))
+        self._run(train_group, [(members, *common) for members in groups], options.device, clock, progress)
+
+    def do(self, jobs: Sequence[Job], device: torch.device, clock: Clock, progress: Progress) -> None:
+        """Do other work, a task a job; each has a clock of its own, and a signal ends it where it is."""
+        self._run(do_job, [(job, _wall(clock)) for job in jobs], device, clock, progress)
+
+    def _run(
+        self,
+        function: Callable[..., list[str]],
+        calls: Sequence[tuple[Any, ...]],
+        device: torch.device,
+        clock: Clock,
+        progress: Progress,
+    ) -> None:
+        if not calls:
+            return
+        resources = {"num_gpus": 1} if device.type == "cuda" else {"num_cpus": 1}
+        task = self.ray.remote(max_retries=RETRIES, **resources)(function)
+        with clock, progress:
+            pending = [task.remote(*call) for call in calls]
+            progress.say(f"{len(calls)} group(s) of networks, {self.places(device)} at a time, on Ray")
+            failure = _wait(self.ray, pending, clock, progress)
+        if failure is not None:
+            raise failure
 
 
 def train_on_ray(
@@ -93,34 +138,21 @@ def train_on_ray(
     address: str = "auto",
     device: str = "auto",
 ) -> None:
-    """Train all runs that have not ended, on a cluster; the store holds the outcome.
+    """Train all runs that have not ended, on the cluster at an address, on its GPUs where it has some."""
+    with connected(address) as cluster:
+        cluster.train(specs, store, replace(options, device=cluster.device(device)), clock, progress)
 
-    A signal or the time limit stops every task at the end of a step, with checkpoints, before this returns.
+
+def _wait(ray: Any, pending: list[Any], clock: Clock, progress: Progress) -> Exception | None:
+    """Until every task has ended; the first error, after which the others are stopped cleanly.
+
+    The time limit needs no help from here: every task knows it.
     """
-    with connected(address) as ray:
-        options = replace(options, device=cluster_device(ray, device), data=_absolute(options.data))
-        slots = ray.cluster_resources().get("GPU" if options.device.type == "cuda" else "CPU", 1)
-        groups = _groups(specs, store, options, max(1, int(slots)), progress)
-        resources = {"num_gpus": 1} if options.device.type == "cuda" else {"num_cpus": 1}
-        task = ray.remote(max_retries=RETRIES, **resources)(train_group)
-        until = None if clock.deadline is None else time.time() + clock.deadline - time.monotonic()
-        with clock, progress:
-            arguments = (str(store.root.resolve()), options, until)
-            pending = {task.remote(list(members), *arguments): members for members in groups}
-            progress.say(f"{len(groups)} group(s) of networks, {int(slots)} at a time, on Ray")
-            failure = _wait(ray, pending, clock, progress)
-    if failure is not None:
-        raise failure
-
-
-def _wait(ray: Any, pending: dict[Any, list[RunSpec]], clock: Clock, progress: Progress) -> Exception | None:
-    """Until every task has ended; the first error, after which the others are stopped cleanly."""
     failure: Exception | None = None
     total, stopping = len(pending), False
     while pending:
-        done, _ = ray.wait(list(pending), timeout=POLL)
+        done, pending = ray.wait(pending, timeout=POLL)
         for reference in done:
-            members = pending.pop(reference)
             try:
                 lines = ray.get(reference)
             except ray.exceptions.TaskCancelledError:
@@ -129,27 +161,39 @@ def _wait(ray: Any, pending: dict[Any, list[RunSpec]], clock: Clock, progress: P
                 failure = failure or (error.cause if isinstance(error.cause, Exception) else error)
             except ray.exceptions.RayError as error:
                 line = str(error).splitlines()[0]
-                failure = failure or OSError(f"{members[0].id} and its group lost their worker too often: {line}")
+                failure = failure or OSError(f"a group of networks lost its worker too often: {line}")
             else:
                 for line in lines:
                     progress.say(line)
                 progress.say(f"{total - len(pending)} of {total} group(s) over")
         clock.failed = clock.failed or failure is not None
-        if clock.must_stop() and not stopping:
+        if (clock.failed or clock.signal is not None) and not stopping:
             stopping = True
             for reference in pending:
-                ray.cancel(reference, force=False, recursive=False)  # SIGINT, which the task's own clock notes
+                ray.cancel(reference, force=False, recursive=False)  # SIGINT, which a training's own clock notes
     return failure
 
 
 def train_group(specs: list[RunSpec], root: str, options: Options, until: float | None) -> list[str]:
     """What a task does, in a worker's process: train runs that can share a step; what there was to say."""
-    left = None if until is None else until - time.time()
-    if left is not None and left <= 0:
-        return []
     said = Collected()
-    train(specs, Store(root), options, Clock(left), said)
+    if (clock := _own_clock(until)) is not None:
+        train(specs, Store(root), options, clock, said)
     return said.lines
+
+
+def do_job(job: Job, until: float | None) -> list[str]:
+    """Another thing that a task does; what there was to say."""
+    said = Collected()
+    if (clock := _own_clock(until)) is not None:
+        job(clock, said.say)
+    return said.lines
+
+
+def _own_clock(until: float | None) -> Clock | None:
+    """A clock for a task; None where its time was up before it began."""
+    left = None if until is None else until - time.time()
+    return None if left is not None and left <= 0 else Clock(left)
 
 
 class Collected(Lines):
@@ -179,6 +223,11 @@ def _groups(
     size = options.replicas or min(MOST, -(-len(waiting) // slots)) or 1
     alone = [[spec] for spec in streamed if not has_ended(store, spec, progress)]
     return group(waiting, data, options.device, size) + alone
+
+
+def _wall(clock: Clock) -> float | None:
+    """The end of a clock's time as all machines can read it."""
+    return None if clock.deadline is None else time.time() + clock.deadline - time.monotonic()
 
 
 def _absolute(path: Path | None) -> Path | None:
