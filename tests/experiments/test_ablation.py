@@ -1,4 +1,12 @@
-from zerosnet.experiments import Ablation
+import pytest
+import torch
+from tests.experiments.conftest import TINY
+
+from zerosnet.data import gather, pixel_statistics
+from zerosnet.experiments import Ablation, ablation, read_ablation, reproduce
+from zerosnet.models import diagnose
+from zerosnet.training import Options, Store
+from zerosnet.training.networks import load_network
 
 
 def curve(*accuracies: float) -> Ablation:
@@ -24,3 +32,19 @@ def test_a_network_that_needs_no_block_uses_none():
 def test_ablation_goes_to_json_and_back():
     one = curve(0.1, 0.9)
     assert Ablation.from_json(one.to_json()) == one
+
+
+def test_fused_networks_are_ablated_as_each_alone_is_diagnosed(small, few_digits, tmp_path):
+    store = Store(tmp_path / "runs")
+    reproduce([small], TINY, store, Options(device=torch.device("cpu")))
+    data = ablation.load("digits")
+    scale = (torch.tensor(values) for values in pixel_statistics(data, small.specs(TINY)[0].recipe.scaling))
+    images = gather(data.test.images, torch.arange(len(data.test))[None], None, None, None, *scale)
+    for record in store.records():
+        found = read_ablation(record)
+        alone = diagnose(load_network(record), images, data.test.labels)
+        assert found.images == len(data.test) == 24 and found.convolutions == "float32"
+        assert found.accuracy == pytest.approx(alone.accuracy)
+        assert found.accuracy_without == pytest.approx([block.accuracy_without for block in alone.blocks])
+        assert found.ratios == pytest.approx([block.ratio for block in alone.blocks], rel=1e-4)
+        assert found.effective_depth == alone.effective_depth()

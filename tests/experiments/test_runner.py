@@ -28,7 +28,7 @@ def test_an_experiment_is_trained_attacked_and_ablated_and_never_again(small, fe
 
     for name in ("train", "attack_runs"):
         monkeypatch.setattr(f"zerosnet.experiments.runner.{name}", never)
-    monkeypatch.setattr("zerosnet.experiments.ablation._ablation", never)
+    monkeypatch.setattr("zerosnet.experiments.ablation._ablations", never)
     assert reproduce([small, small], TINY, store, CPU).nothing
 
 

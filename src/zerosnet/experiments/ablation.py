@@ -2,31 +2,38 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
+from torch import Tensor
 
 from zerosnet.data import DataSet, gather, load, pixel_statistics
 from zerosnet.errors import InputError
-from zerosnet.models import diagnose
+from zerosnet.models import Network, Step, tails
+from zerosnet.models.layers import of_replica
+from zerosnet.robustness.normalised import is_right
 from zerosnet.training import Clock, RunRecord, files
 from zerosnet.training.engine import cores, in_parallel
-from zerosnet.training.networks import load_network
+from zerosnet.training.evaluate import batch_size
+from zerosnet.training.networks import MOST, Member, as_classifier, convolutions_of, fused_groups
+from zerosnet.training.precision import torch_settings
 
-IMAGES = 256
 TOLERANCE = 0.01
+LEAST = 0.01
 FILE = "ablation.json"
 
 
 @dataclass(frozen=True)
 class Ablation:
-    """What `models.diagnose` found of a finished run, on the first `images` test images.
+    """What switching blocks off does to a finished run's network, on the first `images` test images.
 
     accuracy           of the whole network, a fraction
     accuracy_without   with f switched off from block n on, for n = 0, 1, ...
     ratios             rms(beta f) / rms(y) of every block; None where it overflowed
     effective_depth    blocks whose ratio is at least 1 %
+    convolutions       the type that convolutions computed in
     """
 
     run: str
@@ -35,6 +42,7 @@ class Ablation:
     accuracy_without: tuple[float, ...]
     ratios: tuple[float | None, ...]
     effective_depth: int
+    convolutions: str = "float32"
 
     @property
     def blocks(self) -> int:
@@ -59,6 +67,7 @@ class Ablation:
                 accuracy_without=tuple(data["accuracy_without"]),
                 ratios=tuple(data["ratios"]),
                 effective_depth=data["effective_depth"],
+                convolutions=data.get("convolutions", "float32"),
             )
         except (KeyError, TypeError):
             raise InputError("an ablation lacks fields; expected what `zerosnet reproduce` writes") from None
@@ -77,18 +86,21 @@ def ablate(
     clock: Clock | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> None:
-    """Find the ablation curves of finished runs that have none yet, on the CPU several networks at a time."""
+    """Find the ablation curves of finished runs that have none yet; networks that can be fused are, on all images."""
     waiting = [record for record in records if can_ablate(record)]
     sets = {name: load(name, data) for name in dict.fromkeys(record.spec.dataset for record in waiting)}
+    workers = cores() if device.type == "cpu" else 1
+    groups = fused_groups(waiting, MOST, workers)
 
-    def work(record: RunRecord) -> None:
+    def work(group: Sequence[Member]) -> None:
         if clock is None or not clock.must_stop():
-            found = _ablation(record, sets[record.spec.dataset], device)
-            files.write_json(record.folder / FILE, found.to_json())
+            first = group[0][0].spec
+            say(f"switching blocks off: {len(group)} x {first.model} on {first.dataset}")
+            for (record, _), found in zip(group, _ablations(group, sets[first.dataset], device)):
+                files.write_json(record.folder / FILE, found.to_json())
 
-    if waiting:
-        say(f"switching blocks off: {len(waiting)} networks")
-    in_parallel(work, waiting, min(cores(), len(waiting)) if device.type == "cpu" else 1, one_thread=False)
+    with torch_settings(device, deterministic=False):
+        in_parallel(work, groups, min(workers, len(groups)), one_thread=False)
 
 
 def can_ablate(record: RunRecord) -> bool:
@@ -97,18 +109,44 @@ def can_ablate(record: RunRecord) -> bool:
     return record.status == "finished" and weights.exists() and not (record.folder / FILE).exists()
 
 
-def _ablation(record: RunRecord, data: DataSet, device: torch.device) -> Ablation:
-    index = torch.arange(min(IMAGES, len(data.test)))
-    mean, std = (torch.as_tensor(values) for values in pixel_statistics(data, record.spec.recipe.scaling))
-    images = gather(data.test.images, index[None], None, None, None, mean, std).to(device)
-    found = diagnose(load_network(record).float().to(device), images, data.test.labels[index].to(device))
-    blocks = found.to_json()["blocks"]
-    assert found.accuracy is not None
-    return Ablation(
-        run=record.id,
-        images=found.images,
-        accuracy=found.accuracy,
-        accuracy_without=tuple(block["accuracy_without"] for block in blocks),
-        ratios=tuple(block["ratio"] for block in blocks),
-        effective_depth=found.effective_depth(),
-    )
+def _ablations(group: Sequence[Member], data: DataSet, device: torch.device) -> list[Ablation]:
+    """The curves of networks that are fused, in one pass over the test images."""
+    records, networks = zip(*group)
+    network = cast(Network, as_classifier(records, networks, data, device).model)
+    mean, std = (torch.tensor(v, device=device) for v in pixel_statistics(data, records[0].spec.recipe.scaling))
+    test, replicas, blocks = data.test.to(device), len(records), len(network.stack.steps)
+    options: dict[str, Any] = {"channels_last": device.type == "cuda", "dtype": next(network.parameters()).dtype}
+    hits = torch.zeros(blocks + 1, replicas, dtype=torch.int64, device=device)
+    added, whole = torch.zeros(2, blocks, replicas, dtype=torch.float64, device=device)
+    for index in torch.arange(len(test), device=device).split(batch_size(len(test), replicas, device)):
+        images = gather(test.images, index.expand(replicas, -1), None, None, None, mean, std, **options)
+        for n, tail in enumerate(tails(network, images)):
+            logits = tail.logits.unflatten(0, (-1, 1)) if replicas == 1 else tail.logits
+            hits[n] += is_right(logits, test.labels[index]).sum(0)
+            if tail.step is not None:
+                added[n] += _squares(tail.step.slope, replicas) * _betas(tail.step, replicas).to(device).square()
+                whole[n] += _squares(tail.step.state, replicas)
+    curves, ratios = (hits.double() / len(test)).T.tolist(), (added / whole).sqrt().T.tolist()
+    return [
+        Ablation(
+            run=record.id,
+            images=len(test),
+            accuracy=curve[-1],
+            accuracy_without=tuple(curve[:-1]),
+            ratios=tuple(ratio if isfinite(ratio) else None for ratio in each),
+            effective_depth=sum(ratio >= LEAST for ratio in each),
+            convolutions=convolutions_of(record, device),
+        )
+        for record, curve, each in zip(records, curves, ratios)
+    ]
+
+
+def _squares(tensor: Tensor, replicas: int) -> Tensor:
+    """The sum of squares of every replica's part, in float64: states of unstable networks may reach 1e30."""
+    parts = tensor.unflatten(1, (replicas, -1))
+    return torch.linalg.vector_norm(parts, dim=(0, 2, 3, 4), dtype=torch.float64).square()
+
+
+def _betas(step: Step, replicas: int) -> Tensor:
+    """The newest beta of a block, one a replica."""
+    return torch.tensor([float(of_replica(step.row.betas[0], k)) for k in range(replicas)])

@@ -15,6 +15,7 @@ from zerosnet.models.replicas import combine, extract
 from zerosnet.models.stack import Step
 from zerosnet.models.stage import MultistepStage
 from zerosnet.models.structure import Structure
+from zerosnet.models.tails import Tail, tails
 from zerosnet.models.timm_models import register_with_timm
 from zerosnet.models.weights import load_model, model_facts, save_model
 
@@ -27,6 +28,7 @@ __all__ = [
     "ParameterRow",
     "Step",
     "Structure",
+    "Tail",
     "combine",
     "configure",
     "create_model",
@@ -44,6 +46,7 @@ __all__ = [
     "parameter_table",
     "save_model",
     "save_pretrained",
+    "tails",
 ]
 
 register_with_timm()

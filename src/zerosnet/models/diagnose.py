@@ -19,7 +19,7 @@ from zerosnet.models.diagnosis import BlockDiagnosis, Diagnosis
 from zerosnet.models.layers import BatchNorm, of_replica
 from zerosnet.models.network import Network
 from zerosnet.models.stack import Step
-from zerosnet.models.sums import History, Row
+from zerosnet.models.tails import tails
 from zerosnet.numerics import Scheme
 from zerosnet.numerics.growth import companion
 
@@ -115,30 +115,9 @@ def _forward(network: Network, images: Tensor, steps: Sequence[Step], generator:
     return [_rms(there.state - here.state) / first if first else float("nan") for there, here in pairs]
 
 
-@torch.no_grad()
 def _accuracies(network: Network, images: Tensor, labels: Tensor) -> list[float]:
-    """Accuracy with f off from block n on, for every n, and of the whole network at the end.
-
-    Every tail starts where the whole network is at block n, so that it costs no convolution but projections.
-    """
-    blocks, history = _blocks(network), History((network.first_state(images),))
-    rows = network.stack.rows(history.states[0])
-    accuracies = []
-    for n in range(len(blocks) + 1):
-        tail = history
-        for block, row in zip(blocks[n:], rows[n:]):
-            tail = _advance(block, tail, row, silent=True)
-        accuracies.append((network.logits(tail.states[0]).argmax(1) == labels).double().mean().item())
-        if n < len(blocks):
-            history = _advance(blocks[n], history, rows[n], silent=False)
-    return accuracies
-
-
-def _advance(block: Block, history: History, row: Row, *, silent: bool) -> History:
-    activated = block.f.activate(history.states[0])
-    projected = block.project(history, activated)
-    slope = torch.zeros_like(projected.states[0]) if silent else block.slope(activated, projected)
-    return block.hand_on(history, projected, slope, block.combine(projected, slope, row))
+    """Accuracy with f off from block n on, for every n, and of the whole network at the end."""
+    return [(tail.logits.argmax(1) == labels).double().mean().item() for tail in tails(network, images)]
 
 
 # -- predicting --------------------------------------------------------------------------------------------------------

@@ -76,14 +76,22 @@ class Stack(nn.Module):
         """
         history = History((y,))
         for block, row in zip(self.steps, self.rows(y)):
-            index = block.plan.index
-            activated = block.f.activate(history.states[0])
-            projected = block.project(history, activated)
-            silent = silent_from is not None and index >= silent_from
-            slope = torch.zeros_like(projected.states[0]) if silent else block.slope(activated, projected)
-            state = block.combine(projected, slope, row)
-            yield Step(index, projected.states, slope, row, state)
-            history = block.hand_on(history, projected, slope, state)
+            silent = silent_from is not None and block.plan.index >= silent_from
+            step, history = self.step(block, history, row, silent=silent)
+            yield step
+
+    def step(self, block: Block, history: History, row: Row, *, silent: bool = False) -> tuple[Step, History]:
+        """One block, with f or with zeros in its place: every term of its sum, and what the next block receives.
+
+        Without f nothing is activated but what a projection takes.
+        """
+        y = history.states[0]
+        activated = block.f.activate(y) if block.plan.convolutions or not silent else y
+        projected = block.project(history, activated)
+        slope = torch.zeros_like(projected.states[0]) if silent else block.slope(activated, projected)
+        state = block.combine(projected, slope, row)
+        taken = Step(block.plan.index, projected.states, slope, row, state)
+        return taken, block.hand_on(history, projected, slope, state)
 
     def rows(self, like: Tensor) -> list[Row]:
         """The coefficients of every block, start-up blocks included."""

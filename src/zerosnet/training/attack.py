@@ -5,7 +5,7 @@ images or restarts has them in its name, and never takes the place of the whole.
 """
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +14,21 @@ import torch
 from zerosnet.data import DataSet, load
 from zerosnet.environment import environment
 from zerosnet.errors import InputError
-from zerosnet.models import Network
 from zerosnet.robustness import Options, Protocol, find_corruptions, protocol, run_protocol, subject
 from zerosnet.robustness import Result as Measurement
 from zerosnet.training import files
 from zerosnet.training.engine import cores, in_parallel
-from zerosnet.training.networks import as_classifier, find_surrogate, fusion_key, load_network, numbers_of
+from zerosnet.training.networks import (
+    MOST,
+    Member,
+    as_classifier,
+    convolutions_of,
+    find_surrogate,
+    fused_groups,
+    load_network,
+)
 from zerosnet.training.precision import torch_settings
 from zerosnet.training.store import RunRecord, Store
-
-MOST = 16  # networks attacked side by side
-Member = tuple[RunRecord, Network]
 
 
 def attack_runs(
@@ -50,12 +54,11 @@ def attack_runs(
     if not records:
         raise InputError("no run was given; expected at least one id")
     stored = {} if again else {r.id: found for r in records.values() if (found := read_attack(r, name, options))}
-    members = [(record, load_network(record)) for record in records.values()]
-    members = [member for member in members if member[0].id not in stored]
-    sets = {record.spec.dataset: load(record.spec.dataset, data) for record, _ in members}
+    waiting = [record for record in records.values() if record.id not in stored]
+    sets = {record.spec.dataset: load(record.spec.dataset, data) for record in waiting}
     surrogates = {dataset: find_surrogate(store, dataset) for dataset in sets} if chosen.surrogate else {}
     workers = cores() if device.type == "cpu" else 1
-    groups = _groups(members, MOST if chosen.fused else 1, workers)
+    groups = fused_groups(waiting, MOST if chosen.fused else 1, workers)
 
     def work(group: Sequence[Member]) -> None:
         first = group[0][0].spec
@@ -83,12 +86,11 @@ def _attack_group(
     target = target.compiled() if device.type == "cuda" else target
     known = [None if record.result is None else record.result.test_accuracy for record in records]
     results = run_protocol(chosen.name, target, options, known=known)
-    numbers = numbers_of(records[0], device)
     facts = {
         "dataset": data.name,
         "surrogate": None if surrogate is None else surrogate.id,
         "device": device.type,
-        "convolutions": str(numbers.conv_dtype or numbers.dtype).removeprefix("torch."),
+        "convolutions": convolutions_of(records[0], device),
         "seconds": (time.monotonic() - began) / len(records),
         "environment": environment(),
     }
@@ -115,15 +117,3 @@ def write_attack(record: RunRecord, options: Options, result: Measurement, facts
     path = attack_path(record, result.protocol, options)
     path.parent.mkdir(exist_ok=True)
     files.write_json(path, {"run": record.id, **result.to_json(), **facts})
-
-
-def _groups(members: Sequence[Member], most: int, workers: int) -> list[list[Member]]:
-    """Runs that can be fused, at most `most` at a time, and in as many groups as there are workers."""
-    alike: dict[Hashable, list[Member]] = {}
-    for record, network in members:
-        alike.setdefault(fusion_key(record, network), []).append((record, network))
-    groups = []
-    for same in alike.values():
-        size = min(most, -(-len(same) // workers))
-        groups += [same[i : i + size] for i in range(0, len(same), size)]
-    return groups

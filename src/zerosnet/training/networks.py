@@ -16,6 +16,9 @@ from zerosnet.training.recipes import RECIPES
 from zerosnet.training.spec import RunSpec
 from zerosnet.training.store import RunRecord, Store
 
+MOST = 16  # networks that are shown images side by side
+Member = tuple[RunRecord, Network]
+
 
 def load_network(record: RunRecord) -> Network:
     """The network of a finished run, as its last epoch left it."""
@@ -72,6 +75,25 @@ def fusion_key(record: RunRecord, network: Network) -> Hashable:
     terms = tuple((len(scheme.alphas), len(scheme.betas)) for scheme in config.schemes)
     structure = (config.structure, config.law, config.shared, config.stage_change, config.num_classes, terms)
     return structure, record.spec.dataset, record.spec.recipe.scaling, record.spec.precision
+
+
+def fused_groups(records: Sequence[RunRecord], most: int, workers: int) -> list[list[Member]]:
+    """Runs and their networks by what can be fused, at most `most` at a time, and in as many groups as workers."""
+    alike: dict[Hashable, list[Member]] = {}
+    for record in records:
+        network = load_network(record)
+        alike.setdefault(fusion_key(record, network), []).append((record, network))
+    groups = []
+    for same in alike.values():
+        size = min(most, -(-len(same) // workers))
+        groups += [same[i : i + size] for i in range(0, len(same), size)]
+    return groups
+
+
+def convolutions_of(record: RunRecord, device: torch.device) -> str:
+    """The type that a run's convolutions compute in on a device, as records name it."""
+    numbers = numbers_of(record, device)
+    return str(numbers.conv_dtype or numbers.dtype).removeprefix("torch.")
 
 
 def as_classifier(
