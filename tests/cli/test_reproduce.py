@@ -31,6 +31,7 @@ def test_list_for_people_names_every_experiment(tmp_path, capsys):
         (["table-fgsm", "--device", "abacus"], "device"),
         (["table-fgsm", "--max-seconds", "0"], "max-seconds"),
         (["table-fgsm", "-o", "report.pdf"], "suffix"),
+        (["table-fgsm", "--only", "*999*"], "one is zerosnet56-digits-quick-s1-"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(tmp_path, capsys, arguments, words):
@@ -60,3 +61,26 @@ def test_time_that_is_up_leaves_the_rest_to_the_next_call(tmp_path, capsys):
     where = ["--store", str(tmp_path / "runs"), "-o", str(tmp_path / "r.html")]
     assert command(["reproduce", "table-zerosnet-cifar10", "--max-seconds", "0.001", *where]) == 0
     assert "goes on with 20 run(s)" in capsys.readouterr().err
+
+
+def _listed(capsys, *arguments):
+    assert command(["reproduce", "--list", "--json", "--scale", "full", *arguments]) == 0
+    return {one["name"]: one for one in json.loads(capsys.readouterr().out)}
+
+
+def test_patterns_of_run_ids_choose_depth_data_and_seed(tmp_path, capsys):
+    store = ["--store", str(tmp_path)]
+    ten = _listed(capsys, "table-zerosnet-cifar10", "--only", "*56*-s1-*", *store)["table-zerosnet-cifar10"]
+    models = sorted(run.partition("-")[0] for run in ten["waiting"])
+    assert models == ["preresnet56", *["zerosnet56"] * 9, "zerosnet56_opt"]
+    assert all("-cifar10-paper-s1-" in run for run in ten["waiting"]) and ten["runs"] == 11
+    small = _listed(capsys, "table-comparison", "--only", "*20*-cifar10-*", *store)["table-comparison"]
+    models = ["lmresnet20", "preresnet20", "zerosnet20_opt", "zerosnet20_stable", "zerosnet20_tra"]
+    assert sorted({run.partition("-")[0] for run in small["waiting"]}) == models and small["runs"] == 15
+    noise = _listed(capsys, "table-robustness", "--only", "*-s1-*", *store)["table-robustness"]
+    assert noise["attacks"] == 11 and set(noise["waiting"]) == set(ten["waiting"])
+
+
+def test_a_pattern_leaves_the_surrogate_of_an_experiment_in(tmp_path, capsys):
+    pgd = _listed(capsys, "table-pgd", "--only", "zerosnet56_opt*-s1-*", "--store", str(tmp_path))["table-pgd"]
+    assert [run.partition("-")[0] for run in pgd["waiting"]] == ["preresnet20", "zerosnet56_opt"]

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ import typer
 from zerosnet.cli import training as options
 from zerosnet.cli.main import app
 from zerosnet.cli.output import print_json, print_table
+from zerosnet.errors import InputError
 
 if TYPE_CHECKING:
     from zerosnet.experiments import Claim, Difference, Experiment, Finding, Left, Measured, PairFinding, Scale
@@ -24,6 +26,10 @@ _MANY_ROWS = 40  # a table with more is summed up
 def reproduce(
     names: Annotated[list[str] | None, typer.Argument(help="Experiments; see --list. None: the demonstration.")] = None,
     scale: Annotated[str, typer.Option(help="demo (digits, minutes on a CPU), reduced or full.")] = "demo",
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help='Runs whose id matches, such as "*56*-s1-*"; may be repeated.'),
+    ] = None,
     data: options.Data = None,
     store: options.StoreFolder = "runs",
     device: options.Device = "auto",
@@ -40,7 +46,7 @@ def reproduce(
 
     What is finished is never run again: the same command goes on where it was stopped.
     """
-    from zerosnet.experiments import experiment, records_of
+    from zerosnet.experiments import EXPERIMENTS, experiment, records_of
     from zerosnet.experiments import scale as find_scale
     from zerosnet.experiments.listing import listing
     from zerosnet.experiments.runner import DEMO
@@ -49,8 +55,12 @@ def reproduce(
     options.check_engine(engine, address)
     place, at = Store(store), find_scale(scale)
     chosen = [experiment(name) for name in names or DEMO]
+    part = replace(at, only=tuple(only or ()))
+    if only and not any(one.specs(part) for one in (EXPERIMENTS.values() if list_all and not names else chosen)):
+        known = next((spec.id for one in chosen for spec in one.specs(at)), "none")
+        raise InputError(f"--only is {', '.join(only)}, which no run of these experiments matches; one is {known}")
     if list_all:
-        listed = [one for one in listing(records_of(place), at) if not names or one.name in names]
+        listed = [one for one in listing(records_of(place), part) if not names or one.name in names]
         if json:
             print_json([one.to_json() for one in listed])
         else:
@@ -63,7 +73,7 @@ def reproduce(
     from zerosnet.training import Clock
 
     page, clock = page_file(output), Clock(max_seconds)
-    left = _run(chosen, at, place, data, device, clock, address if engine == "ray" else None)
+    left = _run(chosen, part, place, data, device, clock, address if engine == "ray" else None)
     records = records_of(place)
     tables = [collect(one, records, at) for one in chosen]
     found: list[list[Finding | PairFinding]] = [[*findings(table, records), *pair_findings(table)] for table in tables]

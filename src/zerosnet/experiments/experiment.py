@@ -1,7 +1,7 @@
 """An experiment as a value: what is trained, what is measured, what the paper printed, and what to know of it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from zerosnet.errors import InputError
@@ -122,7 +122,8 @@ class Experiment:
         chosen = scale(at)
         if not any(self.cell_specs(cell, chosen) for cell in self.cells):
             return []
-        return [spec for training in self.needs for spec in chosen.specs(training, (1,))[:1]]
+        whole = replace(chosen, only=())
+        return [spec for training in self.needs for spec in whole.specs(training, (1,))[:1]]
 
     def protocols(self, at: "str | Scale" = "full") -> list[str]:
         """The robustness protocols that its cells are read from, at a scale."""

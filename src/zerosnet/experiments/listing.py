@@ -17,7 +17,8 @@ from zerosnet.training.attack import attack_path
 class Listed:
     """An experiment at a scale: runs wanted and ended, protocol measurements wanted and done, cost of all and the rest.
 
-    status: "computed" (needs no run), "not at this scale", "not run", "partial" or "done"
+    status    "computed" (needs no run), "not at this scale", "not run", "partial" or "done"
+    waiting   ids of the runs that are not there, in the order in which they would be trained
     """
 
     name: str
@@ -31,6 +32,7 @@ class Listed:
     attacks_done: int
     cost: Cost
     left: Cost
+    waiting: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -58,6 +60,7 @@ def _listed(one: Experiment, records: Mapping[str, RunRecord], at: Scale) -> Lis
         attacks_done=attacked,
         cost=cost(specs),
         left=cost(spec for spec in specs if spec.id not in ended),
+        waiting=tuple(spec.id for spec in specs if spec.id not in ended),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 from zerosnet.errors import InputError
@@ -47,6 +48,7 @@ class Scale:
     settings   data set and recipe; None leaves the training out
     seeds      None: all that the experiment asks for
     images     how many test images adversarial protocols take; None: all
+    only       shell patterns of run ids, such as "*56*-s1-*"; runs that match none are left out. Empty: all
     """
 
     name: str
@@ -54,6 +56,7 @@ class Scale:
     settings: Callable[[Training], Settings]
     seeds: tuple[int, ...] | None = None
     images: int | None = None
+    only: tuple[str, ...] = ()
 
     def specs(self, training: Training, seeds: Sequence[int]) -> list[RunSpec]:
         """The runs of a training at this scale, one a seed."""
@@ -62,7 +65,8 @@ class Scale:
             return []
         dataset, resolved = settings
         chosen = seeds if self.seeds is None else self.seeds
-        return [RunSpec(training.model, dataset, resolved, seed, scheme=training.scheme) for seed in chosen]
+        specs = [RunSpec(training.model, dataset, resolved, seed, scheme=training.scheme) for seed in chosen]
+        return [spec for spec in specs if not self.only or any(fnmatchcase(spec.id, one) for one in self.only)]
 
     def to_json(self) -> dict[str, Any]:
         return {"name": self.name, "what": self.what}
