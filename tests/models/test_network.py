@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from zerosnet.models import Network, Structure, configure, create_model
 from zerosnet.models.layers import Conv, Linear
+from zerosnet.models.network import KEEP_STATES
 
 KINDS = {
     "fixed": ("zerosnet20_opt", {}),
@@ -133,3 +134,12 @@ def test_channels_last_changes_nothing_but_rounding() -> None:
     expected = model(x)
     model = model.to(memory_format=torch.channels_last)
     assert torch.allclose(model(x.contiguous(memory_format=torch.channels_last)), expected, atol=1e-10)
+
+
+def test_compiling_keeps_every_state_unless_the_caller_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, object]] = []
+    monkeypatch.setattr(torch, "compile", lambda function, **options: asked.append(options) or function)
+    for options in ({}, {"dynamic": False}, {"mode": "reduce-overhead"}, {"backend": "eager"}):
+        create_model("zerosnet20_opt").compile(**options)
+    assert [o.pop("options", None) for o in asked] == [KEEP_STATES, KEEP_STATES, None, None]
+    assert asked == [{}, {"dynamic": False}, {"mode": "reduce-overhead"}, {"backend": "eager"}]

@@ -14,6 +14,8 @@ from zerosnet.models.layers import BatchNorm, Conv, Linear, initialise
 from zerosnet.models.stack import Stack, Step
 from zerosnet.numerics import Scheme
 
+KEEP_STATES = {"realize_reads_threshold": 3}  # of torch.compile: see Network.compile
+
 
 class Network(Customs):
     """K independent networks, images (B, K * in_chans, H, W) -> logits (B, K, classes), for K = 1 (B, classes).
@@ -74,6 +76,17 @@ class Network(Customs):
     def walk(self, images: Tensor, *, silent_from: int | None = None) -> Iterator[Step]:
         """Block by block, for diagnosis (see `Stack.walk`); `logits` of the last `state` is the network's output."""
         return self.stack.walk(self.first_state(images), silent_from=silent_from)
+
+    def compile(self, *args: Any, **options: Any) -> None:
+        """As `nn.Module.compile`, but every state is computed once.
+
+        Left alone, the compiler computes y_{n+1} = sum a_i y_{n-i} + b f(y_n) anew for each of its readers (the next
+        batch norm and the next sums), which reads the history several times over. A `mode` or a `backend` of the
+        caller's own is taken as it is.
+        """
+        if not args and not {"mode", "backend", "options"} & options.keys():
+            options["options"] = KEEP_STATES
+        super().compile(*args, **options)
 
     # -- the scheme ---------------------------------------------------------------------------------------------------
 
