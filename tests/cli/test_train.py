@@ -82,10 +82,10 @@ def test_sweep_trains_a_grid(zerosnet: Run, tmp_path: Path) -> None:
     assert len(list(Path("other").iterdir())) == 2
 
 
-def test_tensorboard_files_are_written_where_asked_for(zerosnet: Run) -> None:
+def test_loggers_write_where_asked_for(zerosnet: Run) -> None:
     pytest.importorskip("tensorboard")
-    code, _, _ = zerosnet(*TRAIN, "--tensorboard")
-    assert code == 0 and list(Path("runs").glob("*/tensorboard/events*"))
+    code, _, _ = zerosnet(*TRAIN, "--log", "tensorboard")
+    assert code == 0 and list(Path("runs").glob("*/tensorboard/events*")) and not list(Path("runs").glob("*/wandb"))
 
 
 @pytest.mark.parametrize(
@@ -107,6 +107,7 @@ def test_tensorboard_files_are_written_where_asked_for(zerosnet: Run) -> None:
         ((*TRAIN, "--device", "tpu"), "device is 'tpu'"),
         ((*TRAIN, "--checkpoint-every", "often"), "checkpoint-every"),
         ((*TRAIN, "--max-seconds", "-1"), "max-seconds"),
+        ((*TRAIN, "--log", "nothing"), "log is 'nothing'; expected one of tensorboard, wandb"),
         ((*TRAIN, "--unknown"), "--unknown"),
         (("sweep", "nowhere.json"), "nowhere.json"),
         (("evaluate", "nothing"), "nothing"),

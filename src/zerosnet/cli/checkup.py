@@ -20,8 +20,9 @@ PURPOSES = {
     "explore": "zerosnet explore, the local web page",
     "export": "zerosnet export --format onnx",
     "ray": "runs spread over a cluster",
-    "tensorboard": "zerosnet train --tensorboard",
+    "tensorboard": "zerosnet train --log tensorboard",
     "test": "make test",
+    "wandb": "zerosnet train --log wandb",
 }
 _EXTRA = re.compile(r"""extra\s*==\s*['"]([\w.-]+)['"]""")
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")

@@ -30,7 +30,7 @@ def train(
     deterministic: options.Deterministic = False,
     max_seconds: options.MaxSeconds = None,
     checkpoint_every: options.CheckpointEvery = "60s",
-    tensorboard: options.Tensorboard = False,
+    log: options.Log = None,
     workers: options.Workers = None,
     broken: options.Broken = "fatal",
     micro_batch: options.MicroBatch = None,
@@ -59,7 +59,7 @@ def train(
         deterministic,
         max_seconds,
         checkpoint_every,
-        tensorboard,
+        log or [],
         json,
         options.stream(workers, broken, micro_batch, sync_bn),
     )

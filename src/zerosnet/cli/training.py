@@ -29,7 +29,7 @@ Kernels = Annotated[str | None, typer.Option(help="native (our CUDA kernels) or 
 Deterministic = Annotated[bool, typer.Option("--deterministic", help="The same bits every time.")]
 MaxSeconds = Annotated[float | None, typer.Option(help="Stop cleanly after so long, to be continued later.")]
 CheckpointEvery = Annotated[str, typer.Option(help="Epochs, such as 5, or seconds, such as 60s.")]
-Tensorboard = Annotated[bool, typer.Option("--tensorboard", help="Write TensorBoard files into the runs' folders too.")]
+Log = Annotated[list[str] | None, typer.Option(help="tensorboard or wandb, besides metrics.jsonl; may be repeated.")]
 Workers = Annotated[int | None, typer.Option(help="imagefolder: processes that decode; as many as cores by default.")]
 Broken = Annotated[str, typer.Option(help="imagefolder: a file that cannot be decoded is fatal, or skip.")]
 MicroBatch = Annotated[int | None, typer.Option(help="imagefolder: images that batch norm sees at once, a process.")]
@@ -53,7 +53,7 @@ class Request:
     deterministic: bool
     max_seconds: float | None
     checkpoint_every: str
-    tensorboard: bool
+    log: Sequence[str]
     json: bool
     stream: "StreamOptions | None" = None
     engine: str = "local"
@@ -80,6 +80,7 @@ def train_and_report(specs: "Sequence[RunSpec]", request: Request) -> int:
     from zerosnet.training.backend import check_kernels
     from zerosnet.training.engine import train
     from zerosnet.training.large import StreamOptions
+    from zerosnet.training.loggers import check_loggers
     from zerosnet.training.loop import Options
     from zerosnet.training.precision import find_device
     from zerosnet.training.progress import progress
@@ -88,6 +89,7 @@ def train_and_report(specs: "Sequence[RunSpec]", request: Request) -> int:
 
     check_kernels(request.kernels)
     check_engine(request.engine, request.address)
+    check_loggers(request.log)
     store, clock = Store(request.store), Clock(request.max_seconds)
     options = Options(
         device=find_device(request.device if request.engine == "local" else "cpu"),
@@ -97,7 +99,7 @@ def train_and_report(specs: "Sequence[RunSpec]", request: Request) -> int:
         kernels=request.kernels,
         deterministic=request.deterministic,
         checkpoint_every=Interval.parse(request.checkpoint_every),
-        tensorboard=request.tensorboard,
+        log=tuple(request.log),
         stream=request.stream or StreamOptions(),
     )
     if request.engine == "ray":

@@ -65,7 +65,7 @@ def train_one(training: LargeTraining, run: Run | None, options: Options, clock:
     spec, world, steps = training.spec, training.world, training.steps
     total = steps * spec.recipe.epochs
     position, state = resume(training, run)
-    journal = Journal([run] if run else [], training, tensorboard=options.tensorboard)
+    journal = Journal([run] if run else [], training, log=options.log)
     whole, this_epoch = (Stopwatch(1, state.get(name, 0.0)) for name in ("seconds", "epoch_seconds"))
     timer, lead = SaveTimer(options.checkpoint_every), Lead(training.device)
     display = progress.group([spec], journal.last() or [None], position, total)

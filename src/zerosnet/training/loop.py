@@ -28,7 +28,8 @@ class Options:
     """Where and how to train; nothing here is part of a run's identity.
 
     `replicas` None lets memory decide; `kernels` is native or torch, None the best that machine and network have;
-    `deterministic` gives the same bits every time, at some cost; `stream` is for data sets decoded while they are used.
+    `deterministic` gives the same bits every time, at some cost; `stream` is for data sets decoded while they are used;
+    `log` names loggers, see `zerosnet.training.loggers`.
     """
 
     device: torch.device
@@ -39,7 +40,7 @@ class Options:
     deterministic: bool = False
     stream: StreamOptions = StreamOptions()  # noqa: RUF009 (frozen)
     checkpoint_every: Interval = Interval(seconds=60)  # noqa: RUF009 (frozen)
-    tensorboard: bool = False
+    log: tuple[str, ...] = ()
 
 
 class Stopwatch:
@@ -59,7 +60,7 @@ def train_group(
     specs, replicas = training.specs, training.replicas
     steps, total = training.steps, training.steps * specs[0].recipe.epochs
     states = resume(training, runs, position)
-    journal = Journal(runs, training, tensorboard=options.tensorboard)
+    journal = Journal(runs, training, log=options.log)
     is_open = [True] * replicas  # a run that diverged has ended; its replica is carried along, frozen
     whole = Stopwatch(replicas, max(state.get("seconds", 0.0) for state in states))
     this_epoch = Stopwatch(replicas, max(state.get("epoch_seconds", 0.0) for state in states))

@@ -6,9 +6,9 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
-from zerosnet.errors import MissingExtra
 from zerosnet.numerics import Scheme
 from zerosnet.training.evaluate import Score
+from zerosnet.training.loggers import open_loggers
 from zerosnet.training.recipe import lr_at
 from zerosnet.training.result import Result
 from zerosnet.training.run import Run
@@ -39,10 +39,10 @@ class Training(Protocol):
 class Journal:
     """The metrics of the runs of a group, in memory and in their folders."""
 
-    def __init__(self, runs: Sequence[Run], training: Training, *, tensorboard: bool) -> None:
+    def __init__(self, runs: Sequence[Run], training: Training, *, log: Sequence[str] = ()) -> None:
         self.runs, self.training = list(runs), training
         self.rows: list[list[dict[str, Any]]] = [run.metrics() for run in runs]
-        self._boards = [_board(run) for run in runs] if tensorboard else []
+        self._loggers = [open_loggers(log, run) for run in runs]
 
     def last(self) -> list[dict[str, Any] | None]:
         """The newest row of every run with the best test accuracy so far, for display."""
@@ -70,8 +70,8 @@ class Journal:
                 row["coefficients"] = [scheme.to_json() for scheme in schemes[k]]
             run.append_metrics(row)
             self.rows[k].append(row)
-            if self._boards:
-                _draw(self._boards[k], row)
+            for logger in self._loggers[k]:
+                logger.log(row)
 
     def finished(self, k: int, seconds: float, train: Score) -> Result:
         """The result of a run that has come to its last epoch."""
@@ -102,8 +102,9 @@ class Journal:
         )
 
     def close(self) -> None:
-        for board in self._boards:
-            board.close()
+        for loggers in self._loggers:
+            for logger in loggers:
+                logger.close()
 
 
 def best(rows: Sequence[Mapping[str, Any]]) -> tuple[int | None, float | None]:
@@ -121,17 +122,3 @@ def finite(value: float | None) -> float | None:
 def _named(name: str, score: Score) -> dict[str, float]:
     top5 = {} if score.top5_accuracy is None else {f"{name}_top5_accuracy": score.top5_accuracy}
     return {f"{name}_loss": score.loss, f"{name}_accuracy": score.accuracy, **top5}
-
-
-def _board(run: Run) -> Any:
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise MissingExtra("tensorboard", "tensorboard") from None
-    return SummaryWriter(str(run.folder / "tensorboard"))
-
-
-def _draw(board: Any, row: Mapping[str, Any]) -> None:
-    for name, value in row.items():
-        if isinstance(value, float):
-            board.add_scalar(name.replace("_", "/"), value, row["epoch"])
