@@ -46,6 +46,11 @@ def test_families_without_a_real_parameter_are_points(family, param, members):
     assert len(document["values"]) == members
 
 
+def test_a_member_has_as_many_parasitic_roots_as_steps_but_one():
+    document = locus_document(Locus(family="adams-bashforth", param="3"))
+    assert document["moduli"] == [[0.0] * (k - 1) for k in range(1, 9)]
+
+
 def test_all_families_are_described_and_fit_into_json():
     document = families_document()
     assert [family["name"] for family in document] == list(FAMILIES)

@@ -138,7 +138,7 @@ def test_presets_are_the_paper_s_rows(page, row):
 
     def shown():
         facts = dict(zip(texts(browser, ".facts dt"), texts(browser, ".facts dd")))
-        return sorted(round(float(number), 2) for number in facts["moduli"].split(", ")) == moduli
+        return sorted(round(float(number), 2) for number in facts["moduli of the roots"].split(", ")) == moduli
 
     eventually(shown)
 
@@ -150,6 +150,15 @@ def test_every_family_can_be_chosen(page):
         eventually(lambda family=family: address_bar(browser).get("family", "free") == family)
         eventually(lambda: not one(browser, ".card .problem").is_displayed())
         eventually(lambda: verdicts(browser) == ["zero-stable"])
+
+
+def test_a_shared_address_says_which_number_moves(page):
+    browser = page("?alphas=1/3,5/9,1/9&betas=16/9")
+    assert "over α₀" in label(browser, ".locus svg")
+    browser.find_elements(By.CSS_SELECTOR, ".slide")[3].send_keys(Keys.ARROW_RIGHT)
+    eventually(lambda: address_bar(browser).get("vary") == "beta0")
+    browser = page("?" + urlparse(browser.current_url).query)
+    assert "over β₀" in label(browser, ".locus svg")
 
 
 def test_free_coefficients_go_up_to_eight_steps(page):
@@ -280,3 +289,25 @@ def test_a_server_that_goes_away_is_said_and_the_page_recovers(browser, page):
         stop(process)
     lost = [entry["message"] for entry in browser.get_log("browser")]
     assert all("ERR_CONNECTION" in message or "ERR_EMPTY" in message for message in lost)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_the_slider_stays_in_sight_while_one_looks_at_the_growth(page, width, height):
+    browser = page(width=width, height=height)
+    browser.execute_script("document.querySelector('#envelope').scrollIntoView({ block: 'center' })")
+    top = "return document.querySelector(arguments[0]).getBoundingClientRect().top"
+    eventually(lambda: 0 <= browser.execute_script(top, ".slide") < height)
+    assert 0 <= browser.execute_script(top, "#envelope") < height
+    assert browser.execute_script(top, ".roots") < 0
+
+
+def test_the_interface_is_described_on_a_page_of_its_own(browser, page):
+    page()
+    one(browser, 'a[href="api"]').click()
+    eventually(lambda: len(texts(browser, "#endpoints section")) == 9)
+    titles = texts(browser, "#endpoints h2")
+    assert titles[0] == "GET /api/analyze"
+    sections = texts(browser, "#endpoints section")
+    assert titles[-1] == "GET /api/accuracies"
+    assert sections[-1].endswith("/api/accuracies")  # no parameters, and nothing in their place
+    assert not any("`" in section for section in sections)

@@ -80,18 +80,21 @@ def _points(family: Family) -> dict[str, Any]:
     """A family without a real parameter: one entry a member."""
     whole = [int(interval.low) for interval in family.domain.intervals] if family.parameter else []
     members = [family.member(k) for k in whole] or [family.member()]
-    alphas = np.zeros((len(members), max(len(scheme.alphas) for scheme in members)))
-    for row, scheme in zip(alphas, members):
-        row[: len(scheme.alphas)] = [float(a) for a in scheme.alphas]
-    roots = parasitic_roots(alphas)
+    roots = [_parasitic(scheme) for scheme in members]
     return {
         "parameter": family.parameter or None,
         "values": [float(k) for k in whole] or [0.0],
-        "roots": [[[z.real, z.imag] for z in row] for row in roots.tolist()],
-        "moduli": [[abs(z) for z in row] for row in roots.tolist()],
+        "roots": [[[z.real, z.imag] for z in row] for row in roots],
+        "moduli": [[abs(z) for z in row] for row in roots],
         "stable_set": stable_set(family.name),
         "discrete": True,
     }
+
+
+def _parasitic(scheme: Scheme) -> list[complex]:
+    """All roots but the principal one, those at 0 of older slopes included."""
+    alphas = [float(a) for a in scheme.alphas]
+    return parasitic_roots(np.array([alphas + [0.0] * (scheme.steps - len(alphas))]))[0].tolist()
 
 
 def _line(query: Locus, family: Family | None) -> Callable[[float], Scheme]:

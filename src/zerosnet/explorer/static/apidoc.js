@@ -15,14 +15,17 @@ function limits({ schema = {} }) {
   return `${kind.type ?? ""}${range}${schema.default === undefined || schema.default === null ? "" : `, default ${schema.default}`}`;
 }
 
+// `like this` as code
+const marked = (text) => text.split("`").map((part, i) => (i % 2 ? html("code", {}, part) : part));
+
 function section(path, { description, parameters = [] }) {
   const link = `${path.slice(1)}${EXAMPLES[path] ? `?${EXAMPLES[path]}` : ""}`;
-  return html("section", { class: "panel" }, html("h2", {}, html("code", {}, `GET ${path}`)), html("p", {}, description),
+  return html("section", { class: "panel" }, html("h2", {}, html("code", {}, `GET ${path}`)), html("p", {}, marked(description)),
     html("p", {}, html("a", { href: link }, `/${link}`)),
-    parameters.length && html("table", {}, parameters.map((parameter) => html("tr", {},
+    parameters.length > 0 && html("table", {}, parameters.map((parameter) => html("tr", {},
       html("th", { scope: "row" }, parameter.name), html("td", {}, limits(parameter)), html("td", {}, parameter.description ?? parameter.schema?.description ?? "")))));
 }
 
 const openapi = await (await fetch("api/openapi.json")).json();
-byId("about").textContent = openapi.info.description.replaceAll("`", "");
+byId("about").append(...marked(openapi.info.description));
 byId("endpoints").append(...Object.entries(openapi.paths).map(([path, { get }]) => section(path, get)));

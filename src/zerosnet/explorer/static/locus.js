@@ -16,14 +16,10 @@ export function drawLocus(room, legend, locus, { value, symbol, drag }) {
     xticks: one ? [] : discrete ? values.map((k) => [k, String(k)]) : undefined,
   });
   const { px, py, inner } = chart;
-  shade(chart, set, x, discrete);
+  shade(chart, set, x, discrete, value);
   chart.line([[x[0], 1], [x[1], 1]], { class: "circle-line" });
-  const roots = moduli[0]?.length ?? 0;
-  for (let i = 0; i < roots; i++) {
-    const points = values.map((v, j) => [v, moduli[j][i]]);
-    if (discrete) points.forEach(([v, m]) => chart.over(mark("circle", px(v), py(m), 3.5, { class: "root inside" })));
-    else chart.line(points, { class: `modulus m${i % 4}` });
-  }
+  if (discrete) values.forEach((v, j) => moduli[j].forEach((m) => chart.over(mark("circle", px(v), py(m), 3.5, { class: "root inside" }))));
+  else moduli[0]?.forEach((_, i) => chart.line(values.map((v, j) => [v, moduli[j][i]]), { class: `modulus m${i % 4}` }));
   if (!discrete) ends(chart, set, x);
   if (Number.isFinite(value) && !one) {
     const at = Math.max(inner.left, Math.min(inner.left + inner.width, px(value)));
@@ -36,7 +32,7 @@ export function drawLocus(room, legend, locus, { value, symbol, drag }) {
   room.onpointerdown = null;
   if (drag && !discrete) draggable(room, chart, x, drag);
   legend.replaceChildren(
-    key("square", { class: "stable-fill" }, describe(set)),
+    key("square", { class: "stable-fill" }, one ? "zero-stable" : describe(set)),
     ...(set.intervals.some(({ kind }) => kind === "borderline") ? [key("square", { class: "borderline-fill" }, "on the circle, undecided in floats")] : []));
 }
 
@@ -45,7 +41,7 @@ function describe({ exact, text, intervals }) {
   return intervals.length ? `zero-stable (${text})` : `nowhere zero-stable here (${text})`;
 }
 
-function shade(chart, set, x, discrete) {
+function shade(chart, set, x, discrete, value) {
   const { px, inner } = chart;
   for (const { from, to, kind } of set.intervals) {
     const low = discrete ? (from ?? x[0]) - 0.5 : Math.max(x[0], from ?? x[0]);
@@ -55,10 +51,17 @@ function shade(chart, set, x, discrete) {
       class: kind === "borderline" ? "borderline-fill" : "stable-fill",
       x: px(low), width: Math.max(1, px(high) - px(low)), y: inner.top, height: inner.height,
     }));
-    if (px(high) - px(low) > 74 && kind === "stable") {
-      chart.over(svg("text", { class: "note", x: (px(low) + px(high)) / 2, y: inner.top + inner.height - 8, "text-anchor": "middle" }, "zero-stable"));
+    const [left, right] = widest(low, high, value).map(px);
+    if (right - left > 66 && kind === "stable" && !discrete) {
+      chart.over(svg("text", { class: "note", x: (left + right) / 2, y: inner.top + inner.height - 8, "text-anchor": "middle" }, "zero-stable"));
     }
   }
+}
+
+// the larger part of an interval that the current value splits
+function widest(low, high, value) {
+  if (!(value > low && value < high)) return [low, high];
+  return value - low > high - value ? [low, value] : [value, high];
 }
 
 function ends(chart, set, x) {

@@ -81,7 +81,7 @@ async function start() {
     remember();
     Object.values(sides).forEach((side) => side.update());
   });
-  new ResizeObserver(() => requestAnimationFrame(redraw)).observe(byId("schemes"));
+  new ResizeObserver(() => requestAnimationFrame(redraw)).observe(byId("main"));
   watch(() => Object.values(sides).forEach((side) => side.update()));
   accuracies = await persist("accuracies");
   drawShared();

@@ -23,6 +23,9 @@ function scientific(value, digits) {
 
 export const superscript = (n) => String(n).replace(/[-0-9]/g, (c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[c]));
 
+// a positive number in few characters: exact where that is short
+export const brief = (value) => (typeof value === "string" && value.length <= 9 ? value : short(toFloat(value)));
+
 // "11/27" as "11/27 ≈ 0.4074", "0.4" and "2" as they are
 export function exact(value) {
   if (value === null) return "none";

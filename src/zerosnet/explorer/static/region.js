@@ -1,13 +1,13 @@
 // The region of absolute stability in the plane of h times the slope's eigenvalue, with the boundary locus.
 
 import { svg } from "./dom.js";
-import { exact, toFloat } from "./numbers.js";
+import { brief, toFloat } from "./numbers.js";
 import { key, plot } from "./plot.js";
 
 export function drawRegion(room, legend, region, analysis) {
   const { re, im, nx, ny, runs, boundary } = region;
   const chart = plot(room, {
-    label: `Region of absolute stability; on the real axis ${reach(analysis.real_interval)}, on the imaginary axis ${reach(analysis.imaginary_interval)}`,
+    label: `Region of absolute stability; on the real axis ${realReach(analysis)}, on the imaginary axis ${imaginaryReach(analysis)}`,
     ratio: 0.92, x: re, y: im, equal: true, xlabel: "Re hμ", ylabel: "Im hμ",
   });
   const { px, py } = chart;
@@ -35,4 +35,7 @@ export function drawRegion(room, legend, region, analysis) {
     key("line", { class: "boundary" }, "boundary locus"));
 }
 
-export const reach = (interval) => (interval === null ? "all of it" : toFloat(interval) === 0 ? "0 only" : exact(interval));
+// where on an axis the scheme is absolutely stable
+export const realReach = ({ real_interval: end }) => reach(end, (size) => `[−${size}, 0]`);
+export const imaginaryReach = ({ imaginary_interval: end }) => reach(end, (size) => `[−${size} i, ${size} i]`);
+const reach = (end, interval) => (end === null ? "all of it" : toFloat(end) === 0 ? "0 only" : interval(brief(end)));

@@ -42,10 +42,10 @@ export class Side {
 
   draw() {
     if (!this.view) return;
-    const { analysis, region } = this.view;
+    const { analysis, envelope, region } = this.view;
     drawVerdict(this.rooms.verdict, analysis);
     drawRecursion(this.rooms.recursion, analysis);
-    drawFacts(this.rooms.facts, analysis);
+    drawFacts(this.rooms.facts, analysis, envelope);
     drawRoots(this.rooms.roots, this.legends.roots, analysis, this.#locus);
     drawRegion(this.rooms.region, this.legends.region, region, analysis);
     this.#drawLocus();

@@ -16,7 +16,7 @@ export const CHOICES = {
   momentum: { title: "Momentum ResNet", symbol: "γ", low: -2, high: 2, params: ["0.9"] },
   leapfrog: { title: "Leap-frog", symbol: "", params: [] },
   "adams-bashforth": { title: "Adams-Bashforth", symbol: "k", low: 1, high: 8, step: 1, params: ["3"] },
-  "from-roots": { title: "From parasitic roots", symbol: "r", low: -1.5, high: 1.5, params: ["-1/3", "-1/3"] },
+  "from-roots": { title: "From roots", symbol: "r", low: -1.5, high: 1.5, params: ["-1/3", "-1/3"] },
   [FREE]: { title: "Free coefficients", symbol: "", low: -4, high: 4, params: [] },
 };
 
@@ -41,7 +41,7 @@ function sideFrom(search, prefix) {
   const value = (name) => search.get(prefix + name);
   const list = (name) => (value(name) ? value(name).split(",").slice(0, MOST_STEPS) : []);
   if (value("alphas") !== null || value("betas") !== null) {
-    return newSide(FREE, { alphas: list("alphas"), betas: list("betas") });
+    return varying(newSide(FREE, { alphas: list("alphas"), betas: list("betas") }), value("vary"));
   }
   const family = value("family");
   if (!(family in CHOICES) || family === FREE) return null;
@@ -50,7 +50,19 @@ function sideFrom(search, prefix) {
     side.params = family === "from-roots" ? list("param") : [value("param")];
   }
   if (value("beta") !== null) side.beta = value("beta");
-  return side;
+  return varying(side, value("vary"));
+}
+
+// the number whose locus is shown, where the side has it
+function varying(side, vary) {
+  const lists = side.family === FREE ? { alpha: side.alphas, beta: side.betas } : side.family === "from-roots" ? { root: side.params } : {};
+  const [, kind, at] = /^(alpha|beta|root)([0-7])$/.exec(vary ?? "") ?? [];
+  return at < (lists[kind]?.length ?? 0) ? { ...side, vary } : side;
+}
+
+// what names a side in the address: also which number moves, where that is not the first
+function addressPart(side) {
+  return side.vary === newSide(side.family).vary ? queryOf(side) : { ...queryOf(side), vary: side.vary };
 }
 
 export function readAddress() {
@@ -64,8 +76,8 @@ export function readAddress() {
 }
 
 export function addressOf(state) {
-  const search = new URLSearchParams(queryOf(state.a));
-  if (state.b) for (const [name, value] of Object.entries(queryOf(state.b))) search.set(`vs.${name}`, value);
+  const search = new URLSearchParams(addressPart(state.a));
+  if (state.b) for (const [name, value] of Object.entries(addressPart(state.b))) search.set(`vs.${name}`, value);
   search.set("blocks", state.blocks);
   return `${location.pathname}?${search.toString().replaceAll("%2F", "/").replaceAll("%2C", ",")}`;
 }

@@ -2,7 +2,7 @@
 
 import { html, math } from "./dom.js";
 import { exact, fold, pretty, short, toFloat } from "./numbers.js";
-import { reach } from "./region.js";
+import { imaginaryReach, realReach } from "./region.js";
 
 const SIGNS = { "strongly stable": "✓", "weakly stable": "✓", unstable: "✗", borderline: "≈" };
 const WORDS = { true: "zero-stable", false: "not zero-stable", null: "undecided" };
@@ -16,17 +16,16 @@ export function drawVerdict(room, analysis) {
     html("p", { class: "reason" }, `${sentence(reason)}.`));
 }
 
-export function drawFacts(room, analysis) {
-  const { growth } = analysis;
+export function drawFacts(room, analysis, { blocks, log10_constant: growth }) {
   const rows = [
     ["order", analysis.consistent ? String(analysis.order) : `none: not consistent (residuals ${analysis.consistency_residuals.map(plain).join(", ")})`],
     ["error constant", exact(analysis.error_constant)],
-    ["÷ σ(1)", exact(analysis.normalised_error_constant)],
-    ["moduli", analysis.moduli.map((modulus) => short(modulus)).join(", ")],
-    ["margin", short(analysis.margin)],
-    ["real interval", reach(analysis.real_interval)],
-    ["imaginary interval", reach(analysis.imaginary_interval)],
-    [`growth in ${growth.blocks} blocks`, growth.log10_constant > 1e-9 ? `at most ${fold(growth.log10_constant)}-fold` : "none"],
+    ["error constant ÷ σ(1)", exact(analysis.normalised_error_constant)],
+    ["moduli of the roots", analysis.moduli.map((modulus) => short(modulus)).join(", ")],
+    ["margin to the circle", short(analysis.margin)],
+    ["stable real hμ", realReach(analysis)],
+    ["stable imaginary hμ", imaginaryReach(analysis)],
+    [`growth in ${blocks} blocks`, growth > 1e-9 ? `at most ${fold(growth)}-fold` : "none"],
     ["decided", analysis.exact ? "exactly" : "numerically"],
   ];
   room.replaceChildren(...rows.map(([name, value]) => html("div", {}, html("dt", {}, name), html("dd", {}, value))));
