@@ -6,13 +6,29 @@ Exit codes: 0 success, 1 failure, 2 bad input (one line on stderr), 130 interrup
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from zerosnet.errors import InputError
 
+
+class Interrupted(Exception):
+    """Ctrl-C, which typer would turn into a silent exit."""
+
+
+class Commands(TyperGroup):
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Interrupted from None
+
+
 app = typer.Typer(
     name="zerosnet",
+    cls=Commands,
     help="Analyse, design and train networks that are numerical schemes.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -45,7 +61,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _code(app(args=arguments, prog_name="zerosnet", standalone_mode=False))
     except InputError as error:
         return _complain(str(error), 2)
-    except KeyboardInterrupt:
+    except (Interrupted, KeyboardInterrupt):
         return _complain("interrupted", 130)
     except BrokenPipeError:
         sys.stderr.close()
