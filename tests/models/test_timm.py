@@ -33,9 +33,9 @@ def test_timm_takes_the_images_from_the_default_config() -> None:
     assert timm.models.get_pretrained_cfg("zerosnet20_opt").num_classes == 10
 
 
-def test_there_are_no_pretrained_weights() -> None:
-    with pytest.raises(InputError, match="no pretrained weights"):
-        timm.create_model("zerosnet56_opt", pretrained=True)
+def test_weights_that_there_are_not_are_an_error() -> None:
+    with pytest.raises(InputError, match="no such weights of zerosnet110_opt"):
+        timm.create_model("zerosnet110_opt", pretrained=True)
 
 
 @pytest.mark.parametrize(

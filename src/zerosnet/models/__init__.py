@@ -10,6 +10,7 @@ from zerosnet.models.hub import from_pretrained, save_pretrained
 from zerosnet.models.network import Network
 from zerosnet.models.official import load_official
 from zerosnet.models.parameters import ParameterRow, parameter_count, parameter_table
+from zerosnet.models.pretrained import list_pretrained, pretrained_card
 from zerosnet.models.registry import configure, create_model, list_models
 from zerosnet.models.replicas import combine, extract
 from zerosnet.models.stack import Step
@@ -37,6 +38,7 @@ __all__ = [
     "extract",
     "from_pretrained",
     "list_models",
+    "list_pretrained",
     "load_model",
     "load_official",
     "model_card",
@@ -44,6 +46,7 @@ __all__ = [
     "multistep",
     "parameter_count",
     "parameter_table",
+    "pretrained_card",
     "save_model",
     "save_pretrained",
     "tails",

@@ -16,7 +16,8 @@ def model_card(model: Network, facts: Mapping[str, Any] | None = None) -> str:
     """The card as Markdown, with the hub's metadata at its head.
 
     facts  all of them optional: `run` (its id), `dataset`, `seed`, `metrics` (name -> fraction), `recipe` (a mapping),
-           `command`, `environment` (`zerosnet.environment.environment()`), `input` (input_size, mean, std)
+           `command`, `environment` (`zerosnet.environment.environment()`), `input` (input_size, mean, std),
+           `pretrained` (its name where it comes with the package), `weights` (the type they are stored in)
     """
     known = dict(facts or {})
     name = model.config.name or "network"
@@ -70,11 +71,15 @@ def _use(model: Network, facts: Mapping[str, Any]) -> str:
     size = (facts.get("input") or {}).get("input_size") or model.default_cfg["input_size"]
     scale = facts.get("input") or model.default_cfg
     channels = model.replicas * model.in_chans
+    if facts.get("pretrained"):
+        load, call = "load_model", f'load_model("{facts["pretrained"]}").eval()'
+    else:
+        load, call = "from_pretrained", 'from_pretrained("OWNER/NAME").eval()  # or the folder that holds this file'
     return _code(
         "python",
-        "from zerosnet.models import from_pretrained",
+        f"from zerosnet.models import {load}",
         "",
-        'model = from_pretrained("OWNER/NAME").eval()  # or the folder that holds this file',
+        f"model = {call}",
         f"logits = model(images)  # (B, {channels}, {size[-2]}, {size[-1]}), (pixels of [0, 1] - mean) / deviation",
         f"# mean {_tuple(scale['mean'])}, deviation {_tuple(scale['std'])}",
     )
@@ -103,7 +108,8 @@ def _results(facts: Mapping[str, Any]) -> str:
     if not facts.get("metrics"):
         return ""
     rows = [(name, f"{100 * value:.2f} %") for name, value in facts["metrics"].items()]
-    return "## Results\n\n" + _table(("", "accuracy"), rows)
+    stored = f"\n\nThe weights are stored in {facts['weights']}." if facts.get("weights") else ""
+    return "## Results\n\n" + _table(("", "accuracy"), rows) + stored
 
 
 def _training(facts: Mapping[str, Any]) -> str:

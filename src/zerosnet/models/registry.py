@@ -1,7 +1,7 @@
 """Networks by name: a family, its depth, and how its coefficients are found, such as zerosnet56_opt."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -13,8 +13,10 @@ from zerosnet.models.config import Config
 from zerosnet.models.imagenet import IMAGENET_STRUCTURES
 from zerosnet.models.laws import LM_BETAS, LambdaLaw, Law, LmLaw
 from zerosnet.models.network import Network
+from zerosnet.models.pretrained import tagged
 from zerosnet.models.stable import StableLambdaLaw, StableRootsLaw
 from zerosnet.models.structure import Structure
+from zerosnet.models.weights import load_model
 from zerosnet.numerics import Scheme
 
 AnyScheme = Scheme | str
@@ -92,6 +94,7 @@ def create_model(
     replicas: int = 1,
     seed: int | Sequence[int] | None = None,
     conv_dtype: torch.dtype | None = None,
+    pretrained: str | bool = False,
     **options: Any,
 ) -> Network:
     """Build a network by name.
@@ -102,6 +105,8 @@ def create_model(
     seed        a list of integers, one a replica: replica k is the single network of its seed, to the bit; an
                 integer stands for seed, seed + 1, ...
     conv_dtype  the type that convolutions compute in; the state stays in float32 or wider
+    pretrained  the data set of the trained weights that come with the package (`list_pretrained`), or True for the
+                only ones; with another `num_classes` the classifier is drawn anew
     options     `stage_change` for all: "project-each", "project-shared" or "restart"; for trained coefficients
                 `start`, the scheme(s) to start from, and `shared=True` for one set in all blocks; for `lmresnetN`
                 `beta`: "original" (1), "consistent" (1 + k) or "paper" (1 + 2k); for `zerosnetN_stable` `order` (1, 2)
@@ -112,8 +117,19 @@ def create_model(
     torch.Size([2, 10])
     """
     config = configure(name, scheme=scheme, num_classes=num_classes, in_chans=in_chans, replicas=replicas, **options)
-    network = Network(config, _seeds(seed, replicas))
+    network = _trained(config, pretrained) if pretrained else Network(config, _seeds(seed, replicas))
     network.conv_dtype = conv_dtype
+    return network
+
+
+def _trained(config: Config, tag: str | bool) -> Network:
+    """A trained network of this kind, its classifier drawn anew where the classes are others."""
+    name = tagged(config.name, tag)
+    network = load_model(name)
+    if replace(config, num_classes=network.num_classes) != network.config:
+        raise InputError(f"{name} is a single network of {network.in_chans} channels; leave other options out")
+    if config.num_classes != network.num_classes:
+        network.reset_classifier(config.num_classes)
     return network
 
 

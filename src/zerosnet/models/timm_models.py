@@ -14,8 +14,8 @@ from typing import Any
 
 from torch import nn
 
-from zerosnet.errors import InputError
 from zerosnet.models.config import Config
+from zerosnet.models.pretrained import list_pretrained, weights_file
 from zerosnet.models.registry import REGISTRY, create_model
 from zerosnet.models.timm_config import timm_config
 from zerosnet.numerics import Scheme
@@ -35,13 +35,13 @@ def register_with_timm() -> None:
 
 
 def _register() -> None:
-    from timm.models import register_model
+    from timm.models import generate_default_cfgs, register_model
 
     for name, entry in REGISTRY.items():
         classes = entry.structure.traits.num_classes
-        default_cfgs[name] = timm_config(
-            Config(entry.structure, schemes=(Scheme([1], [1]),), num_classes=classes, name=name)
-        )
+        own = timm_config(Config(entry.structure, schemes=(Scheme([1], [1]),), num_classes=classes, name=name))
+        trained = {one: {**own, "file": str(weights_file(one))} for one in list_pretrained(f"{name}.*")}
+        default_cfgs.update(generate_default_cfgs(trained or {name: own}))
         register_model(_entrypoint(name))
 
 
@@ -55,9 +55,8 @@ def _entrypoint(name: str) -> Callable[..., nn.Module]:
         out_indices: Sequence[int] | None = None,
         **options: Any,
     ) -> nn.Module:
-        if pretrained:
-            raise InputError(f"pretrained is True; there are no pretrained weights of {name}, expected False")
-        network = create_model(name, **options)
+        tag = pretrained_cfg if isinstance(pretrained_cfg, str) else getattr(pretrained_cfg, "tag", None)
+        network = create_model(name, pretrained=pretrained and (tag or True), **options)
         if not features_only:
             return network
         from timm.models._features import FeatureGetterNet

@@ -18,6 +18,7 @@ from zerosnet.errors import InputError
 from zerosnet.models.config import Config
 from zerosnet.models.files import write_bytes
 from zerosnet.models.network import Network
+from zerosnet.models.pretrained import weights_file
 
 FORMAT = "zerosnet 1"
 
@@ -46,8 +47,14 @@ def save_model(model: Network, path: str | Path, facts: Mapping[str, Any] | None
 
 
 def load_model(path: str | Path) -> Network:
-    """The network that `save_model` wrote, in float32 (or wider, where it was wider), in training mode, on the CPU."""
-    tensors, texts = _read(Path(path))
+    """The network that `save_model` wrote, or one that comes with the package by its name (see `list_pretrained`).
+
+    It is in float32 (or wider, where it was wider), in training mode, on the CPU.
+
+    >>> load_model("zerosnet20_opt.cifar10").num_classes
+    10
+    """
+    tensors, texts = _read(weights_file(path))
     try:
         config = Config.from_json(json.loads(texts["config"]))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -64,8 +71,8 @@ def load_model(path: str | Path) -> Network:
 
 
 def model_facts(path: str | Path) -> dict[str, Any]:
-    """The facts that a file was written with."""
-    facts: dict[str, Any] = json.loads(_read(Path(path))[1]["facts"])
+    """The facts that a file, or a network that comes with the package, was written with."""
+    facts: dict[str, Any] = json.loads(_read(weights_file(path))[1]["facts"])
     return facts
 
 
