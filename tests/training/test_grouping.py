@@ -9,7 +9,17 @@ from zerosnet.errors import InputError
 from zerosnet.models import create_model
 from zerosnet.numerics import Scheme
 from zerosnet.training import RunSpec
-from zerosnet.training.grouping import MOST, _host_memory, build_model, build_single, fitting, group, key
+from zerosnet.training.grouping import (
+    MOST,
+    _host_memory,
+    build_model,
+    build_single,
+    fitting,
+    group,
+    key,
+    share_out,
+    work,
+)
 
 MakeSpecs = Callable[..., list[RunSpec]]
 CPU = torch.device("cpu")
@@ -58,6 +68,25 @@ def test_groups_are_even_and_no_larger_than_asked_for(make_specs: MakeSpecs, sma
     assert sizes(make_specs(7), small_digits, None) == [7]
     assert sizes(make_specs(7), small_digits, None, workers=2) == [4, 3]
     assert sizes(make_specs(1), small_digits, None, workers=2) == [1]
+
+
+def test_places_get_even_shares_and_long_runs_come_first_in_small_groups(
+    make_specs: MakeSpecs, small_digits: DataSet
+) -> None:
+    def shared(specs: list[RunSpec], places: int, replicas: int | None = None) -> list[list[RunSpec]]:
+        return share_out(specs, dict.fromkeys(specs, small_digits), CPU, replicas, places)
+
+    short, long = make_specs(8, epochs=1), make_specs(4, epochs=4)
+    assert work(long[0], small_digits) == 4 * work(short[0], small_digits)
+    assert [len(members) for members in shared(short, 2)] == [4, 4]
+    assert [len(members) for members in shared(short, 100)] == [1] * 8
+    assert [len(members) for members in shared(short, 1)] == [8]
+    both = shared(short + long, 4)
+    assert [(len(members), members[0].recipe.epochs) for members in both] == [(2, 4), (2, 4), (4, 1), (4, 1)]
+    assert [len(members) for members in shared(short, 2, replicas=3)] == [3, 3, 2]
+    assert shared([], 2) == []
+    with pytest.raises(InputError, match="replicas is 0"):
+        shared(short, 2, replicas=0)
     assert sizes([], small_digits, None) == []
     with pytest.raises(InputError, match="replicas"):
         sizes(make_specs(1), small_digits, 0)

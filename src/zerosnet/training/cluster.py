@@ -17,7 +17,7 @@ import torch
 from zerosnet.data import source
 from zerosnet.errors import InputError, MissingExtra
 from zerosnet.training.engine import has_ended, load_all, train
-from zerosnet.training.grouping import MOST, group
+from zerosnet.training.grouping import share_out
 from zerosnet.training.loop import Options
 from zerosnet.training.precision import precision
 from zerosnet.training.progress import GroupProgress, Lines, Progress
@@ -213,16 +213,15 @@ class Collected(Lines):
 def _groups(
     specs: Sequence[RunSpec], store: Store, options: Options, slots: int, progress: Progress
 ) -> list[list[RunSpec]]:
-    """Runs that train as one, as many groups as there are places for them. A task may split its group further."""
+    """Runs that train as one, shared out among the places. A task may split its group further."""
     for spec in specs:
         precision(spec.precision, options.device, usual="mixed" if source(spec.dataset).streamed else "bf16")
     streamed = [spec for spec in specs if source(spec.dataset).streamed]
     others = [spec for spec in specs if not source(spec.dataset).streamed]
     data = load_all(others, options)
     waiting = [spec for spec in others if not has_ended(store, spec, progress)]
-    size = options.replicas or min(MOST, -(-len(waiting) // slots)) or 1
     alone = [[spec] for spec in streamed if not has_ended(store, spec, progress)]
-    return group(waiting, data, options.device, size) + alone
+    return alone + share_out(waiting, data, options.device, options.replicas, slots)
 
 
 def _wall(clock: Clock) -> float | None:

@@ -1,5 +1,6 @@
 """Which runs can share a step, how many of them at once, and the network that they are together."""
 
+import math
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
@@ -60,6 +61,29 @@ def group(
             count = min(max(count, workers), len(members))
         result += _even(members, count)
     return result
+
+
+def share_out(
+    specs: Sequence[RunSpec], data: Mapping[RunSpec, DataSet], device: "Device", replicas: int | None, places: int
+) -> list[list[RunSpec]]:
+    """Runs that train together, for many places side by side: long groups first, and none much above a place's share.
+
+    So the last place to be ready is not far behind the others; long runs are in small groups, short ones in large.
+    """
+    share = sum(work(spec, data[spec]) for spec in specs) / places
+    groups: list[list[RunSpec]] = []
+    for members in group(specs, data, device, max(1, len(specs))):
+        fair = min(MOST, math.ceil(share / work(members[0], data[members[0]])))
+        groups += group(members, data, device, fair if replicas is None else replicas)
+    return sorted(groups, key=lambda members: -sum(work(spec, data[spec]) for spec in members))
+
+
+def work(spec: RunSpec, data: DataSet) -> float:
+    """About how much there is to compute, in layers times pixels over all images, epochs and passes."""
+    adversarial = spec.recipe.adversarial
+    passes = 1 if adversarial is None else 1 + adversarial.steps + adversarial.clean_step
+    layers, pixels = network_config(spec, data).structure.depth, data.size[0] * data.size[1]
+    return float(layers * pixels * len(data.train) * spec.recipe.epochs * passes)
 
 
 def fitting(spec: RunSpec, data: DataSet, device: "Device") -> int:
