@@ -131,9 +131,16 @@ def _python(words: list[str], *_: object) -> str:
     return ""
 
 
-def _torchrun(words: list[str], command: Command, data: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    assert command.parsed_only and words[0].startswith("--nproc"), command.words
+def _launcher(words: list[str], command: Command, data: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """torchrun, srun and sbatch end with a command of ours, perhaps in quotes."""
+    assert command.parsed_only, command.words
+    words = shlex.split(" ".join(words))
     return _zerosnet(words[words.index("zerosnet") + 1 :], command, data, capsys)
+
+
+def _ray(words: list[str], command: Command, *_: object) -> str:
+    assert command.parsed_only and words[0] == "start" and words[1] in ("--head", "--address"), command.words
+    return ""
 
 
 RUNNERS: dict[str, Runner] = {
@@ -141,5 +148,8 @@ RUNNERS: dict[str, Runner] = {
     "make": _make,
     "pip": _pip,
     "python": _python,
-    "torchrun": _torchrun,
+    "torchrun": _launcher,
+    "srun": _launcher,
+    "sbatch": _launcher,
+    "ray": _ray,
 }
