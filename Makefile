@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 
 .PHONY: demo test test-all lint format bench docs clean
 
@@ -11,10 +12,12 @@ demo: $(VENV)/.run
 	$(BIN)/zerosnet reproduce --store demo/runs --output demo/report.html
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not timing"
+	$(BIN)/python -m pytest -m "timing and not slow"
 
 test-all: $(VENV)/.test
-	$(BIN)/python -m pytest -m "slow or not slow"
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not timing"
+	$(BIN)/python -m pytest -m timing
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

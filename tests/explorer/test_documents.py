@@ -26,6 +26,7 @@ def test_the_runs_of_a_region_are_its_stable_points():
     assert (stable == expected).all()
 
 
+@pytest.mark.timing
 def test_the_largest_grid_of_the_hardest_scheme_ends_in_time():
     query = Region(
         family="from-roots", param=",".join(["1.000000000001"] * 7), nx=400, ny=400, left=-2, right=1, bottom=-1, top=1

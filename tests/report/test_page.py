@@ -215,6 +215,7 @@ def test_what_was_there_stays_where_writing_fails(store, tmp_path, monkeypatch):
     assert target.read_text() == "before" and list(tmp_path.iterdir()) == [target]
 
 
+@pytest.mark.timing
 def test_five_hundred_runs_take_less_than_twenty_seconds_and_five_megabytes(tmp_path):
     for spec in many_specs(500):
         write_run(tmp_path / "runs", spec)

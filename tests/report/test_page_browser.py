@@ -67,6 +67,7 @@ def test_a_page_with_an_error_would_be_noticed(tmp_path):
     assert "broken" in look(broken, tmp_path / "profile", 800)[1]
 
 
+@pytest.mark.timing
 def test_it_is_drawn_in_less_than_two_seconds(page, tmp_path):
     """Once is enough: on a busy machine the clock also counts what others do."""
     assert any(int(look(page, tmp_path / str(i), 1280)[0]["drawn"]) < 2000 for i in range(5))
