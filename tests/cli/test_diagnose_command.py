@@ -1,11 +1,13 @@
 """`zerosnet diagnose`, as a user calls it."""
 
 import json
+from functools import partial
 
 import pytest
 
 from zerosnet.cli.main import run
 from zerosnet.models import create_model, save_model
+from zerosnet.training import Result, RunSpec, Store
 
 
 def diagnose(capsys, *arguments):
@@ -45,6 +47,18 @@ def test_a_runs_folder_stands_for_its_weights(capsys, tmp_path):
     assert out.startswith("zerosnet20_opt: ")
 
 
+def test_a_part_of_a_runs_id_and_a_trained_networks_name_will_do(capsys, tmp_path):
+    spec = RunSpec.from_json({"model": "zerosnet20_opt", "dataset": "digits", "recipe": "quick", "seed": 7})
+    with Store(tmp_path).claim(spec) as claimed:
+        model = create_model("zerosnet20_opt", in_chans=1, seed=7)
+        claimed.finish(Result("finished", 1, 1.0, test_accuracy=0.5), partial(save_model, model))
+    for name in ("quick-s7-", "zerosnet20_opt.cifar10"):
+        code, out, err = diagnose(capsys, name, "--store", str(tmp_path), "--images", "2")
+        assert code == 0, err
+        assert out.startswith("zerosnet20_opt: ")
+    assert "running statistics" in out
+
+
 def test_plot_draws_a_file(capsys, tmp_path):
     code, *_ = diagnose(
         capsys, "preresnet20", "--dataset", "digits", "--images", "4", "--plot", str(tmp_path / "d.png")
@@ -56,7 +70,10 @@ def test_plot_draws_a_file(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["zerosnet21_opt"], "unknown model 'zerosnet21_opt'"),
+        (
+            ["zerosnet21_opt"],
+            "no network called 'zerosnet21_opt'; expected a run in store runs, a file, or a name such as zerosnet",
+        ),
         (["zerosnet20"], "needs a scheme"),
         (["nowhere.safetensors"], "no such file"),
         (["zerosnet20_opt", "--dataset", "cifar11"], "cifar11"),

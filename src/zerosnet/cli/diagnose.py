@@ -1,18 +1,19 @@
 """`zerosnet diagnose`: what every block of a network does."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from zerosnet.cli.main import app
+from zerosnet.cli.subject import SUBJECT_HELP
 
 if TYPE_CHECKING:
     from rich.table import Table
     from torch import Tensor
 
+    from zerosnet.cli.subject import Subject
     from zerosnet.data import DataSet
-    from zerosnet.models import Diagnosis, Network
+    from zerosnet.models import Diagnosis
 
 _WIDTH_OF_PLAIN_OUTPUT = 160
 _RANDOM = "random"
@@ -22,7 +23,7 @@ _LEGEND_OF_ACCURACY = "f off: accuracy in % with f switched off from this block 
 
 @app.command(short_help="Show what every block adds, and how disturbances grow.")
 def diagnose(
-    model: Annotated[str, typer.Argument(help="A name such as zerosnet56_opt, a weights file, or a run's folder.")],
+    model: Annotated[str, typer.Argument(help=SUBJECT_HELP)],
     scheme: str | None = typer.Option(None, help='The scheme of a bare zerosnetN, such as "zerosnet(-1/5)".'),
     dataset: str = typer.Option(_RANDOM, help="random (noise, no labels), digits, cifar10, ..."),
     data: str | None = typer.Option(None, help="The folder that holds the data set; digits needs none."),
@@ -31,6 +32,7 @@ def diagnose(
         None, help="running or batch: whose mean and variance batch norms use (batch for untrained networks)."
     ),
     seed: int = typer.Option(0, help="Of weights, noise and disturbance."),
+    store: str = typer.Option("runs", help="The folder that holds the runs."),
     json: bool = typer.Option(False, "--json", help="One JSON object on stdout."),
     plot: str | None = typer.Option(None, help="Draw it into this file (png, svg or pdf)."),
 ) -> None:
@@ -42,13 +44,15 @@ def diagnose(
     import sys
 
     from zerosnet import data as datasets
+    from zerosnet.cli.subject import find_subject
     from zerosnet.models import diagnose as measure
     from zerosnet.report import diagnosis_figure, figure_file, save_figure
 
     target = None if plot is None else figure_file(plot)
     source = None if dataset == _RANDOM else datasets.load(dataset, data)
-    network = _network(model, scheme, source, seed)
-    found = measure(network, *_batch(network, source, images, seed), statistics=statistics, seed=seed)
+    shape = {} if source is None else {"num_classes": source.num_classes, "in_chans": source.in_chans}
+    subject = find_subject(model, scheme, store, seed=seed, **shape)
+    found = measure(subject.network, *_batch(subject, source, images, seed), statistics=statistics, seed=seed)
     if target is not None:
         save_figure(diagnosis_figure(found), target)
     if json:
@@ -66,33 +70,18 @@ def diagnose(
         console.print(_LEGEND_OF_ACCURACY)
 
 
-def _network(model: str, scheme: str | None, source: "DataSet | None", seed: int) -> "Network":
-    from zerosnet.errors import InputError
-    from zerosnet.models import create_model, load_model
-
-    if (weights := Path(model) / "weights.safetensors").is_file():
-        model = str(weights)
-    if not (model.endswith(".safetensors") or Path(model).is_file()):
-        if source is None:
-            return create_model(model, scheme=scheme, seed=seed)
-        return create_model(model, scheme=scheme, seed=seed, num_classes=source.num_classes, in_chans=source.in_chans)
-    if scheme is not None:
-        raise InputError(f"--scheme is {scheme!r}; a weights file has its own, leave the option out")
-    return load_model(model)
-
-
-def _batch(network: "Network", source: "DataSet | None", count: int, seed: int) -> "tuple[Tensor, Tensor | None]":
-    """Images in the scale that training uses, and their labels where there are any."""
+def _batch(subject: "Subject", source: "DataSet | None", count: int, seed: int) -> "tuple[Tensor, Tensor | None]":
+    """Images in the scale that the network was trained with, or the usual one, and labels where there are any."""
     import torch
 
     if source is None:
-        size = network.config.structure.traits.image
         generator = torch.Generator().manual_seed(seed)
-        return torch.randn(count, network.in_chans, *size, generator=generator), None
+        return torch.randn(count, subject.network.in_chans, *subject.size, generator=generator), None
     from zerosnet.data import gather
 
     index = torch.arange(min(count, len(source.test)))
-    scale = torch.tensor(source.mean), torch.tensor(source.std)
+    known = subject.facts.get("input") or {"mean": source.mean, "std": source.std}
+    scale = (torch.tensor(known[name]) for name in ("mean", "std"))
     batch = gather(source.test.images, index[None], None, None, None, *scale)
     return batch, source.test.labels[index]
 

@@ -40,7 +40,7 @@ def _register() -> None:
     for name, entry in REGISTRY.items():
         classes = entry.structure.traits.num_classes
         own = timm_config(Config(entry.structure, schemes=(Scheme([1], [1]),), num_classes=classes, name=name))
-        trained = {one: {**own, "file": str(weights_file(one))} for one in list_pretrained(f"{name}.*")}
+        trained: dict[str, Any] = {one: {**own, "file": str(weights_file(one))} for one in list_pretrained(f"{name}.*")}
         default_cfgs.update(generate_default_cfgs(trained or {name: own}))
         register_model(_entrypoint(name))
 

@@ -31,13 +31,15 @@ def publish(record: RunRecord, data: Path | None = None, folder: Path = FOLDER) 
         raise InputError(f"run {record.id} has a scheme of its own; expected one whose architecture's name says it all")
     name = f"{spec.model}.{spec.dataset}"
     network, path = load_network(record), folder / f"{name}{WEIGHTS}"
-    facts = {"pretrained": name, "weights": STORED, **run_facts(record)}
+    assert record.result is not None
+    known = {"pretrained": name, "weights": STORED, "test_accuracy": record.result.test_accuracy}
+    facts = known | run_facts(record)
     save_model(network, path, facts, half=True)
     halved = load_model(path)
     if data is not None:
         images = load(spec.dataset, data)
         (score,) = evaluate(halved, images.test, pixel_statistics(images, spec.recipe.scaling))
-        facts["metrics"][HALF] = score.accuracy
+        facts["metrics"][HALF] = facts["test_accuracy"] = score.accuracy
         save_model(network, path, facts, half=True)
     (folder / f"{name}{CARD}").write_text(model_card(halved, facts), encoding="utf-8")
     return path
