@@ -60,8 +60,8 @@ MODELS = ["preresnet20", "lmresnet20", "zerosnet20_opt", "zerosnet20_tra", "zero
 MODELS += ["zerosnet50_opt", "zerosnet164_opt"]
 
 
-def small(name: str, **options: object) -> torch.nn.Module:
-    return timm.create_model(name, num_classes=7, seed=1, **options).eval()
+def small(name: str, num_classes: int = 7, **options: object) -> torch.nn.Module:
+    return timm.create_model(name, num_classes=num_classes, seed=1, **options).eval()
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -77,7 +77,11 @@ def test_the_checks_that_timm_makes_of_its_own_models(name: str) -> None:
     assert f"{config['first_conv']}.weight" in state and f"{config['classifier']}.weight" in state
     assert config["num_classes"] == 7 and config["architecture"] == name
     model.reset_classifier(0)
-    assert model(x).shape == (2, model.num_features) and model.num_classes == 0
+    assert model(x).shape == (2, model.head_hidden_size) and model.num_classes == 0
+    model.reset_classifier(0, "")
+    assert torch.equal(model(x), features)
+    without = small(name, num_classes=0, global_pool="")
+    assert torch.equal(without(x), features)
     model.reset_classifier(4)
     assert model(x).shape == (2, 4) and f"{config['classifier']}.bias" in model.state_dict()
 
@@ -152,3 +156,56 @@ def test_timms_optimiser_takes_the_network_with_layer_decay() -> None:
     coefficients = set(model.coefficient_parameters())
     decays = {g["weight_decay"] for g in optimiser.param_groups for p in g["params"] if p in coefficients}
     assert decays == {0.0}
+
+
+@pytest.mark.parametrize("name", ["zerosnet20_tra", "zerosnet18_opt"])
+def test_a_training_script_of_timm_takes_the_networks(name: str) -> None:
+    from timm.optim import create_optimizer_v2
+    from timm.scheduler import create_scheduler_v2
+    from timm.utils import ModelEmaV3, NativeScaler, get_state_dict
+
+    model = timm.create_model(  # what timm's train.py hands over when nothing is asked for
+        name,
+        pretrained=False,
+        in_chans=3,
+        num_classes=5,
+        drop_rate=0.0,
+        drop_path_rate=None,
+        drop_block_rate=None,
+        global_pool=None,
+        bn_momentum=None,
+        bn_eps=None,
+        scriptable=False,
+        checkpoint_path="",
+    )
+    model.set_grad_checkpointing(enable=True)
+    assert timm.data.resolve_data_config({}, model=model)["mean"] == model.default_cfg["mean"]
+    average = ModelEmaV3(model, decay=0.5)
+    optimiser = create_optimizer_v2(model, opt="momentum", lr=0.1, weight_decay=1e-4)
+    schedule, _ = create_scheduler_v2(optimiser, sched="cosine", num_epochs=3)
+    images, labels = torch.randn(8, 3, 32, 32), torch.arange(8) % 5
+    losses = []
+    for epoch in range(3):
+        loss = torch.nn.functional.cross_entropy(model(images), labels)
+        optimiser.zero_grad()
+        NativeScaler(device="cpu")(loss, optimiser, clip_grad=1.0, parameters=model.parameters())
+        average.update(model)
+        schedule.step(epoch + 1)
+        losses.append(loss.item())
+    assert losses[-1] < losses[0]
+    assert get_state_dict(average).keys() == model.state_dict().keys()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"drop_rate": 0.1}, "drop_rate is 0.1; these networks drop nothing"),
+        ({"drop_path_rate": 0.2}, "drop_path_rate is 0.2"),
+        ({"global_pool": "max"}, "global_pool is 'max'"),
+        ({"global_pool": ""}, "or '' where num_classes is 0"),
+        ({"bn_momentum": 0.1}, "unknown option 'bn_momentum'"),
+    ],
+)
+def test_what_the_networks_have_not_is_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        small("zerosnet20_opt", **options)

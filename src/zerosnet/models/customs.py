@@ -32,6 +32,11 @@ class Customs(nn.Module):
 
     pretrained_cfg = default_cfg
 
+    @property
+    def head_hidden_size(self) -> int:
+        """The length of what `forward_head(..., pre_logits=True)` gives, for each replica."""
+        return cast("Network", self).num_features
+
     # -- training ------------------------------------------------------------------------------------------------------
 
     def set_grad_checkpointing(self, enable: bool = True) -> None:

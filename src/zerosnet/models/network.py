@@ -26,6 +26,7 @@ class Network(Customs):
     """
 
     state_dtype: torch.dtype | None = None
+    global_pool: str = "avg"
 
     def __init__(self, config: Config, seeds: Sequence[int] | None = None) -> None:
         super().__init__()
@@ -53,7 +54,9 @@ class Network(Customs):
         return self.normalise(self.stack(self.first_state(images)))
 
     def forward_head(self, features: Tensor, pre_logits: bool = False) -> Tensor:
-        """Average pool, and the classifier unless `pre_logits`."""
+        """Average pool (none where `global_pool` is empty), and the classifier unless `pre_logits`."""
+        if not self.global_pool:
+            return features
         pooled = features.mean((2, 3), dtype=torch.promote_types(features.dtype, torch.float32))
         return pooled if pre_logits else self.fc(pooled)
 
@@ -120,9 +123,10 @@ class Network(Customs):
         return self.fc
 
     def reset_classifier(self, num_classes: int, global_pool: str | None = None) -> None:
-        """A new, freshly drawn classifier; num_classes=0 removes it."""
-        if global_pool not in (None, "avg"):
-            raise InputError(f"global_pool is {global_pool!r}; expected 'avg'")
+        """A new, freshly drawn classifier; num_classes=0 removes it, and global_pool="" the pool too."""
+        if global_pool not in (None, "avg", *([] if num_classes else [""])):
+            raise InputError(f"global_pool is {global_pool!r}; expected 'avg', or '' where num_classes is 0")
+        self.global_pool = global_pool if global_pool is not None else "avg" if num_classes else self.global_pool
         self.config, self.num_classes = replace(self.config, num_classes=num_classes), num_classes
         self.fc = self._classifier(num_classes)
         initialise(self.fc, self._draw_seeds())

@@ -14,6 +14,7 @@ from typing import Any
 
 from torch import nn
 
+from zerosnet.errors import InputError
 from zerosnet.models.config import Config
 from zerosnet.models.pretrained import list_pretrained, weights_file
 from zerosnet.models.registry import REGISTRY, create_model
@@ -21,6 +22,7 @@ from zerosnet.models.timm_config import timm_config
 from zerosnet.numerics import Scheme
 
 _HOME = "timm.models"
+NO_DROPOUT = {"drop_rate", "drop_path_rate", "drop_block_rate"}  # which timm's scripts hand to every network
 
 default_cfgs: dict[str, dict[str, Any]] = {}
 """timm looks here when it registers a network."""
@@ -55,8 +57,14 @@ def _entrypoint(name: str) -> Callable[..., nn.Module]:
         out_indices: Sequence[int] | None = None,
         **options: Any,
     ) -> nn.Module:
+        pool = options.pop("global_pool", "avg")
+        for option in NO_DROPOUT & options.keys():
+            if rate := options.pop(option):
+                raise InputError(f"{option} is {rate}; these networks drop nothing, expected 0")
         tag = pretrained_cfg if isinstance(pretrained_cfg, str) else getattr(pretrained_cfg, "tag", None)
         network = create_model(name, pretrained=pretrained and (tag or True), **options)
+        if pool != "avg":
+            network.reset_classifier(network.num_classes, pool)
         if not features_only:
             return network
         from timm.models._features import FeatureGetterNet
