@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 
-.PHONY: demo test test-all lint format bench docs clean
+.PHONY: demo test test-all lint format bench docs results clean
 
 demo: $(VENV)/.run
 	$(BIN)/zerosnet analyze --paper --plot demo/paper.png
@@ -34,6 +34,13 @@ bench: $(VENV)/.bench
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Open build/site/index.html"
+
+# everything that is made of the records in results/runs
+results: $(VENV)/.run
+	$(BIN)/python -m zerosnet.experiments.recorded results/runs
+	$(BIN)/python -m zerosnet.explorer.accuracies results/runs
+	$(BIN)/python -m zerosnet.report.markdown results/runs results/README.md docs/reproduce.md
+	$(BIN)/zerosnet report results/runs -o results/report.html
 
 clean:
 	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,161 @@
+"""What was measured at full scale as Markdown tables, written between marks in pages that are otherwise prose.
+
+    python -m zerosnet.report.markdown STORE PAGE...
+
+A page has pairs of lines `<!-- measured: KIND -->` and `<!-- end -->`; what stands between them is made anew, whatever
+it was. KIND is one of KINDS.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from zerosnet.errors import InputError
+from zerosnet.experiments import EXPERIMENTS, Measured, collect, summarise
+from zerosnet.report.configurations import Configuration, panels
+from zerosnet.report.evidence import Evidence, read_evidence
+from zerosnet.training import Store
+
+_MARKED = re.compile(r"(<!-- measured: (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def filled(page: str, evidence: Evidence) -> str:
+    """The page with what stands between its marks made of these runs."""
+    marks = _MARKED.findall(page)
+    if not marks:
+        raise InputError(f"the page has no place for measurements; expected <!-- measured: {' or '.join(KINDS)} -->")
+    for _, kind, _ in marks:
+        if kind not in KINDS:
+            raise InputError(f"measured is {kind!r} in the page; expected one of {', '.join(KINDS)}")
+    return _MARKED.sub(lambda mark: f"{mark[1]}\n{KINDS[mark[2]](evidence)}\n\n{mark[3]}", page)
+
+
+# -- the kinds ---------------------------------------------------------------------------------------------------------
+
+
+def runs_table(evidence: Evidence) -> str:
+    """A line for every network, all seeds of it together: accuracies, time and hardware."""
+    heads = ("Network", "Data, recipe", "Seeds", "Last epoch, %", "Best epoch, %", "Seconds a network", "Trained on")
+    return _table(heads, (_run_line(panel.title, one) for panel in panels(evidence.runs) for one in panel.members))
+
+
+def accuracy_tables(evidence: Evidence) -> str:
+    """The experiments that are read from training alone."""
+    return _tables(table for table in _measured(evidence) if not table.experiment.protocols("full"))
+
+
+def all_tables(evidence: Evidence) -> str:
+    return _tables(_measured(evidence))
+
+
+def overview(evidence: Evidence) -> str:
+    """Every experiment: how many of its networks have given a number."""
+    done = {table.experiment.name: table for table in _measured(evidence)}
+    lines = []
+    for name, experiment in EXPERIMENTS.items():
+        wanted = len(experiment.specs("full"))
+        if wanted:
+            state = f"{done[name].done} of {done[name].wanted} networks" if name in done else "not run"
+            lines.append((experiment.reference.partition(" (")[0], f"`{name}`", state))
+    return _table(("In the paper", "Experiment", "Measured"), lines)
+
+
+KINDS: dict[str, Callable[[Evidence], str]] = {
+    "overview": overview,
+    "runs": runs_table,
+    "accuracies": accuracy_tables,
+    "all tables": all_tables,
+}
+
+
+# -- their parts -------------------------------------------------------------------------------------------------------
+
+
+def _measured(evidence: Evidence) -> list[Measured]:
+    records = {run.record.id: run.record for run in evidence.runs}
+    tables = (collect(experiment, records, "full") for experiment in EXPERIMENTS.values())
+    return [table for table in tables if table.done]
+
+
+def _tables(tables: Iterable[Measured]) -> str:
+    return "\n\n".join(map(_experiment, tables)) or "Nothing has been measured yet."
+
+
+def _experiment(table: Measured) -> str:
+    """Rows that have a number; in brackets the paper's, and how many seeds where they are fewer than wanted."""
+    experiment = table.experiment
+    cells = {(cell.row, cell.column): cell for cell in table.cells if cell.compared is not None}
+    columns = [column for column in experiment.columns if any(key == column.key for _, key in cells)]
+    rows = [row for row in experiment.rows if any(key == row.key for key, _ in cells)]
+    lines = []
+    for row in rows:
+        numbers = []
+        for column in columns:
+            cell = cells.get((row.key, column.key))
+            few = f" (n={len(cell.values)})" if cell is not None and cell.status == "partial" else ""
+            printed = f" [{cell.printed.text}]" if cell is not None and cell.printed is not None else ""
+            numbers.append("not run" if cell is None else f"{cell.compared}{few}{printed}")
+        lines.append((*row.labels, *numbers))
+    parts = [
+        f"**{experiment.title}** ({experiment.reference.partition(' (')[0]}, `{experiment.name}`)",
+        _table((*experiment.heads, *(column.title for column in columns)), lines),
+    ]
+    if len(rows) < len(experiment.rows):
+        parts.append(f"Not run: {len(experiment.rows) - len(rows)} of {len(experiment.rows)} rows.")
+    return "\n\n".join(parts)
+
+
+def _run_line(title: str, one: Configuration) -> tuple[str, ...]:
+    ended = [run for run in one.runs if run.record.result is not None]
+    results = [run.record.result for run in ended if run.record.result is not None]
+    seconds = summarise([result.seconds for result in results])
+    trained = {_hardware(run.environment) for run in ended}
+    return (
+        one.spec.model if one.spec.scheme is None else f"{one.spec.model} `{one.spec.scheme}`",
+        title,
+        ", ".join(str(run.record.spec.seed) for run in ended),
+        _percentages([result.test_accuracy for result in results]),
+        _percentages([result.best_test_accuracy for result in results]),
+        "" if seconds is None else f"{seconds.mean:.0f}",
+        "; ".join(sorted(trained)),
+    )
+
+
+def _hardware(environment: dict[str, object]) -> str:
+    gpu, cpu = environment.get("gpu") or {}, environment.get("cpu") or {}
+    assert isinstance(gpu, dict) and isinstance(cpu, dict)
+    kernels = {"native": ", our kernels", "torch": ", plain torch"}.get(str(environment.get("kernels")), "")
+    return f"{', '.join(gpu.get('names', [])) or cpu.get('model', 'unknown')}{kernels}"
+
+
+def _percentages(fractions: Sequence[float | None]) -> str:
+    """All of them, and from two on their mean."""
+    values = [100 * fraction for fraction in fractions if fraction is not None]
+    if not values:
+        return "diverged"
+    each = ", ".join(f"{value:.2f}" for value in values)
+    return each if len(values) == 1 else f"{each}: {summarise(values)}"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def main(arguments: Sequence[str]) -> int:
+    if len(arguments) < 2:
+        print("usage: python -m zerosnet.report.markdown STORE PAGE...", file=sys.stderr)
+        return 2
+    try:
+        evidence = read_evidence([Store(arguments[0])])
+        for path in map(Path, arguments[1:]):
+            path.write_text(filled(path.read_text(encoding="utf-8"), evidence), encoding="utf-8")
+    except (InputError, OSError) as error:
+        print(f"markdown: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

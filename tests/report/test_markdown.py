@@ -1,0 +1,72 @@
+"""Tables in Markdown, and that those in the repository are made of the runs that lie beside them."""
+
+import pytest
+from tests.docs.blocks import DOCS, ROOT
+from tests.report.synthetic import specs_of_rows, write_run
+
+from zerosnet.errors import InputError
+from zerosnet.report.evidence import read_evidence
+from zerosnet.report.markdown import KINDS, filled, main
+from zerosnet.training import Store
+
+RUNS = ROOT / "results" / "runs"
+
+
+@pytest.fixture(scope="module")
+def evidence(tmp_path_factory):
+    """Two rows of 56 layers, one of them with one seed only."""
+    folder = tmp_path_factory.mktemp("runs")
+    first, second = specs_of_rows()[0:3], specs_of_rows()[3:6]
+    for spec in (*first, second[0]):
+        write_run(folder, spec)
+    return read_evidence([Store(folder)])
+
+
+@pytest.mark.skipif(not RUNS.exists(), reason="there are no measured runs beside this copy")
+@pytest.mark.parametrize("page", [DOCS / "reproduce.md", ROOT / "results" / "README.md"], ids=lambda path: path.name)
+def test_the_tables_are_those_of_the_runs(page):
+    text = page.read_text(encoding="utf-8")
+    assert filled(text, read_evidence([Store(RUNS)])) == text, "make them anew: make results"
+
+
+@pytest.mark.skipif(not RUNS.exists(), reason="there are no measured runs beside this copy")
+def test_the_report_shows_every_run_and_is_small():
+    page = ROOT / "results" / "report.html"
+    text = page.read_text(encoding="utf-8")
+    assert [run.record.id for run in read_evidence([Store(RUNS)]).runs if run.record.id not in text] == []
+    assert page.stat().st_size < 5e6 and str(ROOT) not in text
+
+
+def test_a_table_has_ours_the_papers_and_how_many_seeds(evidence):
+    page = filled("<!-- measured: all tables -->\n<!-- end -->\n", evidence)
+    line = next(line for line in page.splitlines() if line.startswith("| 56 | "))
+    assert "±" in line and "[" in line
+    assert "(n=1)" in page and "Not run: 29 of 31 rows." in page
+    assert "table-robustness" in page and "| not run |" not in page
+
+
+def test_accuracies_leave_noise_and_attacks_out(evidence):
+    page = filled("<!-- measured: accuracies -->\n<!-- end -->\n", evidence)
+    assert "table-zerosnet-cifar10" in page and "table-robustness" not in page
+
+
+def test_runs_are_listed_with_seeds_and_hardware(evidence):
+    page = filled("<!-- measured: runs -->\n<!-- end -->\n", evidence)
+    assert "| 1, 2, 3 |" in page and "Made-up processor" in page
+
+
+def test_only_what_is_between_marks_changes_and_once_is_enough(evidence):
+    page = "before\n\n<!-- measured: overview -->\nold\n<!-- end -->\n\nbehind <!-- a remark -->\n"
+    once = filled(page, evidence)
+    assert once.startswith("before\n\n<!--") and once.endswith("behind <!-- a remark -->\n") and "old" not in once
+    assert filled(once, evidence) == once
+
+
+def test_a_page_without_marks_or_with_unknown_ones_is_refused(evidence, tmp_path, capsys):
+    with pytest.raises(InputError, match="no place for measurements"):
+        filled("prose", evidence)
+    with pytest.raises(InputError, match=f"expected one of {', '.join(KINDS)}"):
+        filled("<!-- measured: weather -->\n<!-- end -->", evidence)
+    (tmp_path / "page.md").write_text("prose")
+    assert main([str(tmp_path), str(tmp_path / "page.md")]) == 2
+    assert "no place" in capsys.readouterr().err
