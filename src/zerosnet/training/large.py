@@ -124,6 +124,7 @@ class LargeTraining:
         self.sums = torch.zeros(1, 2, dtype=torch.float64, device=device)  # of losses and of correct answers
         self.loss = torch.zeros(1, dtype=torch.float64, device=device)  # of the last step, over all processes
         self.position = 0
+        self._skipped: set[str] = set()
         self._batches: Iterator[Batch] = iter(())
         self.tests = {"test": FolderEvaluation(self, data.test)}
         if data.validation is not None:
@@ -216,7 +217,9 @@ class LargeTraining:
     def _broken(self, line: str) -> None:
         if self.options.broken == "fatal":
             raise InputError(f"{line}; --broken skip goes on without it")
-        self.report(f"skipped: {line}")
+        if line not in self._skipped:
+            self._skipped.add(line)
+            self.report(f"skipped: {line}")
 
     # -- what the journal and the checkpoints ask for ------------------------------------------------------------------
 

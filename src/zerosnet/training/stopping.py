@@ -12,6 +12,8 @@ from typing import Any, Self
 
 from zerosnet.errors import InputError
 
+ECHO = 1.0  # seconds in which a signal is the same one again: torchrun hands on what the terminal sent to all
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -52,8 +54,8 @@ class SaveTimer:
 class Clock:
     """Watches the time and the signals of a command; the training asks it after every step.
 
-    SIGINT and SIGTERM are noted, so that training stops at the end of a step, with a checkpoint; a second one stops
-    at once. The old handlers come back at the end.
+    SIGINT and SIGTERM are noted, so that training stops at the end of a step, with a checkpoint; another one, a moment
+    later, stops at once. The old handlers come back at the end.
     """
 
     def __init__(self, max_seconds: float | None = None) -> None:
@@ -62,6 +64,7 @@ class Clock:
         self.deadline = None if max_seconds is None else time.monotonic() + max_seconds
         self.signal: signal.Signals | None = None
         self.failed = False
+        self._noted = 0.0
         self._old: dict[signal.Signals, Any] = {}
 
     def must_stop(self) -> bool:
@@ -89,6 +92,7 @@ class Clock:
             signal.signal(number, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.signal is not None:
+        if self.signal is None:
+            self.signal, self._noted = signal.Signals(number), time.monotonic()
+        elif time.monotonic() - self._noted > ECHO:
             raise KeyboardInterrupt
-        self.signal = signal.Signals(number)
