@@ -89,7 +89,7 @@ def test_lm_has_three_betas(document):
 def test_table_says_what_people_want_to_know(call):
     code, out, err = call("analyze", "leapfrog")
     assert (code, err) == (0, "")
-    assert "weakly stable" in out and "simple root at -1" in out and "real interval" in out
+    assert "weakly stable" in out and "simple root at -1" in out and "at 0 only on the real axis" in out
     assert "\x1b" not in out
 
 

@@ -44,6 +44,7 @@ def test_a_view_is_made_of_the_other_answers(client):
     assert view["envelope"] == client.get("/api/envelope", params=query | {"blocks": 54}).json()
     assert view["region"] == client.get("/api/region", params=query | {"nx": 31, "ny": 21}).json()
     assert view["copy"] == client.get("/api/copy", params=query).json()
+    assert view["places"] == ["principal", "outside", "inside"]
     assert view["parasitic_modulus"] == pytest.approx(2.1754, abs=1e-4)
 
 

@@ -95,6 +95,8 @@ def test_paper_figure_shows_all_rows():
     titles = [axes.get_title() for axes in figure.axes]
     assert [title.split("\n")[0] for title in titles[:10]] == [row.label for row in PAPER_ROWS]
     assert sum("not zero-stable" in title for title in titles) == 4
+    (key,) = figure.subfigs[0].legends
+    assert [text.get_text() for text in key.get_texts()] == ["principal root 1", "inside", "outside"]
 
 
 def test_concepts_are_three_panels_from_computations():

@@ -59,8 +59,8 @@ def rows_of(scheme: "Scheme") -> list[tuple[str, str]]:
 
     return [
         *analyze(scheme).rows(),
-        ("real interval", output.number_text(real_interval(scheme))),
-        ("imaginary interval", output.number_text(imaginary_interval(scheme))),
+        ("absolutely stable", f"for h mu {output.real_text(real_interval(scheme))}, where y' = mu y"),
+        ("", f"and for h mu {output.imaginary_text(imaginary_interval(scheme))}"),
     ]
 
 

@@ -39,7 +39,7 @@ def design(
         columns = ("steps", "order", "modulus m", "exactly", "C/sigma(1)", "interval", "stable")
         output.print_table("The best schemes with one slope", columns, map(_line, table), right=columns[:3])
         print("stable no: proved that none is zero-stable (in brackets: m of the only scheme)")
-        print("C: error constant; interval: the real interval of absolute stability")
+        print("C: error constant; interval: x, where [-x, 0] is the real interval of absolute stability")
     output.draw(path, lambda: design_figure(design_table(max(_MOST_STEPS_OF_TABLE, steps or 1)), chosen), quiet=json)
 
 
@@ -80,6 +80,6 @@ def _rows(best: "Design") -> list[tuple[str, str]]:
             ("parasitic roots", best.structure or ("all 0" if best.modulus == 0 else "no choice")),
             ("error constant", output.number_text(best.error_constant)),
             ("divided by sigma(1)", output.number_text(best.normalised_error_constant)),
-            ("real interval", output.number_text(best.real_interval)),
+            ("absolutely stable", f"for h mu {output.real_text(best.real_interval)}, where y' = mu y"),
         ]
     return [*rows, ("proof", best.proof)]

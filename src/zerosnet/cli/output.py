@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,6 +122,21 @@ def number_text(value: Any) -> str:
         return "none"
     text = str(value)
     return text if not isinstance(value, float) and len(text) <= 12 else f"{float(value):.6g}"
+
+
+def real_text(reach: Any) -> str:
+    """Where a scheme is absolutely stable on the real axis, by how far that goes."""
+    return _interval_text(reach, "the real axis", "from -{0} to 0")
+
+
+def imaginary_text(reach: Any) -> str:
+    """Where a scheme is absolutely stable on the imaginary axis, by how far that goes."""
+    return _interval_text(reach, "the imaginary axis", "from -{0} i to {0} i")
+
+
+def _interval_text(reach: Any, axis: str, ends: str) -> str:
+    where = "everywhere" if reach == inf else "at 0 only" if reach == 0 else ends.format(number_text(reach))
+    return f"{where} on {axis}"
 
 
 def _console() -> Any:

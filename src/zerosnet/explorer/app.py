@@ -19,6 +19,7 @@ from zerosnet.explorer import documents, locus, query
 from zerosnet.explorer.accuracies import accuracies_document
 from zerosnet.explorer.limits import LONGEST_QUERY, BadParameter
 from zerosnet.numerics import PAPER_ROWS, root_condition
+from zerosnet.report.panels import root_places
 
 Message = MutableMapping[str, Any]
 
@@ -88,12 +89,14 @@ def _add_interface(app: FastAPI) -> None:
 
     @app.get("/api/view", tags=["one scheme"])
     def view(of: Annotated[query.View, Query()]) -> JSONResponse:
-        """All of the above in one answer, and the largest modulus of a parasitic root: what the page asks for."""
+        """All of the above in one answer, where every root lies, and the largest parasitic modulus: all for the page."""
         scheme = of.scheme()
+        verdict = root_condition(scheme)
         return JSONResponse(
             {
                 "analysis": documents.analysis_document(scheme),
-                "parasitic_modulus": 1 - root_condition(scheme).margin,
+                "places": root_places(verdict),
+                "parasitic_modulus": 1 - verdict.margin,
                 "envelope": documents.envelope_document(scheme, of.blocks),
                 "region": documents.region_document(scheme, of),
                 "copy": documents.copy_document(of),

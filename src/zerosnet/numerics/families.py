@@ -36,11 +36,14 @@ class Family:
     alphas: Alphas | None = None
 
     def member(self, *parameters: Any, **options: Any) -> Scheme:
-        """The scheme with these parameters."""
+        """The scheme with these parameters; the first may be given by its name, also where that is a Python keyword."""
+        first = self._first()
+        options = {first if name == self.parameter else name: value for name, value in options.items()}
         try:
             inspect.signature(self.build).bind(*parameters, **options)
         except TypeError as error:
-            raise InputError(f"family {self.name}: {error}; expected {self.usage}") from None
+            problem = str(error).replace(f"'{first}'", f"'{self.parameter}'")
+            raise InputError(f"family {self.name}: {problem}; expected {self.usage}") from None
         return self.build(*parameters, **options)
 
     __call__ = member
@@ -49,8 +52,14 @@ class Family:
     def usage(self) -> str:
         """How a member is written, "lm(k, beta=consistent)"."""
         parameters = inspect.signature(self.build).parameters.values()
-        shown = [p.name if p.default in (p.empty, ()) else f"{p.name}={p.default}" for p in parameters]
+        names = [self.parameter if p.name == self._first() else p.name for p in parameters]
+        shown = [name if p.default in (p.empty, ()) else f"{name}={p.default}" for name, p in zip(names, parameters)]
         return f"{self.name}({', '.join(shown)})" if shown else self.name
+
+    def _first(self) -> str:
+        """What Python calls the family's parameter, "lam" for lambda; nothing where there is none, or any number."""
+        parameters = list(inspect.signature(self.build).parameters.values())
+        return parameters[0].name if parameters and parameters[0].kind is not inspect.Parameter.VAR_POSITIONAL else ""
 
     def stable_set(self) -> ParameterSet:
         """The exact set of parameters whose member is zero-stable.

@@ -38,7 +38,7 @@ def draw_roots(axes: "Axes", verdict: Verdict, legend: bool = True) -> None:
     from matplotlib.patches import Circle
 
     axes.add_patch(Circle((0, 0), 1, facecolor=SHADE, edgecolor=BLUE, linewidth=1, zorder=1))
-    placed = [(_place(i, verdict), root) for i, root in enumerate(verdict.roots)]
+    placed = list(zip(root_places(verdict), verdict.roots))
     reach = max([1.0, *(abs(root) for root in verdict.roots)]) * 1.02 + 0.25
     complex_plane(axes, (-reach, reach), (-reach, reach))
     for place, (label, marker, colour) in _PLACES.items():
@@ -66,11 +66,17 @@ def draw_roots(axes: "Axes", verdict: Verdict, legend: bool = True) -> None:
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.07), ncols=4, handletextpad=0.0, columnspacing=0.9)
 
 
-def _place(i: int, verdict: Verdict) -> str:
-    if i == 0 and verdict.has_principal_root:
-        return "principal"
-    excess = verdict.moduli[i] - 1
-    return "on" if abs(excess) <= _ON_CIRCLE else "outside" if excess > 0 else "inside"
+def root_places(verdict: Verdict) -> list[str]:
+    """Where every root lies: principal, inside, on or outside."""
+    sides = ["on" if abs(m - 1) <= _ON_CIRCLE else "outside" if m > 1 else "inside" for m in verdict.moduli]
+    return ["principal", *sides[1:]] if verdict.has_principal_root else sides
+
+
+def explain_roots(figure: Any, panels: Sequence["Axes"]) -> None:
+    """One key below a figure for the marks in all its panels."""
+    marks = {label: mark for axes in panels for mark, label in zip(*axes.get_legend_handles_labels())}
+    shown = [label for label, _, _ in _PLACES.values() if label in marks]
+    figure.legend([marks[label] for label in shown], shown, loc="outside lower center", ncols=len(shown), fontsize=9)
 
 
 def draw_region(axes: "Axes", scheme: Scheme) -> None:

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zerosnet.numerics import PAPER_ROWS, Number, Scheme, analyze, growth, log10_envelope, real_interval, root_condition
 from zerosnet.numerics.growth import BLOCKS
-from zerosnet.report.panels import draw_envelope, draw_region, draw_roots, log_ticks
+from zerosnet.report.panels import draw_envelope, draw_region, draw_roots, explain_roots, log_ticks
 from zerosnet.report.style import BLUE, GREY, MARKERS, VERMILION, new_figure, styled
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def scheme_figure(scheme: Scheme) -> "Figure":
         draw_roots(roots, verdict)
         roots.set_title(f"Roots: {verdict.kind}", loc="left")
         draw_region(region, scheme)
-        region.set_title(f"Absolute stability: real interval {short(real_interval(scheme))}", loc="left")
+        region.set_title(f"Absolute stability: real interval {_interval(real_interval(scheme))}", loc="left")
         stable = verdict.zero_stable is not False
         draw_envelope(growth_, scheme, colour=BLUE if stable else VERMILION, marker="o" if stable else "X")
         growth_.set_box_aspect(1)
@@ -42,14 +43,16 @@ def scheme_figure(scheme: Scheme) -> "Figure":
 def paper_figure() -> "Figure":
     """The ten rows of the paper's mapping table: their roots, and how far perturbations grow over 27 blocks."""
     with styled():
-        figure = new_figure(11.5, 8.8)
-        top, bottom = figure.subfigures(2, 1, squeeze=False, height_ratios=[1.6, 1]).flat
-        for axes, row in zip(top.subplots(2, 5).flat, PAPER_ROWS):
+        figure = new_figure(11.5, 9.5)
+        top, bottom = figure.subfigures(2, 1, squeeze=False, height_ratios=[1.85, 1]).flat
+        panels = list(top.subplots(2, 5).flat)
+        for axes, row in zip(panels, PAPER_ROWS):
             verdict = root_condition(row.scheme)
             draw_roots(axes, verdict, legend=False)
             answer = "zero-stable" if verdict.zero_stable else "not zero-stable"
             consistent = rf"$\lambda = {row.lam}$" if row.lam else "not consistent"
             axes.set_title(f"{row.label}\n{consistent}, {answer}", fontsize=8.5)
+        explain_roots(top, panels)
         top.suptitle("The paper's ten schemes, named by the moduli of their roots", fontsize=11)
         left, right = bottom.subplots(1, 2)
         for axes, kind, stable, colour in (
@@ -81,6 +84,10 @@ def _draw_envelopes(axes: "Axes", named: Sequence[tuple[str, Scheme]], colour: s
 def _heading(scheme: Scheme) -> str:
     """The recursion, where that fits on a line."""
     return f"${scheme.to_latex()}$" if len(str(scheme)) <= _LONGEST else f"{scheme.steps}-step scheme"
+
+
+def _interval(reach: Number) -> str:
+    return "none" if reach == 0 else "unbounded" if reach == inf else f"[\u2212{short(reach)}, 0]"
 
 
 def _fold(scheme: Scheme) -> str:

@@ -12,18 +12,8 @@ const PLACES = {
 };
 const REACHES = [1.5, 2, 3, 5, 8, 12, 20, 50, 100];
 
-function placed({ roots, moduli }) {
-  const ones = roots.filter(([re, im]) => re === 1 && im === 0).length;
-  return roots.map(([re, im], i) => {
-    const modulus = moduli[i];
-    const place = ones === 1 && re === 1 && im === 0 && modulus === 1 ? "principal"
-      : modulus > 1 ? "outside" : modulus === 1 ? "on" : "inside";
-    return { re, im, modulus, place };
-  });
-}
-
-export function drawRoots(room, legend, analysis, locus) {
-  const roots = placed(analysis);
+export function drawRoots(room, legend, { analysis, places }, locus) {
+  const roots = analysis.roots.map(([re, im], i) => ({ re, im, modulus: analysis.moduli[i], place: places[i] }));
   const largest = Math.max(1, ...analysis.moduli);
   const reach = REACHES.find((size) => size >= largest * 1.12) ?? largest * 1.2;
   const sides = [-reach, reach];

@@ -46,7 +46,7 @@ export class Side {
     drawVerdict(this.rooms.verdict, analysis);
     drawRecursion(this.rooms.recursion, analysis);
     drawFacts(this.rooms.facts, analysis, envelope);
-    drawRoots(this.rooms.roots, this.legends.roots, analysis, this.#locus);
+    drawRoots(this.rooms.roots, this.legends.roots, this.view, this.#locus);
     drawRegion(this.rooms.region, this.legends.region, region, analysis);
     this.#drawLocus();
   }
