@@ -105,13 +105,13 @@ def test_a_family_is_called_like_a_function():
 
 
 def test_a_parameter_may_be_given_by_the_name_that_people_use():
-    assert parse_member("zerosnet(lambda=-9/5)") == zerosnet("-9/5")
-    assert parse_member("lm(beta=paper, k=1/2)") == lm("1/2", "paper")
+    assert Scheme.parse("zerosnet(lambda=-9/5)") == zerosnet("-9/5")
+    assert Scheme.parse("lm(beta=paper, k=1/2)") == lm("1/2", "paper")
     for text in ("zerosnet()", "zerosnet(mu=2)"):
         with pytest.raises(InputError, match=r"missing a required argument: 'lambda'; expected zerosnet\(lambda\)"):
-            parse_member(text)
+            Scheme.parse(text)
     with pytest.raises(InputError, match="multiple values for argument 'lambda'"):
-        parse_member("zerosnet(1, lambda=2)")
+        Scheme.parse("zerosnet(1, lambda=2)")
 
 
 def test_parameters_stay_what_they_are():

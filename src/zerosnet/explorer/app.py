@@ -89,7 +89,7 @@ def _add_interface(app: FastAPI) -> None:
 
     @app.get("/api/view", tags=["one scheme"])
     def view(of: Annotated[query.View, Query()]) -> JSONResponse:
-        """All of the above in one answer, where every root lies, and the largest parasitic modulus: all for the page."""
+        """All of the above in one answer, where every root lies, and the largest parasitic modulus: for the page."""
         scheme = of.scheme()
         verdict = root_condition(scheme)
         return JSONResponse(

@@ -1,0 +1,48 @@
+"""Photograph the explorer for the README: python docs/figures/explorer.py (needs Chromium, its driver, selenium)"""
+
+import base64
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from selenium import webdriver
+
+IMAGE = Path(__file__).parent.parent / "images" / "explorer.png"
+VIEW = "?family=zerosnet&param=1/4&blocks=27"  # one of the paper's rows, not zero-stable
+WIDTH = 1280
+
+
+def main() -> None:
+    command = [sys.executable, "-m", "zerosnet", "explore", "--no-browser", "--port", "0"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or shutil.which("google-chrome") or "chromium"
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
+        options.add_argument(argument)
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+    try:
+        found = re.search(r"http://\S+", server.stdout.readline() if server.stdout else "")
+        assert found, "the explorer did not start"
+        size = {"width": WIDTH, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        browser.get(found.group() + VIEW)
+        time.sleep(4)  # the first drawing, and the exact sets
+        size["height"] = browser.execute_script(
+            "return document.querySelector('footer').getBoundingClientRect().bottom"
+        )
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {**size, "height": round(size["height"]) + 12})
+        browser.execute_script("document.querySelector('#blocks').dispatchEvent(new Event('input'))")
+        time.sleep(2)
+        IMAGE.write_bytes(base64.b64decode(browser.execute_cdp_cmd("Page.captureScreenshot", {})["data"]))
+    finally:
+        browser.quit()
+        server.terminate()
+        server.wait()
+    print(f"docs/images/{IMAGE.name}")
+
+
+if __name__ == "__main__":
+    main()
