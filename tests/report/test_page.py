@@ -3,6 +3,8 @@
 import os
 import re
 import stat
+import subprocess
+import sys
 import time
 from html.parser import HTMLParser
 
@@ -219,7 +221,9 @@ def test_what_was_there_stays_where_writing_fails(store, tmp_path, monkeypatch):
 def test_five_hundred_runs_take_less_than_twenty_seconds_and_five_megabytes(tmp_path):
     for spec in many_specs(500):
         write_run(tmp_path / "runs", spec)
-    began = time.process_time()  # the clock on the wall also counts what others do
-    path = write_report(tmp_path / "report.html", [tmp_path / "runs"])
-    assert time.process_time() - began < 20
+    path = tmp_path / "report.html"
+    command = [sys.executable, "-m", "zerosnet", "report", str(tmp_path / "runs"), "-o", str(path)]
+    began = time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    assert time.perf_counter() - began < 20, f"load {os.getloadavg()[0]:.1f}"
     assert path.stat().st_size < 5e6

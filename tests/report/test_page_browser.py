@@ -1,5 +1,6 @@
 """The page in a real browser: no complaints, nothing wider than a phone, drawn quickly, light and dark."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -32,8 +33,11 @@ pytestmark = [pytest.mark.browser, pytest.mark.skipif(BROWSER is None, reason="n
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     """Sixty runs, with a probe at the end."""
-    folder = tmp_path_factory.mktemp("browser")
-    for spec in many_specs(120)[60:]:
+    return _page(tmp_path_factory.mktemp("browser"), many_specs(120)[60:])
+
+
+def _page(folder, specs):
+    for spec in specs:
         write_run(folder / "runs", spec)
     path = write_report(folder / "report.html", [folder / "runs"])
     path.write_text(path.read_text().replace("</body>", f"{PROBE}</body>"))
@@ -68,9 +72,9 @@ def test_a_page_with_an_error_would_be_noticed(tmp_path):
 
 
 @pytest.mark.timing
-def test_it_is_drawn_in_less_than_two_seconds(page, tmp_path):
-    """Once is enough: on a busy machine the clock also counts what others do."""
-    assert any(int(look(page, tmp_path / str(i), 1280)[0]["drawn"]) < 2000 for i in range(5))
+def test_a_page_of_five_hundred_runs_is_drawn_in_less_than_two_seconds(tmp_path):
+    found, _ = look(_page(tmp_path, many_specs(500)), tmp_path / "profile", 1280)
+    assert int(found["drawn"]) < 2000, f"load {os.getloadavg()[0]:.1f}"
 
 
 def test_it_is_dark_where_the_reader_wants_it_dark(page, tmp_path):
