@@ -59,9 +59,10 @@ def find_holder(folder: Path) -> int:
     return found
 
 
-def test_a_killed_workers_group_goes_on_from_its_checkpoint_and_nothing_runs_twice(cluster, tmp_path):
+def test_a_killed_workers_group_goes_on_from_its_checkpoint_and_nothing_runs_twice(cluster, tmp_path, monkeypatch):
     undisturbed, disturbed = Store(tmp_path / "undisturbed"), Store(tmp_path / "disturbed")
     said = Collected()
+    monkeypatch.setattr("zerosnet.training.cluster.LOOK", 0.0)
     driver = threading.Thread(target=train_on_ray, args=(SPECS, disturbed, OPTIONS, Clock(), said))
     driver.start()
     os.kill(find_holder(disturbed.folder(SPECS[0])), signal.SIGKILL)
@@ -70,6 +71,7 @@ def test_a_killed_workers_group_goes_on_from_its_checkpoint_and_nothing_runs_twi
     train(SPECS, undisturbed, OPTIONS)
     assert outcome(disturbed.root) == outcome(undisturbed.root)
     begun = [line for line in said.lines if line.startswith("training")]
+    assert "0 of 2 epochs, 0 of 2 networks ready" in said.lines
     assert len(begun) == 2  # what each of the two tasks that came to an end has to say
     assert sum("from step" in line for line in begun) >= 1  # the killed one's, which did not begin anew
     stamps = {path: path.stat().st_mtime_ns for path in disturbed.root.glob("*/result.json")}

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from zerosnet.training.stopping import Clock
 from zerosnet.training.store import Store
 
 POLL = 0.5  # seconds between two looks at the clock
+LOOK = 30.0  # seconds between two looks at how far the runs are
 PATIENCE = 10.0  # seconds for the first answer of a cluster
 RETRIES = 5  # of a task whose worker died: a network that kills every worker ends, too
 HERE = "local"  # the address that stands for a cluster of this machine alone
@@ -102,7 +104,9 @@ class Cluster:
         options = replace(options, data=_absolute(options.data))
         groups = _groups(specs, store, options, self.places(options.device), progress)
         common = (str(store.root.resolve()), options, _wall(clock))
-        self._run(train_group, [(members, *common) for members in groups], options.device, clock, progress)
+        runs = [spec for members in groups for spec in members]
+        calls = [(members, *common) for members in groups]
+        self._run(train_group, calls, options.device, clock, progress, partial(_how_far, runs, store))
 
     def do(self, jobs: Sequence[Job], device: torch.device, clock: Clock, progress: Progress) -> None:
         """Do other work, a task a job; each has a clock of its own, and a signal ends it where it is."""
@@ -115,6 +119,7 @@ class Cluster:
         device: torch.device,
         clock: Clock,
         progress: Progress,
+        how_far: Callable[[], str] = str,
     ) -> None:
         if not calls:
             return
@@ -123,7 +128,7 @@ class Cluster:
         with clock, progress:
             pending = [task.remote(*call) for call in calls]
             progress.say(f"{len(calls)} group(s) of networks, {self.places(device)} at a time, on Ray")
-            failure = _wait(self.ray, pending, clock, progress)
+            failure = _wait(self.ray, pending, clock, progress, how_far)
         if failure is not None:
             raise failure
 
@@ -143,14 +148,20 @@ def train_on_ray(
         cluster.train(specs, store, replace(options, device=cluster.device(device)), clock, progress)
 
 
-def _wait(ray: Any, pending: list[Any], clock: Clock, progress: Progress) -> Exception | None:
+def _wait(
+    ray: Any, pending: list[Any], clock: Clock, progress: Progress, how_far: Callable[[], str]
+) -> Exception | None:
     """Until every task has ended; the first error, after which the others are stopped cleanly.
 
     The time limit needs no help from here: every task knows it.
     """
     failure: Exception | None = None
-    total, stopping = len(pending), False
+    total, stopping, looked, seen = len(pending), False, time.monotonic(), ""
     while pending:
+        if time.monotonic() - looked > LOOK:
+            looked, before, seen = time.monotonic(), seen, how_far()
+            if seen != before:
+                progress.say(seen)
         done, pending = ray.wait(pending, timeout=POLL)
         for reference in done:
             try:
@@ -172,6 +183,15 @@ def _wait(ray: Any, pending: list[Any], clock: Clock, progress: Progress) -> Exc
             for reference in pending:
                 ray.cancel(reference, force=False, recursive=False)  # SIGINT, which a training's own clock notes
     return failure
+
+
+def _how_far(specs: Sequence[RunSpec], store: Store) -> str:
+    """What the store says about runs that others work on."""
+    files = [store.folder(spec) / "metrics.jsonl" for spec in specs]
+    done = sum(file.read_bytes().count(b"\n") for file in files if file.exists())
+    ended = sum((file.parent / "result.json").exists() for file in files)
+    epochs = sum(spec.recipe.epochs for spec in specs)
+    return f"{done} of {epochs} epochs, {ended} of {len(specs)} networks ready"
 
 
 def train_group(specs: list[RunSpec], root: str, options: Options, until: float | None) -> list[str]:
