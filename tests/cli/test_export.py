@@ -83,7 +83,7 @@ def test_names_and_hub_folders_are_exported_too(capsys, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere", "--format", "onnx", "-o", "n.onnx"], "there is no network called 'nowhere'; expected a run in store"),
+        (["nowhere", "--format", "onnx", "-o", "n.onnx"], "no network called 'nowhere'; expected a run in store"),
         (["nowhere.safetensors", "--format", "onnx", "-o", "n.onnx"], "no such file"),
         (["zerosnet20_opt", "--format", "tflite", "-o", "n.tflite"], "expected one of onnx, torch-export, hub"),
         (["zerosnet20_opt", "--format", "onnx", "-o", "n.pt2"], "ends in .onnx"),

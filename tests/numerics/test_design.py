@@ -193,3 +193,8 @@ def test_json_is_exact_where_rational_and_plain_where_not():
 def test_impossible_requests_are_refused(steps, p):
     with pytest.raises(InputError, match="expected"):
         design(steps, p)
+
+
+def test_an_order_that_one_step_cannot_have_is_refused_in_good_grammar():
+    with pytest.raises(InputError, match="with one slope and one step expected 1$"):
+        design(1, 2)

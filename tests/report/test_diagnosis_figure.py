@@ -30,3 +30,10 @@ def test_labels_add_a_panel_of_accuracies():
 def test_figures_can_be_written(tmp_path, unstable):
     path = save_figure(diagnosis_figure(unstable), tmp_path / "figure.png")
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_legends_stand_below_the_panels_and_cover_no_curve(unstable):
+    figure = diagnosis_figure(unstable)
+    figure.canvas.draw()
+    for axes in figure.axes:
+        assert axes.get_legend().get_window_extent().y1 < axes.get_window_extent().y0

@@ -61,23 +61,34 @@ def attack(
 
     console = Console(width=None if sys.stdout.isatty() else _WIDTH_OF_PLAIN_OUTPUT, highlight=False)
     if any(result.rows for result in results.values()):
+        for line in _names(results):
+            console.print(line, markup=False)
         console.print(_table(results))
     for line in _remarks(results):
         console.print(line, markup=False)
 
 
 def _table(results: "dict[str, Result]") -> "Table":
+    """A line for every setting, and a column for every run: by its number in the list above where there are several."""
     from rich import box
     from rich.table import Table
 
-    measured = {run: result for run, result in results.items() if result.rows}
+    measured = [result for result in results.values() if result.rows]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("accuracy %", no_wrap=True)
-    for run, result in measured.items():
-        table.add_column(run + (" (!)" if result.warnings else ""), justify="right", overflow="fold")
-    for rows in zip(*(result.rows for result in measured.values())):
+    table.add_column("accuracy, %", no_wrap=True)
+    for number, result in enumerate(measured, start=1):
+        table.add_column(
+            ("" if len(measured) == 1 else str(number)) + (" (!)" if result.warnings else ""), justify="right"
+        )
+    for rows in zip(*(result.rows for result in measured)):
         table.add_row(rows[0].label, *(f"{100 * row.accuracy:.2f}" for row in rows))
     return table
+
+
+def _names(results: "dict[str, Result]") -> list[str]:
+    """The runs of the table, numbered as its columns are."""
+    measured = [run for run, result in results.items() if result.rows]
+    return measured if len(measured) == 1 else [f"{number:3}  {run}" for number, run in enumerate(measured, start=1)]
 
 
 def _remarks(results: "dict[str, Result]") -> list[str]:

@@ -79,7 +79,8 @@ def design(steps: int, order: int) -> Design:
     if not _is_whole(steps) or not 1 <= steps <= MOST_STEPS:
         raise InputError(f"steps is {steps!r}; expected a whole number from 1 to {MOST_STEPS}")
     if not _is_whole(order) or not 1 <= order <= steps:
-        raise InputError(f"order is {order!r}; with one slope and {steps} steps expected one from 1 to {steps}")
+        reach = "one step expected 1" if steps == 1 else f"{steps} steps expected 1 to {steps}"
+        raise InputError(f"order is {order!r}; with one slope and {reach}")
     obstacle = barrier(steps, order)
     if obstacle is not None:
         return _impossible(steps, order, *obstacle)

@@ -21,7 +21,7 @@ def diagnosis_figure(diagnosis: "Diagnosis") -> "Figure":
     panels = [_sizes, _ratio, _growth, *([_accuracy] if diagnosis.accuracy is not None else [])]
     rows, columns = (1, 3) if len(panels) == 3 else (2, 2)
     with styled():
-        figure = new_figure(4.3 * columns, 3.3 * rows + 0.6)
+        figure = new_figure(4.3 * columns, 3.8 * rows + 0.6)
         for axes, panel in zip(figure.subplots(rows, columns, squeeze=False).flat, panels):
             panel(axes, diagnosis)
             _furnish(axes, diagnosis)
@@ -104,4 +104,4 @@ def _furnish(axes: "Axes", diagnosis: "Diagnosis") -> None:
         middle, reach = (low * high) ** 0.5, 10 ** (_LEAST_DECADES / 2)
         axes.set_ylim(min(low, middle / reach), max(high, middle * reach))
     axes.set_xlabel("block n")
-    axes.legend(frameon=True, facecolor="white", edgecolor="none", framealpha=0.85)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, frameon=False)

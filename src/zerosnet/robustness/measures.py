@@ -123,5 +123,5 @@ def autoattack(target: Subject, options: Options) -> list[Measured]:
 
 def corruptions(target: Subject, options: Options) -> list[Measured]:
     if options.corruptions is None:
-        raise NotGiven("the npy files of CIFAR-10-C are not there")
+        raise NotGiven("CIFAR-10-C is not there; put its npy files into DIR/CIFAR-10-C and give --data DIR")
     return [clean(target), *under_corruptions(target, options.corruptions)]
