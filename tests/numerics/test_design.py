@@ -196,5 +196,5 @@ def test_impossible_requests_are_refused(steps, p):
 
 
 def test_an_order_that_one_step_cannot_have_is_refused_in_good_grammar():
-    with pytest.raises(InputError, match="with one slope and one step expected 1$"):
+    with pytest.raises(InputError, match=r"with one slope and one step expected 1$"):
         design(1, 2)
