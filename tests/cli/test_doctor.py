@@ -51,6 +51,7 @@ def test_data_sets_are_there_damaged_or_not_there(tmp_path: Path) -> None:
     (tmp_path / "MNIST" / "raw" / "train-images-idx3-ubyte").write_bytes(b"cut off")
     for part in ("train", "val"):
         (tmp_path / part / "cat").mkdir(parents=True)
+        (tmp_path / "pets" / part / "dog").mkdir(parents=True)
     found = {row["dataset"]: row for row in checkup.data_sets(tmp_path)}
     states = {name: row["state"] for name, row in found.items()}
     assert states == {
@@ -60,6 +61,7 @@ def test_data_sets_are_there_damaged_or_not_there(tmp_path: Path) -> None:
         "cifar10": "damaged",
         "cifar100": "no",
         "folder, imagefolder": "yes",
+        "[image]folder:pets": "yes",
         "CIFAR-10-C": "no",
     }
     assert "data_batch_1 is missing" in found["cifar10"]["remark"]

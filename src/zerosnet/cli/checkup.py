@@ -24,6 +24,7 @@ PURPOSES = {
     "test": "make test",
     "wandb": "zerosnet train --log wandb",
 }
+PARTS = ("train", "test", "val")
 _EXTRA = re.compile(r"""extra\s*==\s*['"]([\w.-]+)['"]""")
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
@@ -87,7 +88,12 @@ def data_sets(root: Path) -> list[dict[str, str]]:
     looks: dict[str, Callable[[Path], str | None]] = {
         name: partial(_read, entry) for name, entry in SOURCES.items() if entry.read is not None
     }
-    looks |= {"folder, imagefolder": _classes, "CIFAR-10-C": _corruptions}
+    inner = sorted(path.parent.name for path in root.glob("*/train") if path.is_dir())
+    looks |= {
+        "folder, imagefolder": _classes,
+        **{f"[image]folder:{name}": partial(_classes, name=name) for name in inner},
+    }
+    looks["CIFAR-10-C"] = _corruptions
     return [_state(name, look, root) for name, look in looks.items()]
 
 
@@ -112,9 +118,9 @@ def _read(entry: "Source", root: Path) -> str | None:
     return f"{len(train)} images to train, {len(test)} to test"
 
 
-def _classes(root: Path) -> str | None:
+def _classes(root: Path, name: str = "") -> str | None:
     """Folders of images are counted, not read: they may be large."""
-    parts = {part: [path for path in (root / part).glob("*") if path.is_dir()] for part in ("train", "test", "val")}
+    parts = {part: [path for path in (root / name / part).glob("*") if path.is_dir()] for part in PARTS}
     found = [f"{len(classes)} classes in {part}" for part, classes in parts.items() if classes]
     return ", ".join(found) or None
 
