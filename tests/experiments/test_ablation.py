@@ -48,3 +48,19 @@ def test_fused_networks_are_ablated_as_each_alone_is_diagnosed(small, few_digits
         assert found.accuracy_without == pytest.approx([block.accuracy_without for block in alone.blocks])
         assert found.ratios == pytest.approx([block.ratio for block in alone.blocks], rel=1e-4)
         assert found.effective_depth == alone.effective_depth()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_gpu_finds_nearly_the_same_curve(small, few_digits, tmp_path):
+    store = Store(tmp_path / "runs")
+    reproduce([small], TINY, store, Options(device=torch.device("cpu")))
+    expected = {record.id: read_ablation(record) for record in store.records()}
+    for record in store.records():
+        (record.folder / "ablation.json").unlink()
+    ablation.ablate(store.records(), torch.device("cuda"))
+    for record in store.records():
+        found, before = read_ablation(record), expected[record.id]
+        assert found.convolutions == "bfloat16" and found.images == before.images
+        assert found.accuracy_without == pytest.approx(before.accuracy_without, abs=3 / 24)
+        assert found.ratios == pytest.approx(before.ratios, rel=0.05)
