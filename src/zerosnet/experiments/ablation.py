@@ -1,5 +1,6 @@
 """How many blocks a trained network really uses: accuracy with f switched off from block n on, kept beside the run."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor
 
 from zerosnet.data import DataSet, gather, load, pixel_statistics
+from zerosnet.environment import environment
 from zerosnet.errors import InputError
 from zerosnet.models import Network, Step, tails
 from zerosnet.models.layers import of_replica
@@ -96,8 +98,12 @@ def ablate(
         if clock is None or not clock.must_stop():
             first = group[0][0].spec
             say(f"switching blocks off: {len(group)} x {first.model} on {first.dataset}")
-            for (record, _), found in zip(group, _ablations(group, sets[first.dataset], device)):
-                files.write_json(record.folder / FILE, found.to_json())
+            began = time.monotonic()
+            curves = _ablations(group, sets[first.dataset], device)
+            seconds = (time.monotonic() - began) / len(group)
+            facts = {"device": device.type, "seconds": seconds, "environment": environment()}
+            for (record, _), found in zip(group, curves):
+                files.write_json(record.folder / FILE, found.to_json() | facts)
 
     with torch_settings(device, deterministic=False):
         in_parallel(work, groups, min(workers, len(groups)), one_thread=False)
