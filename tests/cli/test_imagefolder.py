@@ -93,6 +93,10 @@ def test_an_interrupt_from_the_terminal_leaves_a_run_to_be_continued(zerosnet: R
     assert list(tmp_path.glob("runs/*/checkpoints/*.safetensors"))
 
 
+def told(done: subprocess.CompletedProcess[str]) -> list[str]:
+    return [line for line in done.stderr.splitlines() if line.startswith("zerosnet: ")]
+
+
 @pytest.mark.slow
 def test_torchrun_takes_the_same_command(zerosnet: Run, tmp_path: Path) -> None:
     def torchrun(*words: str) -> subprocess.CompletedProcess[str]:
@@ -108,5 +112,6 @@ def test_torchrun_takes_the_same_command(zerosnet: Run, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "runs" / found["id"] / "environment.json").read_text())["processes"] == 2
     refused = torchrun(*TRAIN, "--batch", "13", "--device", "cpu", "--store", "other")
     assert refused.returncode != 0 and not (tmp_path / "other").exists()
-    lines = [line for line in refused.stderr.splitlines() if line.startswith("zerosnet: ")]
-    assert lines == ["zerosnet: 2 processes do not share a batch of 13 evenly; expected a divisor of it"]
+    assert told(refused) == ["zerosnet: 2 processes do not share a batch of 13 evenly; expected a divisor of it"]
+    refused = torchrun(*TRAIN, "--device", "tpu")
+    assert refused.returncode != 0 and told(refused) == ["zerosnet: device is 'tpu'; expected auto, cpu or cuda"]

@@ -5,6 +5,7 @@ Exit codes: 0 success, 1 failure, 2 bad input (one line on stderr), 130 interrup
 
 import os
 import sys
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ import typer
 from typer.core import TyperGroup
 
 from zerosnet.errors import InputError
+
+TURN = 20.0  # seconds for the first of several processes to say what is wrong
 
 
 class Interrupted(Exception):
@@ -82,9 +85,22 @@ def _code(result: object) -> int:
 
 
 def _complain(message: str, code: int) -> int:
+    if code == 2:
+        _let_the_first_process_speak()
     line = " ".join(message.split())
     print(f"zerosnet: {line}", file=sys.stderr)
     return code
+
+
+def _let_the_first_process_speak() -> None:
+    """All processes of a torchrun find the same bad input: the first of a machine says so, and its end ends the others.
+
+    What they find once they have met (torch.distributed has begun) they tell each other.
+    """
+    distributed = sys.modules.get("torch.distributed")
+    have_met = distributed is not None and distributed.is_initialized()
+    if "TORCHELASTIC_RUN_ID" in os.environ and os.environ.get("LOCAL_RANK", "0") != "0" and not have_met:
+        time.sleep(TURN)
 
 
 # the commands register themselves; they load what is heavy when they are called
