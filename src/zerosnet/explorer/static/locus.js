@@ -2,7 +2,7 @@
 
 import { svg } from "./dom.js";
 import { pretty, short } from "./numbers.js";
-import { key, mark, plot } from "./plot.js";
+import { key, mark, plot, widthOf } from "./plot.js";
 
 const TOP = 2.2;
 
@@ -12,7 +12,7 @@ export function drawLocus(room, legend, locus, { value, symbol, drag }) {
   const x = discrete ? [values[0] - 0.6, values.at(-1) + 0.6] : [values[0], values.at(-1)];
   const chart = plot(room, {
     label: `Moduli of the parasitic roots over ${symbol || "the only member"}; zero-stable: ${pretty(set.text)}`,
-    ratio: room.clientWidth > 420 ? 0.5 : 0.92, x, y: [0, TOP], xlabel: one ? "its only member" : symbol, ylabel: "modulus of the parasitic roots",
+    ratio: widthOf(room) > 420 ? 0.5 : 0.92, x, y: [0, TOP], xlabel: one ? "its only member" : symbol, ylabel: "modulus of the parasitic roots",
     xticks: one ? [] : discrete ? values.map((k) => [k, String(k)]) : undefined,
   });
   const { px, py, inner } = chart;

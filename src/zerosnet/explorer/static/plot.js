@@ -9,9 +9,21 @@ import { short } from "./numbers.js";
 const MARGIN = { left: 46, right: 12, top: 10, bottom: 34 };
 let clips = 0;
 
+// The width of a room when it was last laid out. Asked for in the middle of drawing, the browser would lay out the page anew.
+const widths = new WeakMap();
+const watching = new ResizeObserver((rooms) => rooms.forEach(({ target, contentRect }) => widths.set(target, contentRect.width)));
+
+export function widthOf(room) {
+  if (!widths.has(room)) {
+    widths.set(room, room.clientWidth);
+    watching.observe(room);
+  }
+  return widths.get(room);
+}
+
 // room: an element to draw into; ratio: height over width; x, y: [low, high]; equal: the same scale on both axes
 export function plot(room, { label, ratio, x, y, xlabel, ylabel, xticks, yticks, equal = false }) {
-  const width = Math.max(220, room.clientWidth || 320);
+  const width = Math.max(220, Math.floor(widthOf(room)) || 320);
   const height = Math.round(width * ratio);
   const inner = { left: MARGIN.left, top: MARGIN.top, width: width - MARGIN.left - MARGIN.right, height: height - MARGIN.top - MARGIN.bottom };
   if (equal) {

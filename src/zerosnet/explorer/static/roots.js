@@ -27,8 +27,9 @@ export function drawRoots(room, legend, { analysis, places }, locus) {
     svg("circle", { class: "disc", cx: px(0), cy: py(0), r: unit }),
     svg("path", { class: "cross-hair", d: `M${px(-reach)} ${py(0)}H${px(reach)}M${px(0)} ${py(-reach)}V${py(reach)}` }));
   if (locus) {
-    const dots = locus.roots.flat().filter((root) => root && Math.abs(root[0]) <= reach && Math.abs(root[1]) <= reach);
-    chart.put(svg("path", { class: "path-dots", d: dots.map(([re, im]) => `M${px(re).toFixed(1)} ${py(im).toFixed(1)}h0`).join("") }));
+    const near = locus.roots.flat().filter((root) => root && Math.abs(root[0]) <= reach && Math.abs(root[1]) <= reach);
+    const dots = new Set(near.map(([re, im]) => `M${px(re).toFixed(0)} ${py(im).toFixed(0)}h0`)); // one for each pixel
+    chart.put(svg("path", { class: "path-dots", d: [...dots].join("") }));
   }
   const seen = new Map();
   for (const { re, im, modulus, place } of roots) {

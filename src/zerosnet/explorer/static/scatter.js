@@ -2,7 +2,7 @@
 
 import { svg } from "./dom.js";
 import { short } from "./numbers.js";
-import { key, mark, plot } from "./plot.js";
+import { key, mark, plot, widthOf } from "./plot.js";
 
 const NEAREST = -0.12, FARTHEST = 4.6;
 const NETWORKS = { zerosnet: ["circle", "three steps, 32 to 56 layers"], preresnet: ["triangle", "PreResNet-32"], lmresnet: ["diamond", "LM-ResNet-44"] };
@@ -13,7 +13,7 @@ export function drawScatter(room, legend, { measured, printed }, sides) {
   const y = [Math.floor(lowest - 1.5), 98];
   const chart = plot(room, {
     label: `Test accuracy over the largest parasitic modulus: ${measured.length} measured, ${printed.length} printed; ${sides.map(describe).join("; ")}`,
-    ratio: room.clientWidth > 480 ? 0.55 : 0.75, x: [NEAREST, FARTHEST], y,
+    ratio: widthOf(room) > 480 ? 0.55 : 0.75, x: [NEAREST, FARTHEST], y,
     xlabel: "largest modulus of a parasitic root", ylabel: "test accuracy (%)",
   });
   const { px, py, inner } = chart;
