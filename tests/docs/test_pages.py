@@ -115,6 +115,24 @@ def test_numerics_speeds_are_those_of_the_committed_benchmark() -> None:
         assert f"exact decision, {steps} steps | {times[0]:.3f} to {times[-1]:.3f} ms" in text
 
 
+def test_the_explorer_follows_as_fast_as_its_benchmark_says() -> None:
+    measured, text = benchmark("explorer"), page("explorer.md")
+    assert f"load of the machine {measured['load']:.1f}" in " ".join(text.split())
+    for name, view in measured["views"].items():
+        assert f"| {name} | {view['median_ms']:.0f} | {view['slowest_tenth_ms']:.0f} |" in text
+        assert view["median_ms"] < 100
+
+
+def test_every_address_of_the_explorer_page_is_answered() -> None:
+    testing = pytest.importorskip("fastapi.testclient", reason="the explorer's extra is not installed")
+    from zerosnet.explorer.app import create_app
+
+    client = testing.TestClient(create_app())
+    addresses = re.findall(r"`(/api[^`]*)`", page("explorer.md"))
+    assert {address.partition("?")[0] for address in addresses} >= set(create_app().openapi()["paths"])
+    assert [client.get(address).status_code for address in addresses] == [200] * len(addresses)
+
+
 def test_accuracies_are_those_of_the_committed_runs() -> None:
     results = [json.loads(path.read_text()) for path in sorted(ROOT.glob("results/runs/zerosnet20_opt-*/result.json"))]
     assert len(results) == 3
@@ -135,7 +153,8 @@ def test_every_extra_that_docs_need_is_declared() -> None:
 
 
 def test_every_figure_of_the_docs_is_drawn_by_the_script() -> None:
-    drawn = set(re.findall(r'"(\w+\.(?:svg|png))"', (DOCS / "figures/draw.py").read_text(encoding="utf-8")))
+    scripts = [(DOCS / "figures" / name).read_text(encoding="utf-8") for name in ("draw.py", "explorer.py")]
+    drawn = set(re.findall(r'"(\w+\.(?:svg|png))"', "".join(scripts)))
     used = {Path(name).name for text in map(page, _pages()) for name in re.findall(r"\(images/(\S+?)\)", text)}
     assert used - drawn == set()
 
