@@ -13,6 +13,7 @@ from zerosnet.experiments.reading import attack_options
 from zerosnet.experiments.scale import Scale, scale
 from zerosnet.training import Clock, Options, RunRecord, RunSpec, Store, train
 from zerosnet.training.attack import attack_runs, read_attack
+from zerosnet.training.cluster import Job
 from zerosnet.training.networks import MOST
 from zerosnet.training.progress import Lines, Progress
 
@@ -43,10 +44,7 @@ class Engine(Protocol):
         self, specs: Sequence[RunSpec], store: Store, options: Options, clock: Clock, progress: Progress
     ) -> None: ...
 
-    def do(self, jobs: "Sequence[Job]", device: torch.device, clock: Clock, progress: Progress) -> None: ...
-
-
-Job = Callable[[Clock, Callable[[str], None]], object]
+    def do(self, jobs: Sequence[Job], device: torch.device, clock: Clock, progress: Progress) -> None: ...
 
 
 class Local:
