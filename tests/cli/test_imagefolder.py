@@ -72,7 +72,10 @@ def test_bad_input_is_one_line_and_leaves_nothing_behind(words: tuple[str, ...],
     assert not Path("runs").exists()
 
 
-def test_an_interrupt_from_the_terminal_leaves_a_run_to_be_continued(zerosnet: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_to_all_processes_leaves_a_run_to_be_continued(
+    number: signal.Signals, code: int, zerosnet: Run, tmp_path: Path
+) -> None:
     words = [*TRAIN, "--batch", "12", "--epochs", "500", "--device", "cpu", "--workers", "1"]
     process = subprocess.Popen(
         [sys.executable, "-m", "zerosnet", *words],
@@ -86,10 +89,10 @@ def test_an_interrupt_from_the_terminal_leaves_a_run_to_be_continued(zerosnet: R
     while not any(path.stat().st_size for path in tmp_path.glob("runs/*/metrics.jsonl")):
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGINT)  # workers too, as Ctrl-C does
+    os.killpg(process.pid, number)  # workers too, as Ctrl-C, torchrun and Slurm do
     _, err = process.communicate(timeout=120)
-    assert process.returncode == 130, err
-    assert "stopped by SIGINT; the same command goes on with 1 run" in err and "Traceback" not in err
+    assert process.returncode == code, err
+    assert f"stopped by {number.name}; the same command goes on with 1 run" in err and "Traceback" not in err
     assert list(tmp_path.glob("runs/*/checkpoints/*.safetensors"))
 
 

@@ -1,6 +1,8 @@
 """Batches of a folder of images: decoded by worker processes, handed to the device as bytes, turned there."""
 
+import os
 import signal
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -18,6 +20,7 @@ from zerosnet.errors import InputError
 
 PIECE = 64  # images a worker decodes at a time: many small pieces keep all workers busy, whatever the batch is
 AHEAD = 4  # pieces a worker may be ahead
+GRACE = 60.0  # seconds that a worker stays when everybody is told to end
 PATIENCE = 600.0  # seconds without a single piece after which a loader is given up: a hang becomes an error
 BROKEN = ("fatal", "skip")
 UNCOUNTED = -1  # the label of what fills up the last batch of an evaluation, and of broken images in it
@@ -165,8 +168,19 @@ class _Pieces:
 
 
 def _leave_signals_to_the_trainer(worker: int) -> None:
-    """A terminal's Ctrl-C reaches workers too; the training stops at the end of a step, and needs them till then."""
+    """Ctrl-C, torchrun and Slurm signal workers too; the training stops after a step, and needs them till then."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "sigtimedwait"):  # not on macOS
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        threading.Thread(target=_end_when_told, daemon=True).start()
+
+
+def _end_when_told() -> None:
+    """The trainer's own SIGTERM ends a worker at once; one that was sent to all leaves the trainer time to end."""
+    told: Any = signal.sigwaitinfo({signal.SIGTERM})
+    while told is not None and told.si_pid != os.getppid():
+        told = signal.sigtimedwait({signal.SIGTERM}, GRACE)
+    os._exit(0)
 
 
 def _as_it_is(piece: Any) -> Any:
