@@ -77,9 +77,7 @@ def _table(results: "dict[str, Result]") -> "Table":
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("accuracy, %", no_wrap=True)
     for number, result in enumerate(measured, start=1):
-        table.add_column(
-            ("" if len(measured) == 1 else str(number)) + (" (!)" if result.warnings else ""), justify="right"
-        )
+        table.add_column(("" if len(measured) == 1 else str(number)) + _mark(result), justify="right")
     for rows in zip(*(result.rows for result in measured)):
         table.add_row(rows[0].label, *(f"{100 * row.accuracy:.2f}" for row in rows))
     return table
@@ -87,8 +85,12 @@ def _table(results: "dict[str, Result]") -> "Table":
 
 def _names(results: "dict[str, Result]") -> list[str]:
     """The runs of the table, numbered as its columns are."""
-    measured = [run for run, result in results.items() if result.rows]
-    return measured if len(measured) == 1 else [f"{number:3}  {run}" for number, run in enumerate(measured, start=1)]
+    names = [f"{run}{_mark(result)}" for run, result in results.items() if result.rows]
+    return names if len(names) == 1 else [f"{number:3}  {name}" for number, name in enumerate(names, start=1)]
+
+
+def _mark(result: "Result") -> str:
+    return " (!)" if result.warnings else ""
 
 
 def _remarks(results: "dict[str, Result]") -> list[str]:
