@@ -36,7 +36,7 @@ def export(capsys, *arguments: object) -> tuple[int, str, str]:
 
 def test_a_run_is_exported_for_its_own_images(capsys, store: Path, tmp_path: Path) -> None:
     path = tmp_path / "net.pt2"
-    code, out, err = export(capsys, "s1-", "--store", store, "--format", "torch-export", "-o", path, "--json")
+    code, out, err = export(capsys, "s1-", "--store", store, "-o", path, "--json")
     assert code == 0, err
     written = json.loads(out)
     assert written["input"] == ["batch", 1, 8, 8] and written["logits"] == ["batch", 10]
@@ -70,7 +70,7 @@ def test_a_run_goes_to_the_hub_with_its_card(capsys, store: Path, tmp_path: Path
 
 def test_names_and_hub_folders_are_exported_too(capsys, tmp_path: Path) -> None:
     save_pretrained(create_model("preresnet20", seed=3), tmp_path / "net")
-    code, out, err = export(capsys, tmp_path / "net", "--format", "hub", "-o", tmp_path / "copy")
+    code, out, err = export(capsys, tmp_path / "net", "-o", tmp_path / "copy")  # a folder: hub
     assert code == 0, err
     one, two = (from_pretrained(tmp_path / name).state_dict() for name in ("net", "copy"))
     assert all(torch.equal(one[key], two[key]) for key in one)
@@ -92,6 +92,7 @@ def test_names_and_hub_folders_are_exported_too(capsys, tmp_path: Path) -> None:
         (["zerosnet20_opt", "--format", "hub", "-o", "net", "--size", "28"], "--size is 28"),
         (["s2-", "--format", "onnx", "-o", "n.onnx"], "is stopped; expected a finished one"),
         (["zerosnet20_opt", "--format", "onnx"], "--output"),
+        (["zerosnet20_opt", "-o", "n.tflite"], "expected FILE.onnx, FILE.pt2 or a folder, or --format"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(capsys, store: Path, monkeypatch, tmp_path: Path, arguments, message) -> None:

@@ -20,13 +20,14 @@ Name it in one way: zerosnet analyze "zerosnet(-9/5)", or "1/3,5/9,1/9;16/9" (al
 with --plot FILE it draws the paper's Figure 1."""
 
 
-# unknown options are let through, so that "-3,5,-1;4" is a scheme
+# unknown options and words are let through, so that "-3,5,-1;4" is a scheme
 @app.command(
     help=_EXAMPLES,
     short_help="Decide zero stability and order of a scheme, exactly.",
-    context_settings={"ignore_unknown_options": True},
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
 )
 def analyze(
+    context: typer.Context,
     scheme: str | None = typer.Argument(None, help='A family\'s member, "zerosnet(-9/5)", or "alphas;betas".'),
     alphas: str | None = typer.Option(None, help="Weights of the states, newest first: 1/3,5/9,1/9."),
     betas: str | None = typer.Option(None, help="Weights of the slopes, newest first: 16/9."),
@@ -40,8 +41,7 @@ def analyze(
     json: bool = typer.Option(False, "--json", help=output.JSON_HELP),
     plot: str | None = typer.Option(None, metavar="FILE", help=output.PLOT_HELP),
 ) -> None:
-    if scheme is not None and scheme.startswith("-") and scheme.lstrip("-")[:1].isalpha():
-        raise InputError(f"no such option: {scheme}")
+    _refuse_other_words([*([] if scheme is None else [scheme]), *context.args])
     named = any(value is not None for value in (scheme, alphas, betas, family, param, beta))
     if paper + concepts + named > 1:
         raise InputError("--paper, --concepts and a scheme exclude each other; expected one of them")
@@ -51,6 +51,15 @@ def analyze(
         _concepts(json, plot)
     else:
         _scheme(output.named_scheme(scheme, alphas, betas, family, param, beta), json, plot)
+
+
+def _refuse_other_words(words: list[str]) -> None:
+    """A scheme is one word, and no word of letters begins with a dash."""
+    for word in words:
+        if word.startswith("-") and word.lstrip("-")[:1].isalpha():
+            raise InputError(f"no such option: {word}; see zerosnet analyze --help")
+    if len(words) > 1:
+        raise InputError(f'a scheme is one word, in quotes if need be, "zerosnet(-9/5)"; got {" ".join(words)!r}')
 
 
 def rows_of(scheme: "Scheme") -> list[tuple[str, str]]:

@@ -16,7 +16,9 @@ _HUB = "hub"
 def export(
     network: Annotated[str, typer.Argument(help=SUBJECT_HELP)],
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="FILE.onnx, FILE.pt2, or a folder.")],
-    format: Annotated[str, typer.Option(help="onnx, torch-export (.pt2), or hub (a folder with a model card).")],
+    format: Annotated[
+        str | None, typer.Option(help="onnx, torch-export (.pt2), hub (a folder with a model card); by FILE's ending.")
+    ] = None,
     scheme: Annotated[str | None, typer.Option(help='The scheme of a bare zerosnetN, "zerosnet(-9/5)".')] = None,
     size: Annotated[int | None, typer.Option(min=1, help="Height and width of images, if not the usual ones.")] = None,
     store: Annotated[str, typer.Option(help="The folder that holds the runs.")] = "runs",
@@ -26,9 +28,14 @@ def export(
 
     It is run and compared with the network before it gets its name. The extra `export` has what ONNX needs.
     """
-    if format != _HUB:
-        from zerosnet.models.export import FORMATS, find_format
+    from zerosnet.models.export import FORMATS, find_format
 
+    if format is None:
+        endings = {form.suffix: name for name, form in FORMATS.items()} | {"": _HUB}
+        format = endings.get(Path(output).suffix)
+        if format is None:
+            raise InputError(f"--output is {output!r}; expected FILE.onnx, FILE.pt2 or a folder, or --format")
+    if format != _HUB:
         if format not in FORMATS:
             raise InputError(f"--format is {format!r}; expected one of {', '.join((*FORMATS, _HUB))}")
         find_format(format, output)

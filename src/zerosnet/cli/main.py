@@ -76,8 +76,15 @@ def run(arguments: Sequence[str] | None = None) -> int:
             if type(error).__name__ == "NoArgsIsHelpError":
                 print(error.format_message(), file=sys.stderr)
                 return 2
-            return _complain(error.format_message(), 2)
+            return _complain(_usage(error), 2)
         return _complain(f"{type(error).__name__}: {error} (ZEROSNET_TRACEBACK=1 shows where)", 1)
+
+
+def _usage(error: Any) -> str:
+    """A usage error as our own are written, and where to read on."""
+    message = error.format_message().rstrip(".")
+    where = "zerosnet" if error.ctx is None else error.ctx.command_path
+    return f"{message[:1].lower()}{message[1:]}; see {where} --help"
 
 
 def _code(result: object) -> int:
