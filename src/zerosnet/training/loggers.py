@@ -1,11 +1,11 @@
 """Where metrics go besides a run's own metrics.jsonl, for those who ask: TensorBoard, Weights & Biases.
 
 Every logger writes into the run's folder, takes a row an epoch, and goes on where an interrupted run goes on. Another
-one is a class with the two methods of `Logger` and a line in `LOGGERS`.
+one is a class with the two methods of `Logger`, a line in `LOGGERS`, and an extra in pyproject.toml.
 """
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, Protocol
 
@@ -78,7 +78,7 @@ class WeightsAndBiases:
         self._run.finish()
 
 
-LOGGERS: dict[str, type[TensorBoard] | type[WeightsAndBiases]] = {"tensorboard": TensorBoard, "wandb": WeightsAndBiases}
+LOGGERS: dict[str, Callable[[Run], Logger]] = {"tensorboard": TensorBoard, "wandb": WeightsAndBiases}
 """By name, which is the name of the package and of the extra that brings it."""
 
 
