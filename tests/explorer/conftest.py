@@ -1,4 +1,6 @@
 import pytest
+from tests.explorer.browsing import CHROMIUM, DRIVER, texts
+from tests.explorer.serving import eventually, served
 
 
 @pytest.fixture(scope="session")
@@ -9,3 +11,41 @@ def client():
     from zerosnet.explorer.app import create_app
 
     return TestClient(create_app(), raise_server_exceptions=False)
+
+
+@pytest.fixture(scope="session")
+def address():
+    pytest.importorskip("uvicorn", reason="the explorer's extra is not installed")
+    with served() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def browser():
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def page(browser, address):
+    """Opens an address on a screen of that width, and sees that the browser had nothing to complain about."""
+
+    def open_page(query="", width=1280, height=900, url=address):
+        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+        browser.get(url + query)
+        eventually(lambda: texts(browser, ".badge strong"))
+        eventually(lambda: texts(browser, ".locus svg"))
+        eventually(lambda: texts(browser, "#scatter svg"))
+        return browser
+
+    browser.get_log("browser")
+    yield open_page
+    assert browser.get_log("browser") == []

@@ -1,86 +1,16 @@
-"""The page in a real browser."""
+"""The page in a real browser: what it answers when somebody moves something."""
 
-import shutil
-from urllib.parse import parse_qs, urlparse
+from urllib.parse import urlparse
 
 import pytest
-from tests.explorer.serving import eventually, served, start, stop
+from tests.explorer.browsing import WITHOUT_A_BROWSER, address_bar, button, label, one, texts, verdicts
+from tests.explorer.serving import eventually, start, stop
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-DRIVER = shutil.which("chromedriver")
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="there is no Chromium with its driver on this machine"),
-]
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-pytest.importorskip("uvicorn", reason="the explorer's extra is not installed")
+pytestmark = [pytest.mark.browser, WITHOUT_A_BROWSER]
+pytest.importorskip("selenium", reason="selenium is not installed")
 
 from selenium.webdriver import ActionChains, Keys  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def address():
-    with served() as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def browser():
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
-
-
-@pytest.fixture
-def page(browser, address):
-    """Opens an address on a screen of that width, and sees that the browser had nothing to complain about."""
-
-    def open_page(query="", width=1280, height=900, url=address):
-        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-        browser.get(url + query)
-        eventually(lambda: texts(browser, ".badge strong"))
-        eventually(lambda: texts(browser, ".locus svg"))
-        eventually(lambda: texts(browser, "#scatter svg"))
-        return browser
-
-    browser.get_log("browser")
-    yield open_page
-    assert browser.get_log("browser") == []
-
-
-def texts(browser, selector):
-    """In one step: what is drawn anew meanwhile cannot get in between."""
-    script = "return [...document.querySelectorAll(arguments[0])].map((found) => found.textContent)"
-    return browser.execute_script(script, selector)
-
-
-def label(browser, selector):
-    script = "return document.querySelector(arguments[0])?.getAttribute('aria-label') ?? ''"
-    return browser.execute_script(script, selector)
-
-
-def verdicts(browser):
-    return texts(browser, ".badge strong")
-
-
-def one(browser, selector):
-    return browser.find_element(By.CSS_SELECTOR, selector)
-
-
-def button(browser, text):
-    return next(b for b in browser.find_elements(By.TAG_NAME, "button") if text in b.text)
-
-
-def address_bar(browser):
-    return {name: values[0] for name, values in parse_qs(urlparse(browser.current_url).query).items()}
 
 
 def test_dragging_lambda_from_the_optimum_over_minus_one_changes_the_verdict(page):
@@ -209,14 +139,6 @@ def test_the_number_of_blocks_can_be_set_by_keyboard(page):
     eventually(lambda: "9 blocks" in label(browser, "#envelope svg"))
 
 
-def test_measured_accuracies_are_told_apart_from_printed_ones(page):
-    browser = page()
-    assert browser.find_elements(By.CSS_SELECTOR, "#scatter path.measured")
-    assert len(browser.find_elements(By.CSS_SELECTOR, "#scatter .plot path.printed")) == 39
-    assert "measured here" in one(browser, "#scatter + .legend").text
-    assert "printed in the paper" in one(browser, "#scatter + .legend").text
-
-
 def test_the_scheme_is_copied_as_python_command_and_latex(page, browser, address):
     permissions = {"origin": address.rstrip("/"), "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}
     browser.execute_cdp_cmd("Browser.grantPermissions", permissions)
@@ -231,31 +153,6 @@ def test_the_scheme_is_copied_as_python_command_and_latex(page, browser, address
         eventually(lambda expected=expected: expected in browser.execute_async_script(read))
     button(browser, "Copy link").click()
     eventually(lambda: "family=zerosnet&param=-9/5" in browser.execute_async_script(read))
-
-
-@pytest.mark.parametrize("query", ["", "?family=zerosnet&param=1/4&vs.family=from-roots&vs.param=1/2,z^2%2B1/9"])
-def test_a_phone_needs_no_scrolling_sideways(page, query):
-    browser = page(query, width=390, height=844)
-    assert browser.execute_script("return document.documentElement.scrollWidth") == 390
-    widths = "return [...document.querySelectorAll('svg.plot')].map((plot) => plot.getBoundingClientRect().right)"
-    assert max(browser.execute_script(widths)) <= 390
-
-
-def test_dark_and_light_follow_the_system_and_the_button(page):
-    browser = page()
-    colour = "return getComputedStyle(document.body).backgroundColor"
-    seen = {}
-    for scheme in ("light", "dark"):
-        feature = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", feature)
-        seen[scheme] = browser.execute_script(colour)
-    assert seen["light"] != seen["dark"]
-    button(browser, "Theme").click()  # light, while the system is dark
-    assert browser.execute_script(colour) == seen["light"]
-    button(browser, "Theme").click()
-    assert browser.execute_script(colour) == seen["dark"]
-    button(browser, "Theme").click()
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
 def test_what_the_server_refuses_is_said_beside_the_old_view(browser, page):
@@ -289,25 +186,3 @@ def test_a_server_that_goes_away_is_said_and_the_page_recovers(browser, page):
         stop(process)
     lost = [entry["message"] for entry in browser.get_log("browser")]
     assert all("ERR_CONNECTION" in message or "ERR_EMPTY" in message for message in lost)
-
-
-@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
-def test_the_slider_stays_in_sight_while_one_looks_at_the_growth(page, width, height):
-    browser = page(width=width, height=height)
-    browser.execute_script("document.querySelector('#envelope').scrollIntoView({ block: 'center' })")
-    top = "return document.querySelector(arguments[0]).getBoundingClientRect().top"
-    eventually(lambda: 0 <= browser.execute_script(top, ".slide") < height)
-    assert 0 <= browser.execute_script(top, "#envelope") < height
-    assert browser.execute_script(top, ".roots") < 0
-
-
-def test_the_interface_is_described_on_a_page_of_its_own(browser, page):
-    page()
-    one(browser, 'a[href="api"]').click()
-    eventually(lambda: len(texts(browser, "#endpoints section")) == 9)
-    titles = texts(browser, "#endpoints h2")
-    assert titles[0] == "GET /api/analyze"
-    sections = texts(browser, "#endpoints section")
-    assert titles[-1] == "GET /api/accuracies"
-    assert sections[-1].endswith("/api/accuracies")  # no parameters, and nothing in their place
-    assert not any("`" in section for section in sections)
