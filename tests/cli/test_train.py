@@ -125,3 +125,9 @@ def test_bad_input_is_one_line_and_leaves_nothing_behind(words: tuple[str, ...],
 def test_cuda_where_there_is_none_is_bad_input(zerosnet: Run) -> None:
     code, _, err = zerosnet(*TRAIN[:-1], "cuda")
     assert code == 2 and "no CUDA device" in err
+
+
+def test_native_kernels_that_cannot_be_had_are_not_passed_over_in_silence(zerosnet: Run) -> None:
+    code, _, err = zerosnet(*TRAIN, "--kernels", "native")
+    assert code == 0
+    assert "plain torch instead of the native kernels: " in err

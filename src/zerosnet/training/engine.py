@@ -74,7 +74,7 @@ def _train_arrays(specs: Sequence[RunSpec], store: Store, options: Options, cloc
                     first = together[0].spec
                     members = [run.spec for run in together]
                     training = prepare(members, data[first], options.device, surrogates[first], options.kernels)
-                    _say_which_kernels(training, progress)
+                    _say_which_kernels(training, options, progress)
                     train_group(training, together, position, options, clock, progress)
 
     with clock, progress, torch_settings(options.device, deterministic=options.deterministic):
@@ -97,10 +97,11 @@ def prepare(
     return training
 
 
-def _say_which_kernels(training: FusedTraining, progress: Progress) -> None:
-    """On a GPU, that and why the plain engine is used, where nobody asked for it."""
+def _say_which_kernels(training: FusedTraining, options: Options, progress: Progress) -> None:
+    """Where one would expect the native engine, on a GPU or because it was asked for, why the plain one is used."""
     backend = training.backend
-    if training.device.type == "cuda" and backend.kernels == "torch" and backend.why_not_native != ASKED_FOR:
+    expected = training.device.type == "cuda" or options.kernels == "native"
+    if expected and backend.kernels == "torch" and backend.why_not_native != ASKED_FOR:
         progress.say(f"plain torch instead of the native kernels: {backend.why_not_native}")
 
 
