@@ -2,12 +2,14 @@
 
 python -m benchmarks                     every benchmark that this machine can run
 python -m benchmarks numerics models     these
+python -m benchmarks training --only K=10   the cases whose names contain this, of a benchmark that has cases
 python -m benchmarks --list
 """
 
 import argparse
 import importlib
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -29,6 +31,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help=f"one or more of {', '.join(BENCHMARKS)}")
     parser.add_argument("--list", action="store_true", help="name the benchmarks and leave")
+    parser.add_argument("--only", help="the cases whose names contain this; for training")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the result files")
     options = parser.parse_args()
     if options.list:
@@ -37,16 +40,18 @@ def main() -> int:
         return 0
     if unknown := set(options.names) - set(BENCHMARKS):
         parser.error(f"unknown benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
+    if options.only and options.names != ["training"]:
+        parser.error("--only is for training")
     options.out.mkdir(parents=True, exist_ok=True)
     for name in options.names or BENCHMARKS:
         print(f"== {name}: {BENCHMARKS[name]}", flush=True)
         module = importlib.import_module(f"benchmarks.{name}")
-        measured = module.run()
+        measured = module.run(options.only) if options.only else module.run()
         if "skipped" in measured:
             print(f"   skipped: {measured['skipped']}")
             continue
         record = {
-            "command": " ".join(["python -m benchmarks", *sys.argv[1:]]),
+            "command": shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]]),
             "environment": environment(),
             **measured,
         }

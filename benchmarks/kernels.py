@@ -89,20 +89,24 @@ def measure(channels: int, width: int, replicas: int = 10, batch: int = 128) -> 
     unit = a[0].numel() * 2
     rows = []
     for name, (kernel, units) in kernels.items():
-        us, floor = microseconds(kernel), 1e6 * units * unit / BANDWIDTH
+        us, floor = microseconds(kernel, w.join), 1e6 * units * unit / BANDWIDTH
         rows.append({"kernel": name, "channels": channels, "us": us, "floor_us": floor, "fraction": floor / us})
     return rows
 
 
-def microseconds(kernel: Callable[[int], None], calls: int = 20, repeats: int = 7) -> float:
-    """Median time of a call, `calls` of them in one CUDA graph."""
+def microseconds(
+    kernel: Callable[[int], None], join: Callable[[], None] = lambda: None, calls: int = 20, repeats: int = 7
+) -> float:
+    """Median time of a call, `calls` of them in one CUDA graph; `join` waits for what they left on other streams."""
     for i in range(SETS):
         kernel(i)
+    join()
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         for i in range(calls):
             kernel(i)
+        join()
     times = []
     for _ in range(repeats):
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))

@@ -70,8 +70,10 @@ def suffix() -> str:
     return "-cuda" if torch.cuda.is_available() else "-cpu"
 
 
-def run() -> dict[str, Any]:
-    return on_cuda() if torch.cuda.is_available() else on_cpu()
+def run(only: str = "") -> dict[str, Any]:
+    """On a GPU those cases whose names contain `only`."""
+    cases = [case for case in CASES if only in case.name]
+    return on_cuda(cases) if torch.cuda.is_available() else on_cpu()
 
 
 def on_cuda(
@@ -81,6 +83,7 @@ def on_cuda(
     began, data = time.monotonic(), synthetic(images, size)
     if device == "cuda":
         fill_cache(cases)
+        print(f"   compiled in {time.monotonic() - began:.0f} s", flush=True)
     authors = authors_way(device, data)
     print(f"   the authors' way: {authors['ms_per_step']:.2f} ms a step", flush=True)
     rows: list[dict[str, Any]] = []
@@ -104,6 +107,8 @@ def fill_cache(cases: Sequence[Case]) -> None:
     So `prepare_seconds` of those cases is what a second training of the same kind waits.
     """
     compiled = [case for case in cases if case.kernels == "torch"]
+    if not compiled:
+        return
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "4")
     with ProcessPoolExecutor(len(compiled), mp_context=get_context("spawn")) as pool:
         for done in [pool.submit(_compile, case) for case in compiled]:
@@ -287,9 +292,3 @@ def _line(case: Case, row: dict[str, Any]) -> str:
         f"checkpoint {row['checkpoint_waiting_seconds']:.3f} + {row['checkpoint_writing_seconds']:.3f} s, "
         f"prepared in {row['prepare_seconds']:.0f} s{memory}"
     )
-
-
-if __name__ == "__main__":
-    import json
-
-    print(json.dumps(run(), indent=1))

@@ -108,7 +108,7 @@ def test_loss_curves_of_fifty_steps_agree(name, options):
     from zerosnet.training.step import TorchStep
 
     model, images, labels = setting(name, options, batch=256)
-    labels = images.view(256, model.replicas, -1).mean(2).T.gt(0).long()  # something that can be learnt
+    labels = images.reshape(256, model.replicas, -1).mean(2).T.gt(0).long()  # something that can be learnt
     networks = [copy.deepcopy(model) for _ in range(3)]
     networks[2].conv_dtype = None
 

@@ -48,7 +48,9 @@ def steps(training: FusedTraining, count: int) -> list[list[float]]:
 
 
 def test_recorded_and_compiled_steps_follow_the_plain_ones_on_the_cpu(digits: DataSet) -> None:
-    chosen = specs(precision="fp32")
+    chosen = specs(
+        precision="fp64"
+    )  # with fewer digits the unstable scheme shows differences of rounding in eight steps
     with torch_settings(CUDA, deterministic=False):
         recorded = prepare(chosen, digits, CUDA)
         start = {name: tensor.clone() for name, tensor in recorded.tensors().items()}
@@ -56,7 +58,7 @@ def test_recorded_and_compiled_steps_follow_the_plain_ones_on_the_cpu(digits: Da
         for name, tensor in plain.tensors().items():
             assert torch.equal(start[name].cpu(), tensor), f"warming up has changed {name}"
         for ours, reference in zip(steps(recorded, 8), steps(plain, 8)):
-            assert ours == pytest.approx(reference, rel=2e-3, abs=2e-3)
+            assert ours == pytest.approx(reference, rel=1e-8)
     recorded.tests["test"].run()
     assert all(score.loss > 0 for score in recorded.tests["test"].scores())
     assert int(recorded.feed.counter) == 8

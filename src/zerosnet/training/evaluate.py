@@ -12,7 +12,7 @@ from zerosnet.training.capture import captured, compile_static
 from zerosnet.training.step import per_replica, sample_losses
 
 CPU_BATCH = 256  # does not depend on the number of replicas: results are the same to the bit alone or fused
-CUDA_IMAGES = 10_000  # images times replicas that fill a large GPU in one forward pass
+CUDA_IMAGES = 2_500  # images times replicas that fill a large GPU in one forward pass, in little memory
 
 
 @dataclass(frozen=True)
