@@ -48,9 +48,7 @@ def steps(training: FusedTraining, count: int) -> list[list[float]]:
 
 
 def test_recorded_and_compiled_steps_follow_the_plain_ones_on_the_cpu(digits: DataSet) -> None:
-    chosen = specs(
-        precision="fp64"
-    )  # the unstable scheme magnifies rounding
+    chosen = specs(precision="fp64")  # the unstable scheme magnifies rounding
     with torch_settings(CUDA, deterministic=False):
         recorded = prepare(chosen, digits, CUDA)
         start = {name: tensor.clone() for name, tensor in recorded.tensors().items()}
