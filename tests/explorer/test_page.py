@@ -38,6 +38,18 @@ def test_dragging_lambda_from_the_optimum_over_minus_one_changes_the_verdict(pag
     assert browser.find_elements(By.CSS_SELECTOR, ".root.outside")
 
 
+def test_a_slider_keeps_its_ends_while_it_moves_between_them(page):
+    browser = page("?family=from-roots&param=-1,-1/3")
+    slider = one(browser, ".slide")
+    slider.send_keys(Keys.ARROW_LEFT)
+    eventually(lambda: address_bar(browser).get("param") == "-1.01,-1/3")
+    assert (slider.get_attribute("min"), slider.get_attribute("max")) == ("-1.5", "1.5")
+    exact = one(browser, ".exact")
+    exact.clear()
+    exact.send_keys("-9/4")
+    eventually(lambda: slider.get_attribute("min") == "-3")
+
+
 def test_the_locus_can_be_dragged_too(page):
     browser = page()
     room = one(browser, ".room.locus")

@@ -1,7 +1,7 @@
 // One number: a slider to drag and a text field for exact values; both say the same.
 
 import { html } from "./dom.js";
-import { toFloat } from "./numbers.js";
+import { around, toFloat } from "./numbers.js";
 
 // what is worth asking the server about; it decides what is a number
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?(\/\d+\.?\d*)?$/i;
@@ -25,8 +25,7 @@ export function numberField({ label, name, value, low, high, step = 0.01, holes 
     const x = toFloat(shown);
     slider.disabled = !Number.isFinite(x);
     if (slider.disabled) return;
-    slider.min = Math.min(low, Math.floor(x));
-    slider.max = Math.max(high, Math.ceil(x));
+    [slider.min, slider.max] = around(x, low, high);
     slider.value = x;
     slider.setAttribute("aria-valuetext", shown);
     last = x;

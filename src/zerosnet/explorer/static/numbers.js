@@ -23,6 +23,9 @@ function scientific(value, digits) {
 
 export const superscript = (n) => String(n).replace(/[-0-9]/g, (c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[c]));
 
+// from low to high, and farther where x lies outside; what is no number changes nothing
+export const around = (x, low, high) => [x < low ? Math.floor(x) : low, x > high ? Math.ceil(x) : high];
+
 // a positive number in few characters: exact where that is short
 export const brief = (value) => (typeof value === "string" && value.length <= 9 ? value : short(toFloat(value)));
 

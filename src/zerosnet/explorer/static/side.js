@@ -5,7 +5,7 @@ import { copyText } from "./copy.js";
 import { Controls } from "./controls.js";
 import { html } from "./dom.js";
 import { drawLocus } from "./locus.js";
-import { toFloat } from "./numbers.js";
+import { around, toFloat } from "./numbers.js";
 import { drawRegion } from "./region.js";
 import { drawRoots } from "./roots.js";
 import { CHOICES, FREE, queryOf } from "./state.js";
@@ -112,9 +112,8 @@ export class Side {
   // the locus does not depend on the value that moves: it is asked for when anything else changes
   async #updateLocus() {
     const { low = -1, high = 1 } = this.controls.range();
-    const value = this.#value();
-    const range = Number.isFinite(value) ? { low: Math.min(low, Math.floor(value)), high: Math.max(high, Math.ceil(value)) } : { low, high };
-    const query = { ...queryOf(this.state), vary: this.state.vary, ...range, points: LOCUS_POINTS };
+    const [from, to] = around(this.#value(), low, high);
+    const query = { ...queryOf(this.state), vary: this.state.vary, low: from, high: to, points: LOCUS_POINTS };
     const key = JSON.stringify({ ...query, [this.#moving()]: this.#others() });
     if (key === this.#locusKey) return;
     this.#locusKey = key;
