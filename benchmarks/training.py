@@ -59,10 +59,10 @@ CASES = (
     Case("native", 56, 10, 4, 25, 0.38, 28),
     Case("native", 56, 1, 4, 15, 1.0),
     Case("native", 20, 10, 4, 15, 0.15),
-    Case("native", 56, 30, 3, 45, 0.36, 28),
+    Case("native", 56, 30, 2, 30, 0.36, 28),
     Case("torch", 56, 10, 3, 60, 0.85, 12),
     Case("torch", 56, 1, 4, 40, 1.9, 5.5),
-    Case("torch", 56, 30, 3, 120, 0.78, 12),
+    Case("torch", 56, 30, 2, 75, 0.78, 12),
 )
 
 
@@ -137,7 +137,7 @@ def measure(case: Case, device: torch.device, data: DataSet) -> dict[str, Any]:
             "arithmetic": training.backend.arithmetic,
             "prepare_seconds": time.monotonic() - began,
         }
-        count = min(150, training.steps // 2)
+        count = min(10 + 1_000 // case.replicas, training.steps // 2)
         row["step_ms"] = _milliseconds(training.step, count, device)
         training.feed.counter.zero_()
         test = training.tests["test"]

@@ -95,6 +95,25 @@ def test_training_speeds_are_those_of_the_committed_benchmark() -> None:
         assert shown in text, row["case"]
 
 
+def test_both_engines_are_shown_as_they_were_measured_in_one_run() -> None:
+    measured, text = benchmark("training-cuda"), page("performance.md")
+    assert f"{measured['authors']['ms_per_step']:.2f}" in text
+    by_case = {
+        row["case"]: f"{row['seconds_per_epoch_and_network']:.3f}" for row in measured["rows"] if "skipped" not in row
+    }
+    for replicas in (1, 10):
+        ours, plain = (by_case[f"56 layers, K={replicas}, {kernels}"] for kernels in ("native", "torch"))
+        assert f"| {ours} | {plain} |" in text
+
+
+def test_noises_and_attacks_take_as_long_as_the_committed_benchmark_says() -> None:
+    seconds, text = benchmark("robustness-cuda")["seconds"], " ".join(page("performance.md").split())
+    for what in ("noises, fused", "pgd-20, fused"):
+        assert f"{seconds[what]:.1f} s" in text
+    for what in ("noises, one by one", "pgd-20, one by one"):
+        assert f"{seconds[what]:.0f} s" in text
+
+
 def test_ratios_to_preresnet_are_those_of_the_committed_benchmarks() -> None:
     table = {(row[0], row[1]): row[2:] for row in rows(page("performance.md")) if len(row) == 6}
     columns = [(20, "training"), (20, "test"), (56, "training"), (56, "test")]

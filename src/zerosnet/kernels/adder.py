@@ -34,5 +34,7 @@ class WeightAdder:
         self.turn = 1 - self.turn
 
     def join(self) -> None:
-        torch.cuda.current_stream().wait_stream(self.stream)
+        """Wait for the sums that are under way. (A graph that is being recorded may wait for its own work only.)"""
+        if any(self.free):
+            torch.cuda.current_stream().wait_stream(self.stream)
         self.free = [None, None]
