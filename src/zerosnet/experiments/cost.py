@@ -1,4 +1,4 @@
-"""What an experiment costs, from measured rates: benchmarks/results/training-cuda-native.json and training-cpu.json."""
+"""What an experiment costs, from measured rates: benchmarks/results/training-{cuda-native,cuda,cpu}.json."""
 
 import re
 from collections.abc import Iterable
@@ -9,18 +9,25 @@ from zerosnet.training import RunSpec
 
 # seconds an epoch of 50,000 images of 32 x 32 takes for one of ten networks trained as one, on one H200, by layers
 _H200 = {20: 0.134, 56: 0.334}
-# the same for 1,442 digits of 8 x 8, two networks at a time on two cores; in proportion to layers
+# how much longer the plain engine takes, which trains on images of other sizes: ten 56-layer networks in one run
+_PLAIN = 0.789 / 0.337
+# seconds an epoch of 1,442 digits takes for one network, two at a time on two cores; in proportion to layers
 _TWO_CORES_20_LAYERS = 27.76 / (10 * 8)
 _BASIC = 110  # deeper networks are built of bottlenecks, which were not timed
-# training images, and the size of an image against 32 x 32
-_SIZES = {"cifar10": (50_000, 1.0), "cifar100": (50_000, 1.0), "mnist": (60_000, 0.766), "digits": (1_442, 0.0625)}
+# training images, and the time of one against that of a 32 x 32 image on a GPU
+_SIZES = {
+    "cifar10": (50_000, 1.0),
+    "cifar100": (50_000, 1.0),
+    "mnist": (60_000, 0.766 * _PLAIN),
+    "digits": (1_442, 0.0625 * _PLAIN),
+}
 
 
 @dataclass(frozen=True)
 class Cost:
     """Networks, epochs over all of them, and seconds of training where a rate was measured (None where not).
 
-    gpu_seconds   one H200, our own kernels, ten networks as one; attacks and start-up not counted
+    gpu_seconds   one H200, our own kernels where there are any, ten networks as one; attacks and start-up not counted
     cpu_seconds   two cores; only for the embedded digits
     """
 
@@ -47,7 +54,7 @@ def cost(specs: Iterable[RunSpec]) -> Cost:
 def _gpu_seconds(spec: RunSpec) -> float | None:
     if spec.dataset not in _SIZES or _layers(spec.model) > _BASIC:
         return None
-    images, size = _SIZES[spec.dataset]
+    images, relative = _SIZES[spec.dataset]
     slope = (_H200[56] - _H200[20]) / 36
     of_depth = lambda layers: _H200[20] + slope * (layers - 20)  # noqa: E731
     layers, settings = _layers(spec.model), spec.recipe.adversarial
@@ -55,7 +62,7 @@ def _gpu_seconds(spec: RunSpec) -> float | None:
     if settings is not None:
         attacked = 20 if settings.surrogate is not None else layers
         passes = passes * (2 if settings.clean_step else 1) + settings.steps * of_depth(attacked)
-    return spec.recipe.epochs * passes * size * images / 50_000
+    return spec.recipe.epochs * passes * relative * images / 50_000
 
 
 def _cpu_seconds(spec: RunSpec) -> float | None:
