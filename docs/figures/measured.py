@@ -1,0 +1,74 @@
+"""What was measured on CIFAR-10 with the 56-layer networks of the paper's ten schemes: the records of results/runs."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from statistics import mean
+from typing import TYPE_CHECKING
+
+from zerosnet.experiments.findings import parasitic_modulus
+from zerosnet.numerics import is_zero_stable
+from zerosnet.report.evidence import RunEvidence, read_evidence
+from zerosnet.report.style import BLUE, GREY, VERMILION, new_figure, styled
+from zerosnet.training import Store
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+RUNS = Path(__file__).parents[2] / "results" / "runs"
+Curve = list[tuple[float, float]]
+
+
+def measured_figure() -> "Figure":
+    groups = runs_by_scheme()
+    with styled():
+        figure = new_figure(11.5, 3.7)
+        modulus, noise, depth = figure.subplots(1, 3)
+        draw(modulus, groups, lambda run: [(parasitic_modulus(run.scheme), 100 * run.record.result.best_test_accuracy)])
+        modulus.axvline(1, color=GREY, linewidth=0.8, linestyle=":")
+        draw(noise, groups, gaussian_noise)
+        draw(depth, groups, switched_off)
+        for axes, title, label in (
+            (modulus, "Test accuracy, %", "largest parasitic modulus"),
+            (noise, "… under Gaussian noise", "standard deviation of the noise"),
+            (depth, "… with f switched off from block n on", "block n"),
+        ):
+            axes.set_title(title, loc="left")
+            axes.set_xlabel(label)
+        handles = [
+            modulus.plot([], [], color=BLUE, marker="o", label="zero-stable")[0],
+            modulus.plot([], [], color=VERMILION, marker="s", linestyle="--", label="not zero-stable")[0],
+        ]
+        modulus.legend(handles=handles, loc="upper right")
+    return figure
+
+
+def runs_by_scheme() -> dict[str, list[RunEvidence]]:
+    """The finished 56-layer ZeroSNets on CIFAR-10 with recipe paper, by their scheme."""
+    groups: dict[str, list[RunEvidence]] = defaultdict(list)
+    for run in read_evidence([Store(RUNS)]).runs:
+        spec = run.record.spec
+        if spec.model.startswith("zerosnet56") and (spec.dataset, spec.recipe.name) == ("cifar10", "paper"):
+            groups[str(run.scheme)].append(run)
+    return groups
+
+
+def draw(axes: "Axes", groups: dict[str, list[RunEvidence]], curve: Callable[[RunEvidence], Curve]) -> None:
+    """One line a scheme, the mean over its seeds; orange, dashed and with squares where it is not zero-stable."""
+    for runs in groups.values():
+        stable = is_zero_stable(runs[0].scheme)
+        look = {"color": BLUE, "marker": "o"} if stable else {"color": VERMILION, "marker": "s", "linestyle": "--"}
+        points = [(column[0][0], mean(y for _, y in column)) for column in zip(*map(curve, runs))]
+        axes.plot(*zip(*points), linewidth=1.1, markersize=3.5, **look)
+
+
+def gaussian_noise(run: RunEvidence) -> Curve:
+    rows = run.attacks["paper-noise"].rows
+    clean = [(0.0, 100 * row.accuracy) for row in rows if row.method == "clean"]
+    levels = [(row.settings["scale"], 100 * row.accuracy) for row in rows if row.settings.get("field") == "normal"]
+    return [*clean[:1], *sorted(levels)]
+
+
+def switched_off(run: RunEvidence) -> Curve:
+    return [(n, 100 * accuracy) for n, accuracy in enumerate(run.ablation.accuracy_without)]
