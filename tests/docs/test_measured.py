@@ -20,6 +20,6 @@ def test_accuracies_and_used_blocks_in_the_readme_are_those_of_the_records() -> 
         best[bool(is_zero_stable(run.scheme))].append(100 * run.record.result.best_test_accuracy)
     assert len(seeds) == 1 and "so far one seed" in README
     for accuracies in best.values():
-        assert f"{min(accuracies):.1f} to {max(accuracies):.1f} %" in README
+        assert f"{min(accuracies):.2f} to {max(accuracies):.2f} %" in README
     used = [run.ablation.used_blocks for run in runs if not is_zero_stable(run.scheme)]
     assert f"first {min(used):.0f} to {max(used):.0f} of 27 blocks" in README
