@@ -16,17 +16,16 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from benchmarks.cache import fill_cache
 from benchmarks.pictures import write_pictures
 from benchmarks.steps import Step, milliseconds, training_step
 from zerosnet.data import FolderData, open_folder
@@ -63,7 +62,7 @@ def run(
     workers = max(1, len(os.sched_getaffinity(0)) - 1) if workers is None else workers
     names = [name.format(depth) for name in (TIMM, PRE, ZERO, RESTARTED)]
     if device == "cuda":
-        _fill_cache(names, batch, side)
+        fill_cache(_compile, [(name, batch, side) for name in names], AT_ONCE)
     result: dict[str, Any] = {"device": device, "batch": batch, "side": side, "workers": workers, "targets": TARGETS}
     result["compute"] = compute = _compute(names, batch, side, rounds, device)
     with tempfile.TemporaryDirectory() as made:
@@ -148,14 +147,6 @@ def _batch(batch: int, side: int, device: str) -> tuple[Tensor, Tensor]:
     generator = torch.Generator().manual_seed(0)
     images = torch.randn(batch, 3, side, side, generator=generator).to(device, memory_format=torch.channels_last)
     return images, torch.randint(CLASSES, (batch,), generator=generator).to(device)
-
-
-def _fill_cache(names: Sequence[str], batch: int, side: int) -> None:
-    """Compile some networks at once, each in a process of its own; the results go through the disk."""
-    os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "4")
-    with ProcessPoolExecutor(AT_ONCE, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
-        for done in [pool.submit(_compile, name, batch, side) for name in names]:
-            done.result()
 
 
 def _compile(name: str, batch: int, side: int) -> None:

@@ -8,16 +8,13 @@ backward pass against the plainest hand-written network.
 """
 
 import gc
-import os
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from itertools import product
-from multiprocessing import get_context
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from benchmarks.cache import fill_cache
 from benchmarks.plain import PlainZeroSNet
 from benchmarks.steps import Step, captured, peak_bytes, race, saved_bytes, test_step, training_step
 from zerosnet.models import create_model
@@ -57,7 +54,8 @@ def run(
     batches, rounds = batches or BATCHES[device], rounds or ROUNDS[device]
     batches = sorted(batches, key=lambda batch: abs(batch - 512))  # dynamic kernels are tuned for the first size
     if device == "cuda":
-        _fill_cache(depths, batches[0], size)
+        names = [name.format(depth) for depth in depths for name in NAMES]
+        fill_cache(_compile, [(name, mode, batches[0], size) for name in names for mode in MODES])
     rows = []
     for depth in depths:
         for mode in MODES:
@@ -117,15 +115,6 @@ def _compare(
         "zerosnet_mib": memory[1] / 2**20,
         "memory_ratio": memory[1] / memory[0],
     }
-
-
-def _fill_cache(depths: Sequence[int], batch: int, size: int) -> None:
-    """Compile every network and mode at once, each in a process of its own; the results go through the disk."""
-    jobs = list(product((name.format(depth) for depth in depths for name in NAMES), MODES))
-    os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "2")  # each; a core or two is theirs
-    with ProcessPoolExecutor(len(jobs), mp_context=get_context("spawn")) as pool:
-        for done in [pool.submit(_compile, name, mode, batch, size) for name, mode in jobs]:
-            done.result()
 
 
 def _compile(name: str, mode: str, batch: int, size: int) -> None:

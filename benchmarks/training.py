@@ -7,19 +7,17 @@ On a CPU: ten 20-layer networks on digits.
 """
 
 import gc
-import os
 import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from typing import Any
 
 import torch
 from torch.nn import functional as F
 
+from benchmarks.cache import fill_cache
 from benchmarks.plain import PlainZeroSNet
 from zerosnet.data import DataSet, ImageSet
 from zerosnet.numerics import Scheme
@@ -82,7 +80,7 @@ def on_cuda(
     """The table of the GPU; the other arguments make a small version for a test without one."""
     began, data = time.monotonic(), synthetic(images, size)
     if device == "cuda":
-        fill_cache(cases)
+        fill_cache(_compile, [(case,) for case in cases if case.kernels == "torch"])
         print(f"   compiled in {time.monotonic() - began:.0f} s", flush=True)
     authors = authors_way(device, data)
     print(f"   the authors' way: {authors['ms_per_step']:.2f} ms a step", flush=True)
@@ -101,21 +99,8 @@ def on_cuda(
     return {"authors": authors, "rows": rows, "seconds": time.monotonic() - began}
 
 
-def fill_cache(cases: Sequence[Case]) -> None:
-    """Compile what the plain engine needs, side by side, in processes of their own that fill the cache.
-
-    So `prepare_seconds` of those cases is what a second training of the same kind waits.
-    """
-    compiled = [case for case in cases if case.kernels == "torch"]
-    if not compiled:
-        return
-    os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "4")
-    with ProcessPoolExecutor(len(compiled), mp_context=get_context("spawn")) as pool:
-        for done in [pool.submit(_compile, case) for case in compiled]:
-            done.result()
-
-
 def _compile(case: Case) -> None:
+    """So `prepare_seconds` of a compiled case is what a second training of its kind waits."""
     device = torch.device("cuda")
     with torch_settings(device, deterministic=False):
         prepare(_specs(case), synthetic(50_000, 32), device, kernels=case.kernels)
