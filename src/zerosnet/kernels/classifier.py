@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from zerosnet.kernels.cuda import CudaKernels
 from zerosnet.kernels.native import NativeNetwork
+from zerosnet.kernels.step import native_network
 from zerosnet.models import Network
 
 
@@ -33,7 +33,7 @@ class NativeClassifier(nn.Module):
 
     def _on_device(self, batch: int) -> NativeNetwork:
         device = next(self.network.parameters()).device
-        return NativeNetwork(self.network, lambda c, w: CudaKernels(c, w, self.replicas, batch, device), weights=False)
+        return native_network(self.network, batch, device, weights=False)
 
 
 class _Logits(torch.autograd.Function):

@@ -3,7 +3,7 @@
 The network's own parameters and running statistics are used; nothing is copied but the packed weights.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import cast
 
 import torch
@@ -95,8 +95,16 @@ class NativeNetwork:
                 step = self._block(n, history, coefficients.detach()[n], training)
                 tape.blocks = [*tape.blocks, step] if record else [step]
                 states = [p.node for p in step.projected] if step.strided else history
-                history = [step.result, *states][: block.plan.keep_states]
+                kept = [step.result, *states][: block.plan.keep_states]
+                self._drop_low_halves(node for node in (*history, *states) if node not in kept)
+                history = kept
+            self._drop_low_halves(history)
         return tape
+
+    def _drop_low_halves(self, nodes: Iterable[Node]) -> None:
+        """Of states that no multistep sum reads any more: the backward pass has no use for them."""
+        for node in nodes:
+            node.state = State(node.state.high, self._zeros[node.kernels.channels])
 
     def _block(self, n: int, history: list[Node], coefficients: Tensor, training: bool) -> BlockTape:
         block = self.blocks[n]
@@ -185,20 +193,21 @@ class NativeNetwork:
     def backward(self, tape: Tape) -> Tensor:
         """From the gradient of the last state (see `losses`) to that of the first, which it returns.
 
-        The parameters' gradients go into `gradients`.
+        The parameters' gradients go into `gradients`. The tape is used up: what a block kept is freed behind it.
         """
-        slopes = torch.zeros_like(tape.coefficients)
-        for n in reversed(range(len(self.blocks))):
-            self._block_backward(n, tape, slopes)
-            if n + MAX_STEPS < len(self.blocks):
-                tape.blocks[n + MAX_STEPS].result.gradient = None  # no older state needs it: free its memory
+        slopes, source = torch.zeros_like(tape.coefficients), tape.last
+        while tape.blocks:
+            n = len(tape.blocks) - 1
+            source = self._block_backward(n, tape.blocks.pop(), tape, slopes)
+            tape.gradients.pop(n + MAX_STEPS - 1, None)  # no older state needs it
         for kernels in self.kernels.values():
             kernels.join()
-        first = tape.blocks[0].source.gradient
+        first = source.gradient
         assert first is not None
         if self.weights:
-            self.gradients[self.stem].copy_(tape.blocks[0].source.kernels.stem_weight_gradient(tape.images, first))
+            self.gradients[self.stem].copy_(source.kernels.stem_weight_gradient(tape.images, first))
             if self.is_trained:
+                slopes[..., MAX_STEPS] = self._beta_slopes(tape.coefficients.detach()[..., MAX_STEPS])
                 parameters = list(self.network.coefficient_parameters())
                 for parameter, g in zip(parameters, torch.autograd.grad(tape.coefficients, parameters, slopes)):
                     self.gradients[parameter].copy_(g)
@@ -210,25 +219,23 @@ class NativeNetwork:
         matrix = px.patch_matrix(self.stem, self.replicas)
         return planes(px.fold_patches(px.product(first, matrix.transpose(1, 2)).to(matrix.dtype)))
 
-    def _block_backward(self, n: int, tape: Tape, slopes: Tensor) -> None:
-        step, f, coefficients = tape.blocks[n], self.slopes[n], tape.coefficients.detach()[n]
+    def _block_backward(self, n: int, step: BlockTape, tape: Tape, slopes: Tensor) -> Node:
+        """Close the state that a block began from, and return it."""
+        f, coefficients = self.slopes[n], tape.coefficients.detach()[n]
         source, k = step.source, step.result.kernels
         gradient, weight = step.result.gradient, f.conv2.weight
         assert gradient is not None
+        tape.gradients[n] = gradient
         bn1, bn2, dz = self.norm_gradients[f.bn1], self.norm_gradients[f.bn2], k.activation()
         packed, dw = self._packed[weight], self.gradients[weight] if self.weights else None
         k.backward_inner(gradient, coefficients, step.inner, packed, dz, bn2, dw, tape.training)
-        if dw is not None and self.is_trained:  # f is linear in its last weight: <G, f> = <dL/dW, W> / beta
-            slopes[n, :, MAX_STEPS] = (weight * dw).unflatten(0, (self.replicas, -1)).sum((1, 2, 3, 4)) / coefficients[
-                :, MAX_STEPS
-            ]
         slope = Slope(dz, step.inner, bn2.table)
         weight = f.conv1.weight
         if step.strided is None:
             dw, dy = self.gradients[weight] if self.weights else None, k.activation()
             k.backward_outer(slope, source.state.high, self._packed[weight], dy, bn1, dw, tape.training)
             self._close(source, Slope(dy, source.state.high, bn1.table), tape, slopes)
-            return
+            return source
         for p in step.projected:
             self._close(p.node, None, tape, slopes)
             assert p.node.gradient is not None
@@ -240,11 +247,11 @@ class NativeNetwork:
             self.gradients[weight].copy_(step.strided.weight_gradient(dz))
         dy = step.strided.input_gradient(dz, bn1, tape.training)
         self._close(source, Slope(dy, source.state.high, bn1.table), tape, slopes)
+        return source
 
     def _close(self, node: Node, slope: Slope | None, tape: Tape, slopes: Tensor) -> None:
         """The gradient of a state whose users have all been met: alpha-weighted gradients, projections, f's slope."""
-        later = [tape.blocks[block].result.gradient for block, _ in node.users]
-        terms = tuple(g for g in (*later, *node.extra) if g is not None)
+        terms = (*(tape.gradients[block] for block, _ in node.users), *node.extra)
         node.gradient = node.kernels.activation()
         dots = node.kernels.state_gradient(
             slope, self._term_weights(node, tape), terms, node.gradient, node.state.high if self.is_trained else None
@@ -253,6 +260,15 @@ class NativeNetwork:
         if dots is not None:
             for i, (block, lag) in enumerate(node.users):
                 slopes[block, :, lag] = dots[:, i]
+
+    def _beta_slopes(self, betas: Tensor) -> Tensor:
+        """(blocks, K). f is linear in its last weight: dL/dbeta = <G, f> = <dL/dW, W> / beta.
+
+        To be called once the weights' gradients have been joined: they are added up beside the main work.
+        """
+        weights = [f.conv2.weight for f in self.slopes]
+        rows = [(w * self.gradients[w]).unflatten(0, (self.replicas, -1)).sum((1, 2, 3, 4)) for w in weights]
+        return torch.stack(rows) / betas
 
     def _term_weights(self, node: Node, tape: Tape) -> Tensor:
         """(K, 4): the alphas of a state's users, and ones for what comes through projections."""

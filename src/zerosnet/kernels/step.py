@@ -11,8 +11,8 @@ from zerosnet.kernels.native import NativeNetwork
 from zerosnet.models import Network
 
 
-def native_network(network: Network, batch: int, device: torch.device) -> NativeNetwork:
-    return NativeNetwork(network, lambda c, w: CudaKernels(c, w, network.replicas, batch, device))
+def native_network(network: Network, batch: int, device: torch.device, *, weights: bool = True) -> NativeNetwork:
+    return NativeNetwork(network, lambda c, w: CudaKernels(c, w, network.replicas, batch, device), weights=weights)
 
 
 class NativeStep:
@@ -42,7 +42,7 @@ class NativePredictor:
 
     def __init__(self, network: Network, *, batch: int) -> None:
         self.replicas = network.replicas
-        self.native = native_network(network, batch, next(network.parameters()).device)
+        self.native = native_network(network, batch, next(network.parameters()).device, weights=False)
 
     @torch.no_grad()
     def __call__(self, images: Tensor) -> Tensor:

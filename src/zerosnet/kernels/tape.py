@@ -42,12 +42,13 @@ class BlockTape:
 
 @dataclass(eq=False)
 class Tape:
-    """One forward pass."""
+    """One forward pass, and how far its backward pass has come."""
 
     coefficients: Tensor
     images: Tensor
     blocks: list[BlockTape]
     training: bool
+    gradients: dict[int, Tensor] = field(default_factory=dict)  # of blocks' results, while older states need them
 
     @property
     def last(self) -> Node:
