@@ -88,6 +88,20 @@ def test_two_steps_are_bit_identical_and_a_nan_stays_in_its_replica():
         assert torch.equal(a[[0, 2, 3]], b[[0, 2, 3]])
 
 
+def test_a_recorded_step_has_the_gradients_of_one_that_is_called():
+    """Trained coefficients too, whose gradients are made of weights' gradients that a second stream adds up."""
+    from zerosnet.kernels.step import NativeStep
+    from zerosnet.training.capture import captured
+
+    model, images, labels = setting("zerosnet20_tra", {"replicas": 2})
+    step = NativeStep(model, list(model.parameters()), batch=len(images))
+    called = [g.clone() for g in step(images, labels)[2]]
+    recorded = captured(lambda: step(images, labels)[2], list(model.buffers()), images.device)
+    for gradient in step.native.gradients.values():
+        gradient.zero_()
+    assert all(torch.equal(a, b) for a, b in zip(called, recorded()))
+
+
 def curve(model, images, labels, step, count=50):
     """Losses of so many steps of plain SGD."""
     losses = []
