@@ -149,8 +149,9 @@ def test_the_model_is_left_as_it_was_found():
 
 def test_the_model_is_left_as_it_was_found_even_after_an_error():
     model = Linear()
-    with pytest.raises(RuntimeError):
-        attack_images(model, images(channels=5), LABELS, pgd(0.1))
+    for wrong in (images(channels=5), images() * 255):
+        with pytest.raises((RuntimeError, InputError)):
+            attack_images(model, wrong, LABELS, pgd(0.1))
     assert model.training and model.weight.requires_grad
 
 
@@ -187,6 +188,68 @@ def test_a_gradient_that_is_not_finite_moves_nothing():
     assert torch.equal(found.images, images()) and not found.resists.any()
 
 
+class Outputs(torch.nn.Module):
+    """Whatever it is told to make of the first two pixels."""
+
+    def __init__(self, make):
+        super().__init__()
+        self.make = make
+
+    def forward(self, x):
+        return self.make(x.flatten(1)[:, :2])
+
+
+@pytest.mark.parametrize("norm", ["linf", "l2"])
+@pytest.mark.parametrize("make", [lambda x: torch.zeros(len(x), 2), lambda x: x.detach()], ids=["constant", "detached"])
+def test_a_network_without_a_gradient_is_refused_and_not_called_robust(make, norm):
+    with pytest.raises(InputError, match="no gradient with respect to the images"):
+        attack_images(Outputs(make), images(), LABELS, pgd(0.1, 2, norm=norm))
+
+
+@pytest.mark.parametrize("norm", ["linf", "l2"])
+def test_where_the_gradient_is_zero_an_attack_stays_where_it_started(norm):
+    found = attack_images(Outputs(lambda x: 0 * x), images(), LABELS, pgd(0.1, 3, norm=norm, random_start=False))
+    assert torch.equal(found.images, images())
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e-20, 1.0, 1e20, 1e30])
+def test_an_l2_step_is_as_long_whatever_the_size_of_the_gradient(size):
+    model = Outputs(lambda x: size * x)
+    found = attack_images(model, images(), LABELS, pgd(0.2, 1, step=0.1, norm="l2", random_start=False)).images
+    torch.testing.assert_close((found - images()).flatten(1).norm(dim=1), torch.full((4,), 0.1))
+
+
+def test_bytes_are_attacked_as_the_floats_they_stand_for():
+    pixels = (255 * images()).to(torch.uint8)
+    found, expected = (attack_images(Linear(), given, LABELS, pgd(0.1, 3)) for given in (pixels, pixels / 255))
+    assert torch.equal(found.images, expected.images)
+
+
+@pytest.mark.parametrize("output", [lambda x: (x, x), lambda x: {"logits": x}, lambda x: x[:, 0]])
+def test_a_model_without_logits_is_refused(output):
+    with pytest.raises(InputError, match=r"expected (one )?logits"):
+        attack_images(Outputs(output), images(), LABELS, pgd(0.1))
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (torch.tensor([0, 1, 2, 0]), "labels run from 0 to 2; expected 0 to 1"),
+        (torch.tensor([0, 1]), r"shape \(2,\); expected whole numbers, one an image: 4"),
+        (torch.zeros(4), "labels are torch.float32"),
+        ([0, 1, 1, 0], "labels are list"),
+    ],
+)
+def test_labels_that_are_no_classes_are_refused(labels, message):
+    with pytest.raises(InputError, match=message):
+        attack_images(Linear(), images(), labels, pgd(0.1))
+
+
+def test_places_in_the_data_set_are_one_an_image():
+    with pytest.raises(InputError, match="expected one place an image: 4"):
+        attack_images(Linear(), images(), LABELS, pgd(0.1), index=torch.arange(3))
+
+
 def test_images_outside_the_unit_interval_are_refused():
     with pytest.raises(InputError, match=r"\[0, 1\]"):
         attack_images(Linear(), images() * 255, LABELS, fgsm(0.1))
@@ -199,6 +262,9 @@ def test_images_outside_the_unit_interval_are_refused():
         (lambda: pgd(-0.1), "eps is -0.1; expected 0 to 1"),
         (lambda: pgd(-0.1, norm="l2"), "eps is -0.1; expected a finite number"),
         (lambda: fgsm(math.nan), "eps is nan"),
+        (lambda: pgd("8/255"), "eps is '8/255'; expected 0 to 1"),
+        (lambda: fgsm(True), "eps is True"),
+        (lambda: fgsm(None), "eps is None"),
         (lambda: pgd(0.1, norm="l1"), "norm is 'l1'; expected one of linf, l2"),
         (lambda: pgd(0.1, steps=0), "steps is 0"),
         (lambda: pgd(0.1, restarts=2, random_start=False), "without random start"),

@@ -76,6 +76,17 @@ def test_levels_outside_the_scale_of_the_images_are_refused(make):
         make()
 
 
+def test_bytes_get_the_noise_of_the_floats_they_stand_for():
+    pixels = torch.randint(256, (3, *SHAPE), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(add_noise(pixels, gaussian(0.1)), add_noise(pixels.float() / 255, gaussian(0.1)))
+
+
+@pytest.mark.parametrize("images", [255 * grey(2), grey(2) - 1, grey(2).long(), grey(2)[0]])
+def test_images_outside_the_unit_interval_are_refused(images):
+    with pytest.raises(InputError, match=r"expected (\[0, 1\]|uint8|\(N, C, H, W\))"):
+        add_noise(images, constant(0.1))
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize("noise", PAPER_NOISES, ids=lambda n: n.label)

@@ -113,6 +113,19 @@ def test_bad_images_and_labels_are_refused(images, labels, message):
         subject(Linear(), images, labels)
 
 
+@pytest.mark.parametrize("batch", [0, -1])
+def test_a_batch_of_no_images_is_refused(batch):
+    with pytest.raises(InputError, match=f"batch is {batch}"):
+        subject(Linear(), torch.zeros(2, 2, 3, 3), torch.zeros(2).long(), batch=batch)
+
+
+def test_targeted_attacks_are_refused_because_a_subject_has_no_targets(pair):
+    attack = pgd(0.1, 1, random_start=False, targeted=True)
+    for measure in (lambda: under_attack(pair, attack), lambda: under_transfer(pair, [attack])):
+        with pytest.raises(InputError, match="targeted"):
+            measure()
+
+
 def test_a_surrogate_for_other_classes_is_refused():
     with pytest.raises(InputError, match="surrogate has 5 classes; expected 2"):
         subject(Linear(), torch.zeros(2, 2, 3, 3), torch.zeros(2).long(), surrogate=Linear(classes=5))

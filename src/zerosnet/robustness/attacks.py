@@ -26,8 +26,9 @@ from zerosnet.robustness.normalised import (
     labels_per_replica,
     replica_logits,
     replicas_of,
-    require_unit_images,
+    unit_images,
 )
+from zerosnet.robustness.requirements import require_labels, require_logits, require_size, require_unit_images
 
 
 class Norm(NamedTuple):
@@ -44,6 +45,13 @@ def _length(delta: Tensor) -> Tensor:
     return delta.flatten(-3).norm(dim=-1)[..., None, None, None].clamp_min(1e-12)
 
 
+def _unit(gradient: Tensor) -> Tensor:
+    """g / |g| for gradients of any size, also those whose squares underflow or overflow; 0 stays 0."""
+    largest = gradient.flatten(-3).abs().amax(-1)[..., None, None, None]
+    scaled = gradient / torch.where(largest > 0, largest, 1)
+    return scaled / _length(scaled)
+
+
 def _in_unit_ball(shape: torch.Size, generator: torch.Generator) -> Tensor:
     direction = torch.randn(shape, generator=generator)
     radius = torch.rand((), generator=generator) ** (1 / direction.numel())
@@ -58,7 +66,7 @@ NORMS = {
         largest=1.0,
     ),
     "l2": Norm(
-        direction=lambda gradient: gradient / _length(gradient),
+        direction=_unit,
         project=lambda delta, eps: delta * (eps / _length(delta)).clamp_max(1),
         start=_in_unit_ball,
         largest=math.inf,
@@ -90,9 +98,7 @@ class Attack:
             raise InputError(f"norm is {self.norm!r}; expected one of {', '.join(NORMS)}")
         norm = NORMS[self.norm]
         for name, value in (("eps", self.eps), ("step", self.step)):
-            if not (0 <= value <= norm.largest and math.isfinite(value)):
-                expected = "0 to 1, the scale of the images" if norm.largest == 1 else "a finite number from 0 on"
-                raise InputError(f"{name} is {value}; expected {expected}")
+            require_size(name, value, norm.largest)
         for name, count in (("steps", self.steps), ("restarts", self.restarts)):
             if isinstance(count, bool) or not isinstance(count, int) or count < 1:
                 raise InputError(f"{name} is {count!r}; expected a whole number, at least 1")
@@ -110,7 +116,9 @@ class Attack:
 
 def pgd(eps: float, steps: int = 20, *, step: float | None = None, **options: Any) -> Attack:
     """PGD with `steps` steps of size eps/4 unless told otherwise; `options` are the other fields of `Attack`."""
-    return Attack(eps, eps / 4 if step is None else step, steps, **options)
+    if step is None:
+        step = eps / 4 if isinstance(eps, int | float) else math.nan  # `Attack` says what is wrong with eps
+    return Attack(eps, step, steps, **options)
 
 
 def fgsm(eps: float, **options: Any) -> Attack:
@@ -133,12 +141,16 @@ def log_odds(logits: Tensor, labels: Tensor) -> Tensor:
 def input_gradient(model: nn.Module, images: Tensor, labels: Tensor) -> Tensor:
     """The gradient of each replica's log-odds with respect to its images, (B, K*C, H, W).
 
-    Where it is not finite it is 0: an attack must not win by breaking the image.
+    Where it is not finite it is 0: an attack must not win by breaking the image. Where there is none at all an attack
+    would find nothing, and the network would look robust.
     """
     with torch.enable_grad():
         images = images.detach().requires_grad_(True)
         odds = log_odds(replica_logits(model, images).float(), labels)
-        (gradient,) = torch.autograd.grad(odds.sum(), images)
+        found = torch.autograd.grad(odds.sum(), images, allow_unused=True) if odds.requires_grad else (None,)
+    gradient = found[0]
+    if gradient is None:
+        raise InputError("the logits have no gradient with respect to the images; an attack that follows it cannot run")
     return gradient.nan_to_num(0.0, 0.0, 0.0)
 
 
@@ -196,14 +208,17 @@ def attempt(
 def attack_images(
     model: nn.Module, images: Tensor, labels: Tensor, attack: Attack, *, index: Tensor | None = None
 ) -> Adversarial:
-    """Attack a batch of images in [0, 1], (B, C, H, W), or (B, K*C, H, W) with images of each replica's own.
+    """Attack a batch of images, (B, C, H, W), or (B, K*C, H, W) with images of each replica's own: uint8, or [0, 1].
 
     Of several restarts the worst is kept for each image and replica: one that is not resisted rather than one that is,
     then the one that gains more. Targeted, `labels` are the targets. `index` holds the images' places in their data
     set, on which the random starts depend (0, 1, 2, ... by default). The model is left as it was found.
     """
     require_unit_images(images)
-    index = torch.arange(len(images)) if index is None else index
+    require_labels(labels, len(images), require_logits(model, images), replicas_of(model))
+    images, labels, index = unit_images(images), labels.long(), torch.arange(len(images)) if index is None else index
+    if index.shape != (len(images),):
+        raise InputError(f"index has shape {tuple(index.shape)}; expected one place an image: {len(images)}")
     worst = attempt(model, images, labels, attack, index=index)
     for restart in range(1, attack.restarts):
         other = attempt(model, images, labels, attack, index=index, restart=restart)

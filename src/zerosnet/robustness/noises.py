@@ -14,6 +14,8 @@ from torch import Tensor
 
 from zerosnet.data.randomness import stream
 from zerosnet.errors import InputError
+from zerosnet.robustness.normalised import unit_images
+from zerosnet.robustness.requirements import require_size, require_unit_images
 
 # what is drawn for one image; always on the CPU, because no two devices agree on the last bit of a normal number
 FIELDS: dict[str, Callable[[torch.Size, torch.Generator], Tensor]] = {
@@ -64,8 +66,7 @@ def constant(mu: float) -> Noise:
 
 def random_signs(eps: float) -> Noise:
     """+eps or -eps for every pixel: a random corner of the L-infinity ball, the attack that knows nothing."""
-    if not 0 <= eps <= 1:
-        raise InputError(f"eps is {eps}; expected 0 to 1, the scale of the images")
+    require_size("eps", eps)
     return Noise(f"random signs {eps:.4g}", "sign", 0.0, eps)
 
 
@@ -74,20 +75,22 @@ def draw_field(name: str, index: Tensor, shape: torch.Size, seed: int = NOISE_SE
     return torch.stack([FIELDS[name](shape, stream(seed, f"{name} noise", i)) for i in index.tolist()])
 
 
-def add_noise(
-    images: Tensor, noise: Noise, *, index: Tensor | None = None, seed: int = NOISE_SEED, field: Tensor | None = None
-) -> Tensor:
-    """clip(images + noise, 0, 1).
+def add_noise(images: Tensor, noise: Noise, *, index: Tensor | None = None, seed: int = NOISE_SEED) -> Tensor:
+    """clip(images + noise, 0, 1) for images that are uint8 or floats of [0, 1].
 
-    `index` holds the images' places in their data set (0, 1, 2, ... by default). Whoever adds several noises to the
-    same images draws their `field` once and passes it.
+    `index` holds the images' places in their data set (0, 1, 2, ... by default).
     """
-    if noise.field is None:
-        return (images + noise.shift).clamp(0, 1)
-    if field is None:
+    require_unit_images(images)
+    field = None
+    if noise.field is not None:
         index = torch.arange(len(images)) if index is None else index
-        field = draw_field(noise.field, index, images.shape[1:], seed)
-    return (images + (noise.shift + noise.scale * field.to(images.device))).clamp(0, 1)
+        field = draw_field(noise.field, index, images.shape[1:], seed).to(images.device)
+    return shifted(unit_images(images), noise, field)
+
+
+def shifted(images: Tensor, noise: Noise, field: Tensor | None) -> Tensor:
+    """The same for floats of [0, 1] whose field has been drawn: levels of one kind share it."""
+    return (images + (noise.shift if field is None else noise.shift + noise.scale * field)).clamp(0, 1)
 
 
 # the levels of the three appendix tables; Gaussian 0 is their clean column

@@ -1,4 +1,4 @@
-"""What every attack asks of a network: images of [0, 1] in, one logits tensor out, nothing left behind."""
+"""Networks as attacks see them: images of [0, 1] in, logits of every replica out, nothing left behind."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ class Normalised(nn.Module):
 
     def __init__(self, model: nn.Module, mean: Sequence[float], std: Sequence[float]) -> None:
         super().__init__()
-        if len(mean) != len(std) or min(std) <= 0:
+        if not mean or len(mean) != len(std) or min(std) <= 0:
             raise InputError(f"mean is {tuple(mean)}, std is {tuple(std)}; expected one a channel, std above 0")
         self.model = model
         self.replicas = int(getattr(model, "replicas", 1))
@@ -83,32 +83,3 @@ def frozen(model: nn.Module) -> Iterator[None]:
 def unit_images(images: Tensor) -> Tensor:
     """Images as floats of [0, 1]; uint8 is divided by 255."""
     return images.float() / 255 if images.dtype == torch.uint8 else images
-
-
-def require_unit_images(images: Tensor) -> None:
-    """Complain about images that are neither uint8 nor floats of [0, 1], or not of shape (N, C, H, W)."""
-    if images.ndim != 4 or not len(images):
-        raise InputError(f"images have shape {tuple(images.shape)}; expected (N, C, H, W) with N at least 1")
-    if images.dtype == torch.uint8:
-        return
-    if not images.is_floating_point():
-        raise InputError(f"images are {images.dtype}; expected uint8, or floats of [0, 1]")
-    low, high = (float(bound) for bound in images.aminmax())
-    if not (low >= 0 and high <= 1):
-        raise InputError(f"images range over [{low:g}, {high:g}]; expected [0, 1], unnormalised")
-
-
-def require_logits(model: nn.Module, images: Tensor) -> int:
-    """Run the model on one image and return its number of classes; complain unless it returns one logits tensor."""
-    with frozen(model), torch.no_grad():
-        output = model(unit_images(images[:1]))
-    replicas = replicas_of(model)
-    leading = (1,) if replicas == 1 else (1, replicas)
-    if not isinstance(output, Tensor):
-        raise InputError(f"the model returns a {type(output).__name__}; expected one logits tensor")
-    if output.shape[:-1] != leading or not output.is_floating_point():
-        expected = f"{'(B, classes)' if replicas == 1 else f'(B, {replicas}, classes)'}"
-        raise InputError(
-            f"the model returns {output.dtype} of shape {tuple(output.shape)} for one image; expected logits {expected}"
-        )
-    return output.shape[-1]

@@ -10,17 +10,16 @@ from zerosnet.data.randomness import stream
 from zerosnet.errors import InputError
 from zerosnet.robustness.attacks import Attack, attempt, climb
 from zerosnet.robustness.fast import fast
-from zerosnet.robustness.noises import NOISE_SEED, Noise, add_noise, draw_field
+from zerosnet.robustness.noises import NOISE_SEED, Noise, draw_field, shifted
 from zerosnet.robustness.normalised import (
     each_replica,
     frozen,
     is_right,
     replica_logits,
     replicas_of,
-    require_logits,
-    require_unit_images,
     unit_images,
 )
+from zerosnet.robustness.requirements import require_labels, require_logits, require_unit_images
 
 CPU_BATCH = 256
 CUDA_IMAGES = 5_000  # images times replicas in one pass with gradients: a third of the memory of a large GPU
@@ -87,19 +86,18 @@ def subject(
 ) -> Subject:
     """Check everything that can be wrong before any work is done, and put it together."""
     require_unit_images(images)
-    if labels.shape != images.shape[:1] or labels.is_floating_point():
-        raise InputError(
-            f"labels are {labels.dtype} of shape {tuple(labels.shape)}; expected whole numbers, one an image"
-        )
     classes = require_logits(model, images)
     if surrogate is not None and (found := require_logits(surrogate, images)) != classes:
         raise InputError(f"the surrogate has {found} classes; expected {classes}, as the network has")
-    if not 0 <= int(labels.min()) <= int(labels.max()) < classes:
-        raise InputError(f"labels run from {int(labels.min())} to {int(labels.max())}; expected 0 to {classes - 1}")
+    require_labels(labels, len(images), classes)
+    if batch is not None and batch < 1:
+        raise InputError(f"batch is {batch}; expected a number of images, at least 1")
     if batch is None:
         batch = max(CUDA_IMAGES // replicas_of(model), 64) if images.is_cuda else CPU_BATCH
     passes = -(-len(images) // batch)
-    return Subject(model, images, labels, classes, surrogate, torch.arange(len(images)), -(-len(images) // passes))
+    return Subject(
+        model, images, labels.long(), classes, surrogate, torch.arange(len(images)), -(-len(images) // passes)
+    )
 
 
 Versions = Callable[[Tensor, Tensor, Tensor], Iterable[Tensor]]
@@ -128,7 +126,7 @@ def under_noises(target: Subject, noises: Sequence[Noise], seed: int = NOISE_SEE
     def noisy(images: Tensor, labels: Tensor, index: Tensor) -> Iterator[Tensor]:
         fields = {kind: draw_field(kind, index, images.shape[1:], seed).to(images.device) for kind in kinds}
         for noise in noises:
-            yield add_noise(images, noise, field=fields.get(noise.field or ""))
+            yield shifted(images, noise, fields.get(noise.field or ""))
 
     return under(target, len(noises), noisy)
 
@@ -139,6 +137,7 @@ def under_attack(target: Subject, attack: Attack, resisting: Tensor | None = Non
     `resisting` says which are worth attacking at all (all by default): with those that are right when clean, the image
     itself counts as an attack, as it should. A restart skips images on which every replica has already been fooled.
     """
+    _require_untargeted(attack)
     shape = (len(target), target.replicas)
     resists = torch.ones(shape, dtype=torch.bool) if resisting is None else resisting.clone()
     for restart in range(attack.restarts):
@@ -154,6 +153,7 @@ def under_transfer(target: Subject, attacks: Sequence[Attack]) -> Tensor:
     surrogate = target.surrogate
     if surrogate is None:
         raise InputError("a transfer attack needs a surrogate, and there is none")
+    _require_untargeted(*attacks)
     if any(attack.random_start for attack in attacks):
         raise InputError("transfer attacks start at the image; expected random_start=False")
 
@@ -162,3 +162,8 @@ def under_transfer(target: Subject, attacks: Sequence[Attack]) -> Tensor:
 
     with frozen(surrogate):
         return under(target, len(attacks), examples)
+
+
+def _require_untargeted(*attacks: Attack) -> None:
+    if any(attack.targeted for attack in attacks):
+        raise InputError("the attack is targeted, and a subject has no targets; attack_images takes them as labels")
