@@ -91,6 +91,7 @@ def test_table_says_what_people_want_to_know(call):
     assert (code, err) == (0, "")
     assert "weakly stable" in out and "simple root at -1" in out and "at 0 only on the real axis" in out
     assert "\x1b" not in out
+    assert "at 0 only" not in call("analyze", "1,1,1;1")[1]  # absolute stability at 0 is zero stability
 
 
 def test_paper_reproduces_the_ten_rows(document, call):

@@ -66,10 +66,12 @@ def rows_of(scheme: "Scheme") -> list[tuple[str, str]]:
     """The facts of a scheme for people: its analysis and its intervals of absolute stability."""
     from zerosnet.numerics import analyze, imaginary_interval, real_interval
 
+    analysis = analyze(scheme)
+    stable = analysis.verdict.zero_stable
     return [
-        *analyze(scheme).rows(),
-        ("absolutely stable", f"for h mu {output.real_text(real_interval(scheme))}, where y' = mu y"),
-        ("", f"and for h mu {output.imaginary_text(imaginary_interval(scheme))}"),
+        *analysis.rows(),
+        ("absolutely stable", f"for h mu {output.real_text(real_interval(scheme), stable)}, where y' = mu y"),
+        ("", f"and for h mu {output.imaginary_text(imaginary_interval(scheme), stable)}"),
     ]
 
 

@@ -74,10 +74,11 @@ def _table(results: "dict[str, Result]") -> "Table":
     from rich.table import Table
 
     measured = [result for result in results.values() if result.rows]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("accuracy, %", no_wrap=True)
+    alone = len(measured) == 1
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("" if alone else "accuracy, %", no_wrap=True)
     for number, result in enumerate(measured, start=1):
-        table.add_column(("" if len(measured) == 1 else str(number)) + _mark(result), justify="right")
+        table.add_column(("accuracy, %" if alone else str(number)) + _mark(result), justify="right")
     for rows in zip(*(result.rows for result in measured)):
         table.add_row(rows[0].label, *(f"{100 * row.accuracy:.2f}" for row in rows))
     return table

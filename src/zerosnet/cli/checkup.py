@@ -37,13 +37,16 @@ def devices() -> list[dict[str, str]]:
 
     gpus = [torch.device("cuda", index) for index in range(torch.cuda.device_count())]
     cpu = torch.device("cpu")
+    threads = torch.get_num_threads()
     native = "kernels of our own for CIFAR-size networks with basic blocks, torch for others"
     reasons = {device: reason_against_device(device) or "" for device in gpus}
     reasons[cpu] = "the kernels are for CUDA devices" if gpus else reason_against_device(cpu) or ""
     return [
         {
             "device": str(device),
-            "name": torch.cuda.get_device_name(device) if device in gpus else f"{torch.get_num_threads()} threads",
+            "name": torch.cuda.get_device_name(device)
+            if device in gpus
+            else f"{threads} thread{'' if threads == 1 else 's'}",
             "engine": "torch" if reason else "native",
             "why": reason or native,
         }

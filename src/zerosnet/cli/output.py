@@ -124,18 +124,20 @@ def number_text(value: Any) -> str:
     return text if not isinstance(value, float) and len(text) <= 12 else f"{float(value):.6g}"
 
 
-def real_text(reach: Any) -> str:
+def real_text(reach: Any, zero_stable: bool | None) -> str:
     """Where a scheme is absolutely stable on the real axis, by how far that goes."""
-    return _interval_text(reach, "the real axis", "from -{0} to 0")
+    return _interval_text(reach, zero_stable, "the real axis", "from -{0} to 0")
 
 
-def imaginary_text(reach: Any) -> str:
+def imaginary_text(reach: Any, zero_stable: bool | None) -> str:
     """Where a scheme is absolutely stable on the imaginary axis, by how far that goes."""
-    return _interval_text(reach, "the imaginary axis", "from -{0} i to {0} i")
+    return _interval_text(reach, zero_stable, "the imaginary axis", "from -{0} i to {0} i")
 
 
-def _interval_text(reach: Any, axis: str, ends: str) -> str:
-    where = "everywhere" if reach == inf else "at 0 only" if reach == 0 else ends.format(number_text(reach))
+def _interval_text(reach: Any, zero_stable: bool | None, axis: str, ends: str) -> str:
+    """Absolute stability at 0 is zero stability."""
+    at_zero = {True: "at 0 only", False: "in no interval at 0", None: "at 0 at most"}[zero_stable]
+    where = "everywhere" if reach == inf else at_zero if reach == 0 else ends.format(number_text(reach))
     return f"{where} on {axis}"
 
 

@@ -37,7 +37,7 @@ def runs(
         console.print(_table(records))
         console.print("test, best: accuracies in %; --json has more")
     else:
-        print(f"There are no runs in {store}.")
+        print(f"There are no runs in the folder {store}.")
     for problem in problems:
         print(f"zerosnet: {problem}", file=sys.stderr)
 

@@ -36,6 +36,7 @@ export function drawRegion(room, legend, region, analysis) {
 }
 
 // where on an axis the scheme is absolutely stable
-export const realReach = ({ real_interval: end }) => reach(end, (size) => `[−${size}, 0]`);
-export const imaginaryReach = ({ imaginary_interval: end }) => reach(end, (size) => `[−${size} i, ${size} i]`);
-const reach = (end, interval) => (end === null ? "all of it" : toFloat(end) === 0 ? "0 only" : interval(brief(end)));
+export const realReach = (analysis) => reach(analysis, analysis.real_interval, (size) => `[−${size}, 0]`);
+export const imaginaryReach = (analysis) => reach(analysis, analysis.imaginary_interval, (size) => `[−${size} i, ${size} i]`);
+const reach = ({ zero_stable: atZero }, end, interval) =>
+  end === null ? "all of it" : toFloat(end) > 0 ? interval(brief(end)) : atZero === false ? "none" : "0 only";
