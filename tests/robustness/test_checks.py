@@ -56,6 +56,20 @@ def test_one_image_in_a_thousand_is_no_evidence():
     assert failed([*sound(), row("pgd-20", 0.302, 0.03, "white-box")]) == ["accuracy falls with eps"]
 
 
+@pytest.mark.parametrize("images", [60, 355, 1000, 10_000])
+def test_one_image_more_is_never_a_fault_whatever_their_number(images):
+    def some(method: str, correct: int, eps: float | None) -> Row:
+        return Row(method, method, correct / images, correct, images, None if eps is None else "white-box", eps, eps)
+
+    for correct in range(images - 60, images):
+        rows = [some("clean", images, None), some("fgsm", correct, 0.01), some("fgsm", correct + 1, 0.02)]
+        assert checks.falls_with_eps(rows).passed
+
+
+def test_random_noise_that_does_no_harm_is_no_fault_of_an_attack():
+    assert failed([*sound(), row("random signs", 0.91, 0.03, "black-box")]) == []
+
+
 def test_attacks_of_different_reach_are_not_compared():
     assert failed([*sound(), row("transfer", 0.1, 0.02, "black-box", reach=0.035)]) == []
 

@@ -9,7 +9,7 @@ from zerosnet.errors import InputError
 from zerosnet.robustness.attacks import Attack, fgsm, pgd
 from zerosnet.robustness.autoattack import under_autoattack
 from zerosnet.robustness.checks import HUGE_EPS
-from zerosnet.robustness.corruptions import Corruptions, NotGiven, under_corruptions
+from zerosnet.robustness.corruptions import Corruptions, NotGiven, require_fitting, under_corruptions
 from zerosnet.robustness.noises import NOISE_SEED, PAPER_NOISES, constant, random_signs
 from zerosnet.robustness.result import Measured
 from zerosnet.robustness.subject import Subject, under_attack, under_noises, under_transfer
@@ -126,4 +126,5 @@ def autoattack(target: Subject, options: Options) -> list[Measured]:
 def corruptions(target: Subject, options: Options) -> list[Measured]:
     if options.corruptions is None:
         raise NotGiven("CIFAR-10-C is not there; put its npy files into DIR/CIFAR-10-C and give --data DIR")
-    return [clean(target), *under_corruptions(target, options.corruptions)]
+    require_fitting(options.corruptions, target)
+    return [clean(target), *under_corruptions(target, options.corruptions, options.images)]
