@@ -1,8 +1,10 @@
 """Runs are attacked from the store: checked, fused, measured, kept."""
 
 import json
+import threading
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 
@@ -11,7 +13,7 @@ from zerosnet.errors import InputError
 from zerosnet.models import create_model
 from zerosnet.models.weights import save_model
 from zerosnet.robustness import Options
-from zerosnet.training import Result, RunSpec, Store, recipe
+from zerosnet.training import Result, RunSpec, Store, attack, recipe
 from zerosnet.training.attack import attack_path, attack_runs, read_attack
 from zerosnet.training.networks import find_surrogate
 
@@ -103,6 +105,52 @@ def test_corruptions_that_are_not_given_are_reported_as_not_run(store, opt):
     assert result.not_run and not result.rows
 
 
+def test_corruptions_are_looked_for_by_data_set_and_only_where_they_are_asked_for(store, opt, tmp_path):
+    folder = tmp_path / "CIFAR-10-C"
+    folder.mkdir()
+    (folder / "labels.npy").write_bytes(b"no array")
+    assert attack_runs(store, opt[:1], "paper-noise", data=tmp_path, again=True, **FEW)[opt[0]].rows
+    (result,) = attack_runs(store, opt[:1], "corruptions", data=tmp_path, **FEW).values()
+    assert result.not_run, "CIFAR-10-C says nothing of digits"
+    (tmp_path / "digits-C").mkdir()
+    np.save(tmp_path / "digits-C" / "labels.npy", np.arange(10))
+    np.save(tmp_path / "digits-C" / "fog.npy", np.zeros((10, 8, 8), dtype=np.uint8))
+    (result,) = attack_runs(store, opt[:1], "corruptions", data=tmp_path, **FEW).values()
+    assert [row.images for row in result.rows] == [6, 2, 2, 2, 2, 2]
+
+
+def test_notes_say_what_is_other_than_in_the_paper(store, opt):
+    (result,) = attack_runs(store, opt[:1], "paper-pgd", **FEW).values()
+    assert {"on digits; the paper: cifar10", "trained with recipe quick; the paper: pgd-paper"} <= set(result.notes)
+    (result,) = attack_runs(store, opt[:1], "pgd-whitebox", restarts=1, **{**FEW, "images": 2}).values()
+    assert not any("the paper:" in note for note in result.notes)
+
+
+def test_a_failure_in_one_thread_stops_the_others(store, opt, monkeypatch):
+    monkeypatch.setattr("zerosnet.training.attack.cores", lambda: 2)
+    stopped, whole = [], attack._give_up
+
+    def watched(stop, *_):
+        try:
+            whole(stop)
+        except attack.Stopped:
+            stopped.append(True)
+            raise
+
+    def broken(name, target, *_, **__):
+        if not failing.acquire(blocking=False):
+            while True:  # the other thread's work, which has no end
+                target.model(torch.zeros(1, 1, 8, 8))
+        raise InputError("broken")
+
+    failing = threading.Lock()
+    monkeypatch.setattr(attack, "_give_up", watched)
+    monkeypatch.setattr(attack, "run_protocol", broken)
+    with pytest.raises(InputError, match="broken"):
+        attack_runs(store, opt, "paper-noise", again=True, **FEW)
+    assert stopped == [True]
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_runs_are_attacked_on_the_gpu(store, opt):
@@ -131,6 +179,7 @@ def test_a_run_that_is_not_finished_is_refused(tmp_path):
         (["preresnet20", "--protocol", "pgd"], "protocol is 'pgd'; expected one of paper-noise"),
         (["preresnet20", "--protocol", "paper-noise", "--images", "0"], "images is 0"),
         (["preresnet20", "--protocol", "pgd-whitebox", "--restarts", "-1"], "restarts is -1"),
+        (["preresnet20", "--protocol", "paper-noise", "--restarts", "2"], "protocol paper-noise makes none"),
         (["preresnet20", "--protocol", "paper-noise", "--device", "tpu"], "device is 'tpu'"),
     ],
 )
@@ -138,6 +187,19 @@ def test_the_command_explains_bad_input(store, capsys, arguments, message):
     assert command(["attack", *arguments, "--store", str(store.root)]) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", '{"protocol": "paper-noise", "rows": [{}]}', "no json"])
+def test_a_damaged_result_is_named(store, opt, content, capsys):
+    path = attack_path(store.find(opt[0]), "paper-noise", Options(images=3))
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(content)
+    arguments = ["attack", opt[0], "--protocol", "paper-noise", "--images", "3", "--store", str(store.root)]
+    assert command(arguments) == 2
+    error = capsys.readouterr().err
+    assert str(path) in error and error.count("\n") == 1
+    assert command([*arguments, "--again"]) == 0
+    path.unlink()
 
 
 # -- the command ------------------------------------------------------------------------------------------------------

@@ -23,9 +23,12 @@ class Protocol:
     """A protocol and how it is measured.
 
     dataset       the paper's; a run of any data set can be used
+    recipe        what the paper's networks were trained with; None for protocols that are not the paper's
     adversarial   its numbers come with sanity checks
     surrogate     it needs a second network, on which examples are made
     fused         it can take several networks at once
+    restarts      it makes restarts, whose number is an option
+    corrupted     it reads corrupted images from files
     ready         called before any work; complains about what is missing
     """
 
@@ -34,9 +37,12 @@ class Protocol:
     measure: Callable[[Subject, Options], list[Measured]]
     notes: tuple[str, ...] = ()
     dataset: str = "cifar10"
+    recipe: str | None = None
     adversarial: bool = True
     surrogate: bool = False
     fused: bool = True
+    restarts: bool = False
+    corrupted: bool = False
     ready: Callable[[], object] = lambda: None
 
 
@@ -46,6 +52,7 @@ _ALL = (
         what="uniform, Gaussian and constant noise, all levels of the appendix",
         measure=measures.paper_noise,
         notes=("images in [0, 1], clipped after injection, normalised inside the network: our reading",),
+        recipe="paper",
         adversarial=False,
     ),
     Protocol(
@@ -58,6 +65,7 @@ _ALL = (
             DEPTH,
         ),
         dataset="mnist",
+        recipe="mnist-fgsm",
     ),
     Protocol(
         name="paper-pgd",
@@ -69,12 +77,14 @@ _ALL = (
             "the paper does not state the number of steps at test time; ours is 7, as in training",
             DEPTH,
         ),
+        recipe="pgd-paper",
         surrogate=True,
     ),
     Protocol(
         name="pgd-whitebox",
         what="PGD-20 and PGD-50, step eps/4, five restarts, on the network itself",
         measure=measures.pgd_whitebox,
+        restarts=True,
     ),
     Protocol(
         name="autoattack",
@@ -88,6 +98,7 @@ _ALL = (
         what="common corruptions: CIFAR-10-C, read from its npy files",
         measure=measures.corruptions,
         adversarial=False,
+        corrupted=True,
     ),
 )
 PROTOCOLS = {protocol.name: protocol for protocol in _ALL}
@@ -112,6 +123,8 @@ def run_protocol(
         raise InputError(f"protocol {name} makes its examples on a surrogate, and there is none")
     if not chosen.fused and target.replicas > 1:
         raise InputError(f"protocol {name} takes one network at a time, not {target.replicas} fused ones")
+    if known is not None and len(known) != target.replicas:
+        raise InputError(f"known has {len(known)} accuracies; expected one a network: {target.replicas}")
     part = target.chosen(options.images)
     expected = known if known is not None and part is target else [None] * target.replicas
     settings = {"images": len(part), "of": len(target), "classes": target.num_classes}

@@ -6,6 +6,8 @@ from typing import Any
 
 from torch import Tensor
 
+from zerosnet.errors import InputError
+
 
 @dataclass(frozen=True)
 class Check:
@@ -80,14 +82,17 @@ class Result:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Result":
-        return cls(
-            protocol=data["protocol"],
-            rows=tuple(Row(**row) for row in data["rows"]),
-            checks=tuple(Check(**check) for check in data["checks"]),
-            notes=tuple(data["notes"]),
-            settings=data["settings"],
-            not_run=data["not_run"],
-        )
+        try:
+            return cls(
+                protocol=data["protocol"],
+                rows=tuple(Row(**row) for row in data["rows"]),
+                checks=tuple(Check(**check) for check in data["checks"]),
+                notes=tuple(data["notes"]),
+                settings=data["settings"],
+                not_run=data["not_run"],
+            )
+        except (KeyError, TypeError) as error:
+            raise InputError(f"not what a protocol measured ({type(error).__name__}: {error})") from None
 
 
 def rows_of(measured: Sequence[Measured], replica: int) -> tuple[Row, ...]:

@@ -4,8 +4,11 @@ STORE/<id>/attacks/<protocol>.json holds what was measured with the protocol as 
 images or restarts has them in its name, and never takes the place of the whole.
 """
 
+import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +51,9 @@ def attack_runs(
     What was measured before is read from the store, unless `again`. Everything that can be wrong is found before any
     network is attacked.
     """
-    chosen, options = protocol(name), Options(restarts, images, None if data is None else find_corruptions(data))
+    chosen, options = protocol(name), Options(restarts, images)
+    if restarts is not None and not chosen.restarts:
+        raise InputError(f"restarts is {restarts}, and protocol {name} makes none; leave it out")
     chosen.ready()
     records = {record.id: record for record in map(store.find, runs)}
     if not records:
@@ -57,16 +62,21 @@ def attack_runs(
     waiting = [record for record in records.values() if record.id not in stored]
     sets = {record.spec.dataset: load(record.spec.dataset, data) for record in waiting}
     surrogates = {dataset: find_surrogate(store, dataset) for dataset in sets} if chosen.surrogate else {}
+    corrupted = {dataset: find_corruptions(data, dataset) for dataset in sets} if chosen.corrupted and data else {}
     workers = cores() if device.type == "cpu" else 1
     groups = fused_groups(waiting, MOST if chosen.fused else 1, workers)
+
+    stop = threading.Event() if min(workers, len(groups)) > 1 else None
 
     def work(group: Sequence[Member]) -> None:
         first = group[0][0].spec
         say(f"{name}: {len(group)} x {first.model} on {first.dataset}")
-        stored.update(_attack_group(group, chosen, options, sets[first.dataset], surrogates.get(first.dataset), device))
+        given = replace(options, corruptions=corrupted.get(first.dataset))
+        source = surrogates.get(first.dataset)
+        stored.update(_attack_group(group, chosen, given, sets[first.dataset], source, device, stop))
 
     with torch_settings(device, deterministic=False):
-        in_parallel(work, groups, min(workers, len(groups)), one_thread=False)
+        in_parallel(work, groups, min(workers, len(groups)), one_thread=False, stop=stop)
     return {run: stored[run] for run in records}
 
 
@@ -77,15 +87,23 @@ def _attack_group(
     data: DataSet,
     surrogate: RunRecord | None,
     device: torch.device,
+    stop: threading.Event | None,
 ) -> dict[str, Measurement]:
     records, networks = zip(*group)
     source = None if surrogate is None else as_classifier([surrogate], [load_network(surrogate)], data, device)
     began = time.monotonic()
-    test = data.test.to(device)
-    target = subject(as_classifier(records, networks, data, device), test.images, test.labels, surrogate=source)
+    test, classifier = data.test.to(device), as_classifier(records, networks, data, device)
+    if stop is not None:
+        for network in filter(None, (classifier, source)):
+            network.register_forward_pre_hook(partial(_give_up, stop))
+    target = subject(classifier, test.images, test.labels, surrogate=source)
     target = target.compiled() if device.type == "cuda" else target
     known = [None if record.result is None else record.result.test_accuracy for record in records]
-    results = run_protocol(chosen.name, target, options, known=known)
+    measured = run_protocol(chosen.name, target, options, known=known)
+    results = [
+        replace(result, notes=(*result.notes, *_differences(record, chosen)))
+        for record, result in zip(records, measured)
+    ]
     facts = {
         "dataset": data.name,
         "surrogate": None if surrogate is None else surrogate.id,
@@ -99,6 +117,25 @@ def _attack_group(
     return {record.id: result for record, result in zip(records, results)}
 
 
+class Stopped(Exception):
+    """Another thread failed, or the user interrupted all of them."""
+
+
+def _give_up(stop: threading.Event, *_: Any) -> None:
+    """Asked before every pass through a network: threads cannot be interrupted, they have to leave by themselves."""
+    if stop.is_set():
+        raise Stopped
+
+
+def _differences(record: RunRecord, chosen: Protocol) -> list[str]:
+    """What is other than in the paper's protocol, where it is one."""
+    if chosen.recipe is None:
+        return []
+    data, recipe = record.spec.dataset, record.spec.recipe.name
+    pairs = (("on {}", data, chosen.dataset), ("trained with recipe {}", recipe, chosen.recipe))
+    return [f"{words.format(ours)}; the paper: {theirs}" for words, ours, theirs in pairs if ours != theirs]
+
+
 def attack_path(record: RunRecord, name: str, options: Options | None = None) -> Path:
     """Where a result is kept; reduced ones have other names than whole ones."""
     reduced = {} if options is None else {"images": options.images, "restarts": options.restarts}
@@ -109,7 +146,7 @@ def attack_path(record: RunRecord, name: str, options: Options | None = None) ->
 def read_attack(record: RunRecord, name: str, options: Options | None = None) -> Measurement | None:
     """What a protocol measured of a run; None where it has not been run, or could not be."""
     path = attack_path(record, name, options)
-    result = Measurement.from_json(files.read_json(path)) if path.exists() else None
+    result = files.read_value(path, Measurement.from_json) if path.exists() else None
     return None if result is None or result.not_run is not None else result
 
 

@@ -1,8 +1,9 @@
 """Train runs: group those that can share a step, and take every group from where it stands to its end."""
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 
@@ -105,11 +106,19 @@ def _say_which_kernels(training: FusedTraining, options: Options, progress: Prog
         progress.say(f"plain torch instead of the native kernels: {backend.why_not_native}")
 
 
-def in_parallel(work: Callable[[Item], object], items: Sequence[Item], workers: int, *, one_thread: bool) -> None:
+def in_parallel(
+    work: Callable[[Item], object],
+    items: Sequence[Item],
+    workers: int,
+    *,
+    one_thread: bool,
+    stop: threading.Event | None = None,
+) -> None:
     """Work on groups: on the CPU several at a time, each in a thread of its own with its share of the cores.
 
     Many small operations share cores badly, whole networks share them well. How many threads an operation uses can
-    change its last bits: where bits matter it is always one, whatever runs beside it.
+    change its last bits: where bits matter it is always one, whatever runs beside it. Once a group has failed, or the
+    user has interrupted, no other is begun, and `stop` tells those at work.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1 if one_thread else max(1, before // max(workers, 1)))
@@ -119,8 +128,17 @@ def in_parallel(work: Callable[[Item], object], items: Sequence[Item], workers: 
                 work(item)
             return
         with ThreadPoolExecutor(workers, thread_name_prefix="group") as pool:
-            for future in [pool.submit(work, item) for item in items]:
-                future.result()
+            futures = [pool.submit(work, item) for item in items]
+            try:
+                ended = wait(futures, return_when=FIRST_EXCEPTION).done
+                for future in futures:
+                    if future in ended:
+                        future.result()
+            except BaseException:
+                if stop is not None:
+                    stop.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
     finally:
         torch.set_num_threads(before)
 
