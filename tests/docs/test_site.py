@@ -10,6 +10,8 @@ pytest.importorskip("mkdocs", reason="the extra docs is not installed")
 pytest.importorskip("latex2mathml", reason="the extra docs is not installed")
 
 from tests.docs.blocks import ROOT
+from tests.explorer.browsing import WITHOUT_A_BROWSER, one, started, texts
+from tests.explorer.serving import eventually
 
 _LOADING = {"script": "src", "img": "src", "link": "href", "source": "src", "iframe": "src"}
 
@@ -65,14 +67,25 @@ def test_every_inner_link_and_anchor_exists(pages: dict[Path, Page]) -> None:
                 continue
             place, _, anchor = link.partition("#")
             target = (path.parent / place).resolve() if place else path
-            target = target / "index.html" if target.is_dir() else target
-            assert target.exists(), f"{path}: {link}"
+            assert target.is_file(), f"{path}: {link}"
             if anchor and target in pages and anchor != "__skip":
                 assert anchor in pages[target].anchors, f"{path}: {link}"
 
 
+@pytest.mark.browser
+@WITHOUT_A_BROWSER
+def test_the_site_can_be_read_and_searched_from_a_disk(site: Path) -> None:
+    with started() as browser:
+        browser.get((site / "tour.html").as_uri())
+        one(browser, ".md-footer__link--next").click()
+        assert eventually(lambda: browser.current_url) == (site / "mathematics.html").as_uri()
+        one(browser, ".md-search__input").send_keys("leapfrog")
+        eventually(lambda: any("leapfrog" in text for text in texts(browser, ".md-search-result__item")))
+        assert browser.get_log("browser") == []
+
+
 def test_mathematics_is_set_and_none_is_left_as_latex(site: Path) -> None:
-    text = (site / "theorems" / "index.html").read_text(encoding="utf-8")
+    text = (site / "theorems.html").read_text(encoding="utf-8")
     assert text.count("<math") > 40
     for path in site.rglob("*.html"):
         assert not re.search(r'class="arithmatex">\\[(\[]', path.read_text(encoding="utf-8")), path
@@ -101,11 +114,11 @@ def test_every_image_says_what_it_shows(pages: dict[Path, Page]) -> None:
 def test_the_reference_has_the_public_names(
     pages: dict[Path, Page], site: Path, room: str, names: tuple[str, ...]
 ) -> None:
-    anchors = pages[site / "api" / room / "index.html"].anchors
+    anchors = pages[site / "api" / f"{room}.html"].anchors
     missing = [name for name in names if not any(anchor.endswith(f".{name}") for anchor in anchors)]
     assert missing == []
 
 
 def test_docstring_lists_become_lists(site: Path) -> None:
-    text = (site / "api" / "models" / "index.html").read_text(encoding="utf-8")
+    text = (site / "api" / "models.html").read_text(encoding="utf-8")
     assert "<li><code>num_classes</code>" in text.replace("<p>", "")

@@ -1,6 +1,7 @@
 """A page in a real browser, and what stands on it."""
 
 import shutil
+from contextlib import contextmanager
 from urllib.parse import parse_qs, urlparse
 
 import pytest
@@ -10,6 +11,19 @@ DRIVER = shutil.which("chromedriver")
 WITHOUT_A_BROWSER = pytest.mark.skipif(
     not (CHROMIUM and DRIVER), reason="there is no Chromium with its driver on this machine"
 )
+
+
+@contextmanager
+def started():
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
 
 
 def texts(browser, selector):

@@ -1,5 +1,5 @@
 import pytest
-from tests.explorer.browsing import CHROMIUM, DRIVER, texts
+from tests.explorer.browsing import started, texts
 from tests.explorer.serving import eventually, served
 
 
@@ -22,15 +22,8 @@ def address():
 
 @pytest.fixture(scope="session")
 def browser():
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
+    with started() as driver:
+        yield driver
 
 
 @pytest.fixture
