@@ -57,6 +57,35 @@ def test_tables_as_json_are_one_list(tmp_path, capsys):
     assert table["complete"] and len(table["cells"]) == 30
 
 
+@pytest.fixture
+def attacked(tmp_path):
+    """All networks of the PGD table, made up, with an attack of which a sanity check failed."""
+    from tests.report.synthetic import write_run
+
+    from zerosnet.experiments import experiment
+
+    for spec in experiment("table-pgd").specs("full"):
+        write_run(tmp_path / "runs", spec)
+    return ["reproduce", "table-pgd", "--scale", "full", "--store", str(tmp_path / "runs"), "-o", f"{tmp_path}/r.html"]
+
+
+def test_failed_sanity_checks_stand_beside_the_numbers_they_are_about(attacked, capsys, tmp_path):
+    assert command(attacked) == 0
+    text = capsys.readouterr().out
+    assert "(!)" in text.partition("WARNING")[0], "numbers in the table are marked"
+    assert text.count("WARNING (!) zerosnet56-cifar10-pgd_paper-s1-") >= 3
+    assert "paper-pgd: PGD not weaker than FGSM: pgd-20" in text
+    section = (tmp_path / "r.html").read_text().partition('id="table-pgd"')[2]
+    assert "⚠ check failed" in section and "PGD not weaker than FGSM" in section
+
+
+def test_failed_sanity_checks_are_in_the_json_with_their_values(attacked, capsys):
+    assert command([*attacked, "--json"]) == 0
+    (table,) = json.loads(capsys.readouterr().out)
+    warned = {cell["column"] for cell in table["cells"] for value in cell["values"] if value.get("warnings")}
+    assert warned == {"white-box 3/255", "white-box 5/255", "white-box 8/255"}, "what is clean needs no warning"
+
+
 def test_time_that_is_up_leaves_the_rest_to_the_next_call(tmp_path, capsys):
     where = ["--store", str(tmp_path / "runs"), "-o", str(tmp_path / "r.html")]
     assert command(["reproduce", "table-zerosnet-cifar10", "--max-seconds", "0.001", *where]) == 0

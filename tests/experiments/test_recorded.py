@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from zerosnet.experiments.reading import Value
 from zerosnet.experiments.recorded import recorded, to_record
 from zerosnet.training import Store
 
@@ -27,3 +28,10 @@ def test_the_file_is_what_the_runs_say():
     assert packaged == json.loads(json.dumps(to_record([Store(RUNS)]))), (
         "make it anew: python -m zerosnet.experiments.recorded results/runs"
     )
+
+
+def test_failed_checks_go_into_the_record_and_come_out_of_it():
+    doubtful, plain = Value("run", 1, 30.0, warnings=("paper-pgd: too good",)), Value("run", 1, 90.0, 91.0)
+    for value in (doubtful, plain):
+        assert Value.from_json(json.loads(json.dumps(value.to_json()))) == value
+    assert "warnings" not in plain.to_json()

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from zerosnet.experiments import Claim, Difference, Experiment, Finding, Left, Measured, PairFinding, Scale
     from zerosnet.experiments.findings import Depth
     from zerosnet.experiments.listing import Listed
+    from zerosnet.experiments.measured import MeasuredCell
     from zerosnet.training import Clock, Store
 
 _MANY_ROWS = 40  # a table with more is summed up
+_MANY_WARNINGS = 12  # so are more failed sanity checks
 
 
 @app.command(short_help="Run experiments of the paper and show ours beside its numbers.")
@@ -181,6 +183,7 @@ def _show_table(table: "Measured", found: "Sequence[Finding | PairFinding]", dep
         print(f"... and {len(rows) - _MANY_ROWS} more rows")
     if len(rows) < len(experiment.rows):
         print(f"not run at this scale: {len(experiment.rows) - len(rows)} of {len(experiment.rows)} rows")
+    _show_warnings([table])
     for finding in found:
         print(f"{finding.column}{f', {finding.group}' if finding.group else ''}: {finding.verdict}")
     print()
@@ -212,6 +215,7 @@ def _show_demo(
     title = f"Ten networks of {layers if lines else 56} layers, trained on digits (mean±deviation over seeds)"
     print_table(title, heads, lines, right=heads[2:])
     print("blocks used: with f switched off in all later ones the accuracy is the same within 1 %\n")
+    _show_warnings(tables)
     verdicts = {(one.experiment, one.column): one.verdict for each in found for one in each}
     for name, column, title in _DEMO_COLUMNS:
         if (name, column) in verdicts:
@@ -232,19 +236,42 @@ def _text(table: "Measured", row: str, column: str) -> str:
         return "not run"
     printed = f" [{cell.printed.text}]" if cell.printed is not None and table.scale != "demo" else ""
     short = "" if cell.status == "measured" else f" (n={len(cell.values)})"
-    return f"{cell.compared}{short}{printed}"
+    return f"{cell.compared}{short}{_mark(cell)}{printed}"
+
+
+def _mark(cell: "MeasuredCell") -> str:
+    return " (!)" if cell.doubtful else ""
+
+
+def _show_warnings(tables: "Sequence[Measured]") -> None:
+    """Failed sanity checks of attacks; the numbers that they are about are marked."""
+    found = [
+        f"WARNING (!) {run}: {line}" for table in tables for run, lines in table.warnings.items() for line in lines
+    ]
+    for line in found[:_MANY_WARNINGS]:
+        print(line)
+    if len(found) > _MANY_WARNINGS:
+        print(f"WARNING (!) ... and {len(found) - _MANY_WARNINGS} more sanity checks failed; the report has all")
 
 
 def _show_recorded(tables: "Sequence[Measured]") -> None:
     """The real thing, as far as it was measured when this package was made."""
     rows = [
-        (table.experiment.name, cell.row, cell.column, str(cell.compared), f"{len(cell.values)}", cell.printed.text)
+        (
+            table.experiment.name,
+            cell.row,
+            cell.column,
+            f"{cell.compared}{_mark(cell)}",
+            f"{len(cell.values)}",
+            cell.printed.text,
+        )
         for table in tables
         for cell in table.cells
         if cell.printed is not None
     ]
     heads = ("experiment", "row", "column", "ours", "seeds", "paper")
     print_table("Measured at full scale, on the paper's data", heads, rows, right=heads[3:])
+    _show_warnings(tables)
 
 
 def _show_claims(said: "Sequence[Claim]") -> None:

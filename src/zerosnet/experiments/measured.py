@@ -48,6 +48,11 @@ class MeasuredCell:
         return self.best or self.last
 
     @property
+    def doubtful(self) -> bool:
+        """Whether a sanity check failed for an attack behind one of the values."""
+        return any(value.warnings for value in self.values)
+
+    @property
     def difference(self) -> float | None:
         """Ours less the paper's."""
         if self.compared is None or self.printed is None:
@@ -98,6 +103,15 @@ class Measured:
     def done(self) -> int:
         """Runs that gave at least one number."""
         return len({value.run for cell in self.cells for value in cell.values if value.run is not None})
+
+    @property
+    def warnings(self) -> dict[str, list[str]]:
+        """The sanity checks that failed for the attacks behind its numbers, by run."""
+        failed: dict[str, dict[str, None]] = {}
+        for value in (value for cell in self.cells for value in cell.values):
+            if value.run is not None and value.warnings:
+                failed.setdefault(value.run, {}).update(dict.fromkeys(value.warnings))
+        return {run: list(lines) for run, lines in failed.items()}
 
     @property
     def complete(self) -> bool:

@@ -29,15 +29,23 @@ class Reading:
 
 @dataclass(frozen=True)
 class Value:
-    """What one run gave: `last` at the last epoch, `best` at the best test epoch where the two differ by choice."""
+    """What one run gave: `last` at the last epoch, `best` at the best test epoch where the two differ by choice.
+
+    warnings   sanity checks that failed for the attack that gave the number, to be shown wherever it is
+    """
 
     run: str | None
     seed: int | None
     last: float
     best: float | None = None
+    warnings: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {key: value for key, value in asdict(self).items() if key != "warnings" or value}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "Value":
+        return cls(**data | {"warnings": tuple(data.get("warnings", ()))})
 
 
 ACCURACY = Reading("test accuracy")
@@ -61,10 +69,10 @@ def read(record: RunRecord, reading: Reading, images: int | None = None) -> Valu
     """
     if record.result is None:
         return None
-    found = _attack(record, reading, images) if reading.protocol else _READERS[reading.what](record, reading)
-    if found is None or found[0] is None:
-        return None
-    return Value(record.id, record.spec.seed, found[0], found[1])
+    if reading.protocol:
+        return _under_attack(record, reading, images)
+    last, best = _READERS[reading.what](record, reading)
+    return None if last is None else Value(record.id, record.spec.seed, last, best)
 
 
 Pair = tuple[float | None, float | None]
@@ -103,20 +111,22 @@ def attack_options(protocol: str, images: int | None) -> Options:
     return Options(images=images if PROTOCOLS[protocol].adversarial else None)
 
 
-def _attack(record: RunRecord, reading: Reading, images: int | None) -> Pair | None:
+def _under_attack(record: RunRecord, reading: Reading, images: int | None) -> Value | None:
     assert reading.protocol is not None
     result = read_attack(record, reading.protocol, attack_options(reading.protocol, images))
-    if result is None:
-        return None
     rows = [
         row
-        for row in result.rows
+        for row in (() if result is None else result.rows)
         if row.method == reading.method
         and reading.label in (None, row.label)
         and (reading.eps is None or (row.eps is not None and abs(row.eps - reading.eps) < 1e-9))
         and reading.images in (None, row.images)
     ]
-    return (_percent(max(rows, key=lambda row: row.images).accuracy), None) if rows else None
+    if result is None or not rows:
+        return None
+    row = max(rows, key=lambda row: row.images)
+    warnings = tuple(f"{result.protocol}: {warning}" for warning in result.warnings) if row.access else ()
+    return Value(record.id, record.spec.seed, round(100 * row.accuracy, 9), warnings=warnings)
 
 
 _READERS: dict[str, Callable[[RunRecord, Reading], Pair]] = {

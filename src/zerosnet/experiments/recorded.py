@@ -44,7 +44,7 @@ def _table(experiment: Experiment, cells: list[dict[str, Any]]) -> Measured:
     for one in cells:
         declared = experiment.cell(one["row"], one["column"])
         if declared is not None:
-            values = [Value(**value) for value in one["values"]]
+            values = [Value.from_json(value) for value in one["values"]]
             runs = tuple(value.run for value in values if value.run is not None)
             found.append(measured_cell(declared, values, len(experiment.seeds), runs))
     return Measured(experiment, "full", tuple(found))

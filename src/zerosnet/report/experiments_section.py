@@ -25,7 +25,7 @@ def experiment_section(found: Sequence[Measured], runs: Mapping[str, RunEvidence
     experiment = found[0].experiment
     parts: list[Html] = [element("h3", experiment.title, id=experiment.name)]
     for measured in found:
-        warnings = failed_checks(measured, runs)
+        warnings = measured.warnings
         place = f"{experiment.name}-{measured.scale}-warnings"
         words = _WORDS.get(measured.scale, SCALES[measured.scale].what)
         table = [
@@ -60,22 +60,6 @@ def progress(measured: Measured, used: Sequence[RunEvidence]) -> str:
     if any(cell.values for cell in measured.cells):
         return "Computed; nothing is trained for it."
     return f"Not run.{printed}"
-
-
-def failed_checks(measured: Measured, runs: Mapping[str, RunEvidence]) -> dict[str, list[str]]:
-    """The sanity checks that failed for the runs and protocols of a table's adversarial numbers, by run."""
-    protocols = {cell.reading.protocol for cell in measured.experiment.cells if cell.reading.protocol}
-    failed: dict[str, list[str]] = {}
-    for run in used_runs(measured, runs):
-        lines = [
-            f"{name}: {warning}"
-            for name, attack in run.attacks.items()
-            if attack.protocol in protocols
-            for warning in attack.warnings
-        ]
-        if lines:
-            failed[run.record.id] = lines
-    return failed
 
 
 def used_runs(measured: Measured, runs: Mapping[str, RunEvidence]) -> list[RunEvidence]:
