@@ -227,3 +227,18 @@ def test_the_table_shows_failed_checks_as_warnings(store, opt, capsys):
     assert f"{opt[1]} (!)" in output and f"{opt[0]} (!)" not in output
     assert "fgsm, 6 images, eps 0.075 (0.15 in [-1, 1])" in output
     assert "the paper's eps are for inputs in [-1, 1]" in output
+
+
+def test_settings_that_only_some_runs_have_stand_in_lines_of_their_own(store, opt, capsys):
+    """As with runs on data sets of different sizes: no number is shown under another's label."""
+    attack_runs(store, opt, "paper-noise", **FEW)
+    path = attack_path(store.find(opt[1]), "paper-noise", Options(images=6))
+    stored = json.loads(path.read_text())
+    whole = path.read_text()
+    stored["rows"] = [stored["rows"][0] | {"label": "clean, 5 images"}, *stored["rows"][2:]]
+    path.write_text(json.dumps(stored))
+    assert command(["attack", *opt, "--protocol", "paper-noise", "--images", "6", "--store", str(store.root)]) == 0
+    lines = {line[:20].strip(): line[20:].split() for line in capsys.readouterr().out.splitlines()}
+    path.write_text(whole)
+    assert lines["clean, 6 images"][1] == lines["uniform [-0.08, 0]"][1] == lines["clean, 5 images"][0] == "-"
+    assert "-" not in lines["constant 0.4"]

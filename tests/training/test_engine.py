@@ -1,6 +1,9 @@
 """Runs from their spec to their end: finished, stopped, continued, diverged, shared with another process."""
 
 import errno
+import os
+import signal
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +18,7 @@ from zerosnet.errors import InputError
 from zerosnet.models.weights import load_model
 from zerosnet.training import CheckpointError, RunSpec, Store, recipe
 from zerosnet.training import run as run_module
-from zerosnet.training.engine import meeting_points, train
+from zerosnet.training.engine import in_parallel, meeting_points, train
 from zerosnet.training.evaluate import evaluate
 from zerosnet.training.loop import Options
 from zerosnet.training.progress import Lines
@@ -225,3 +228,21 @@ def test_what_cannot_be_trained_is_refused_before_anything_is_written(
         with pytest.raises(InputError, match=message):
             train([spec, wrong], Store(tmp_path / "store"), OPTIONS)
     assert not (tmp_path / "store").exists()
+
+
+def test_an_interrupt_stops_groups_at_work_and_begins_no_other():
+    stop, begun = threading.Event(), []
+
+    def work(item: int) -> None:
+        begun.append(item)
+        if len(begun) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        assert stop.wait(30), "nobody said that it is over"
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            in_parallel(work, range(4), 2, one_thread=False, stop=stop)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert begun == [0, 1]

@@ -79,8 +79,9 @@ def _table(results: "dict[str, Result]") -> "Table":
     table.add_column("" if alone else "accuracy, %", no_wrap=True)
     for number, result in enumerate(measured, start=1):
         table.add_column(("accuracy, %" if alone else str(number)) + _mark(result), justify="right")
-    for rows in zip(*(result.rows for result in measured)):
-        table.add_row(rows[0].label, *(f"{100 * row.accuracy:.2f}" for row in rows))
+    columns = [{row.label: f"{100 * row.accuracy:.2f}" for row in result.rows} for result in measured]
+    for label in dict.fromkeys(label for column in columns for label in column):
+        table.add_row(label, *(column.get(label, "-") for column in columns))
     return table
 
 
