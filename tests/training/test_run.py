@@ -82,6 +82,8 @@ def test_results_survive_json_and_later_fields_do_not_hurt():
         ({"status": "done"}, "status is 'done'; expected one of finished, diverged"),
         ({"status": "finished"}, "has a test_accuracy"),
         ({"status": "diverged", "test_loss": math.nan}, "test_loss is nan"),
+        ({"status": "finished", "test_accuracy": "high"}, "test_accuracy is 'high'"),
+        ({"status": "finished", "test_accuracy": 0.5, "best_epoch": [1]}, r"best_epoch is \[1\]"),
     ],
 )
 def test_bad_results_are_refused(fields, message):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zerosnet import InputError, Scheme
-from zerosnet.training import RunSpec, recipe
+from zerosnet.training import Cosine, RunSpec, recipe
 
 SHORT = {"model": "zerosnet20_opt", "dataset": "cifar10", "recipe": "paper", "seed": 1}
 SPEC = RunSpec.from_json(SHORT)
@@ -72,6 +72,15 @@ def test_short_forms_are_resolved():
     assert spec.recipe.epochs == 2 and spec.recipe.batch == 128 and spec.changes == {"epochs": 2}
 
 
+def test_every_option_of_a_recipe_can_be_changed_its_schedule_too():
+    changes = {"schedule": "cosine", "epochs": 3, "batch": 32, "lr": 0.2}
+    found = RunSpec.from_json({**SHORT, "recipe": {"name": "paper", **changes}}).recipe
+    assert found == replace(recipe("paper", SHORT["dataset"], epochs=3, batch=32, lr=0.2), schedule=Cosine())
+    record = found.to_json()
+    del record["decay_norms"]  # a record from before there was such a field
+    assert RunSpec.from_json({**SHORT, "recipe": record}).recipe == found
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -83,6 +92,8 @@ def test_short_forms_are_resolved():
         ({"seed": True}, "seed is True"),
         ({"dataset": "imagenet"}, "dataset is 'imagenet'"),
         ({"dataset": 5}, "dataset is 5"),
+        ({"dataset": ["digits"]}, r"dataset is \['digits'\]"),
+        ({"model": ["zerosnet20_opt"], "recipe": "imagenet"}, r"model is \['zerosnet20_opt'\]"),
         ({"recipe": "papr"}, "recipe is 'papr'"),
         ({"recipe": {"name": "paper", "epoch": 2}}, "recipe has no option 'epoch'"),
         ({"recipe": 3}, "recipe is 3"),

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from zerosnet import InputError
-from zerosnet.training import RunSpec, expand, read_sweep
+from zerosnet.training import RunSpec, Store, expand, read_sweep
 
 SHORT = {"model": "zerosnet20_opt", "dataset": "digits", "recipe": "quick", "seed": 1}
 
@@ -31,6 +31,12 @@ def test_the_record_of_a_run_is_a_spec(tmp_path):
     assert read_sweep(path) == [spec]
 
 
+def test_the_spec_file_of_a_run_is_a_sweep_of_one(tmp_path):
+    spec = RunSpec.from_json({**SHORT, "recipe": {"name": "quick", "epochs": 1}})
+    with Store(tmp_path).claim(spec) as run:
+        assert read_sweep(run.folder / "spec.json") == [spec]
+
+
 def test_toml_says_the_same_as_json(tmp_path):
     (tmp_path / "a.toml").write_text(
         '[grid]\nmodel = "zerosnet20_opt"\ndataset = "digits"\nrecipe = {name = "quick", epochs = 2}\nseed = [1, 2]\n'
@@ -44,6 +50,7 @@ def test_toml_says_the_same_as_json(tmp_path):
     ("text", "message"),
     [
         ("{", "is not valid JSON"),
+        ("[" * 100_000, "is not valid JSON: maximum recursion depth"),
         ("3", "expected a list of specs"),
         ("{}", "expected a list of specs"),
         ("[]", "not a single run"),
@@ -51,6 +58,7 @@ def test_toml_says_the_same_as_json(tmp_path):
         ('{"specs": {}}', "specs is {}; expected a list"),
         ('{"grid": 3}', "grid is 3"),
         ('{"grid": {"seed": []}}', "grid field 'seed' is an empty list"),
+        ('{"model": "zerosnet20"}', "spec 1: a spec lacks 'dataset'"),
         ('[{"model": "zerosnet20"}]', "spec 1: a spec lacks 'dataset'"),
         ('{"grid": {"model": "m", "dataset": "digits", "recipe": "quick", "seed": "x"}}', "grid: seed is 'x'"),
     ],

@@ -41,6 +41,9 @@ class Checkpoint:
 class CheckpointError(OSError):
     """A checkpoint could not be written; those before it are untouched."""
 
+    def __str__(self) -> str:
+        return str(self.strerror)
+
 
 def write_checkpoint(folder: Path, position: int, tensors: Mapping[str, Tensor], state: Mapping[str, Any]) -> Path:
     """Write one atomically, then remove all but it and the one before it. `tensors` are on the CPU."""

@@ -10,6 +10,7 @@ from zerosnet.training.adversarial import Adversarial
 from zerosnet.training.schedule import Schedule, schedule_from_json, schedule_to_json
 
 OPTIMISERS = ("sgd", "adam")
+_LATER_FIELDS = ("decay_norms",)  # which the oldest records do not have
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,12 @@ class Recipe:
         return f"{self.name}: " + ", ".join(
             [*words, *(f"{key.replace('_', ' ')} {_words(v)}" for key, v in rest.items())]
         )
+
+
+def is_record(settings: dict[str, Any]) -> bool:
+    """Whether settings are those of a whole recipe, as `to_json` of any version writes them, and not just some."""
+    first = [f.name for f in fields(Recipe) if f.name not in _LATER_FIELDS]
+    return all(name in settings for name in first)
 
 
 def lr_at(recipe: Recipe, step: int, steps_per_epoch: int) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 from zerosnet.errors import InputError
 
 STATUSES = ("finished", "diverged")
+_WORDS = ("status", "reason")
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,8 @@ class Result:
         if self.status == "finished" and self.test_accuracy is None:
             raise InputError("a finished run has a test_accuracy")
         for name, value in asdict(self).items():
-            if isinstance(value, float) and not math.isfinite(value):
-                raise InputError(f"{name} is {value}; expected a finite number, or none")
+            if name not in _WORDS and value is not None and not _is_finite(value):
+                raise InputError(f"{name} is {value!r}; expected a finite number, or none")
 
     def to_json(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if value is not None}
@@ -55,3 +56,7 @@ class Result:
         if not isinstance(data, dict) or not {"status", "epochs", "seconds"} <= set(data):
             raise InputError(f"a result is {data!r}; expected an object with status, epochs and seconds")
         return cls(**{key: value for key, value in data.items() if key in known})
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -10,7 +10,7 @@ from zerosnet.data import source
 from zerosnet.errors import InputError
 from zerosnet.numerics import Scheme
 from zerosnet.training.precision import PRECISIONS
-from zerosnet.training.recipe import Recipe
+from zerosnet.training.recipe import Recipe, is_record
 from zerosnet.training.recipes import changes, recipe
 
 _REQUIRED = ("model", "dataset", "recipe", "seed")
@@ -34,9 +34,7 @@ class RunSpec:
     validation: float | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.model, str) or not self.model:
-            raise InputError(f"model is {self.model!r}; expected a model's name")
-        source(self.dataset)
+        _check_names(self.model, self.dataset)
         if not isinstance(self.recipe, Recipe):
             raise InputError(f"recipe is {self.recipe!r}; expected a Recipe")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
@@ -98,8 +96,15 @@ class RunSpec:
         missing = [key for key in _REQUIRED if data.get(key) is None]
         if missing:
             raise InputError(f"a spec lacks {missing[0]!r}; it needs {', '.join(_REQUIRED)}")
+        _check_names(data["model"], data["dataset"])
         fields = {**data, "scheme": _scheme(data.get("scheme")), "recipe": _recipe(data)}
         return cls(**fields)
+
+
+def _check_names(model: Any, dataset: Any) -> None:
+    if not isinstance(model, str) or not model:
+        raise InputError(f"model is {model!r}; expected a model's name")
+    source(dataset)
 
 
 def _scheme(value: Any) -> Scheme | None:
@@ -115,7 +120,7 @@ def _recipe(data: dict[str, Any]) -> Recipe:
     value, dataset, model = (data[key] for key in ("recipe", "dataset", "model"))
     if isinstance(value, str):
         return recipe(value, dataset, model)
-    if isinstance(value, dict) and isinstance(value.get("name"), str) and "schedule" not in value:
+    if isinstance(value, dict) and isinstance(value.get("name"), str) and not is_record(value):
         options = {key: setting for key, setting in value.items() if key != "name"}
         return recipe(value["name"], dataset, model, **options)
     return Recipe.from_json(value)

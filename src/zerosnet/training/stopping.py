@@ -1,5 +1,6 @@
 """When to stop and when to save: signals, a time limit, and the interval between checkpoints."""
 
+import math
 import re
 import signal
 import threading
@@ -30,7 +31,7 @@ class Interval:
         """
         match = re.fullmatch(r"(\d+(?:\.\d+)?)s|(\d+)", text.strip())
         number = float(match[1] or match[2]) if match else 0.0
-        if match is None or number <= 0:
+        if match is None or not 0 < number < math.inf:
             raise InputError(f"checkpoint-every is {text!r}; expected epochs, such as 5, or seconds, such as 60s")
         return cls(seconds=number) if match[1] else cls(epochs=int(number))
 
@@ -59,7 +60,7 @@ class Clock:
     """
 
     def __init__(self, max_seconds: float | None = None) -> None:
-        if max_seconds is not None and max_seconds <= 0:
+        if max_seconds is not None and not max_seconds > 0:
             raise InputError(f"max-seconds is {max_seconds}; expected a number above 0")
         self.deadline = None if max_seconds is None else time.monotonic() + max_seconds
         self.signal: signal.Signals | None = None

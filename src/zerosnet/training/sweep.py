@@ -1,7 +1,8 @@
 """A sweep file, JSON or TOML, as a list of runs.
 
 Either a list of specs, or an object with `specs` (such a list), `grid` (an object with lists for fields: all
-combinations, in the order written, the last field fastest; or a list of such objects), or both:
+combinations, in the order written, the last field fastest; or a list of such objects), or both; or one spec, such as
+the spec.json of a run, which is then run again from its own record:
 
     {"grid": {"model": "zerosnet56", "scheme": ["zerosnet(1/2)", "zerosnet(10)"],
               "dataset": "cifar10", "recipe": "paper", "seed": [1, 2, 3]}}
@@ -27,7 +28,7 @@ def read_sweep(path: Path | str) -> list[RunSpec]:
         raise InputError(f"sweep file {path} cannot be read ({reason}); expected JSON or TOML") from None
     try:
         data = tomllib.loads(text) if path.suffix.lower() == ".toml" else json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(
             f"sweep file {path} is not valid {path.suffix.lstrip('.').upper() or 'JSON'}: {error}"
         ) from None
@@ -38,7 +39,9 @@ def read_sweep(path: Path | str) -> list[RunSpec]:
 
 
 def expand(data: Any) -> list[RunSpec]:
-    """The runs of a list of specs, or of an object with `specs` or `grid`."""
+    """The runs of a list of specs, of an object with `specs` or `grid`, or of a single spec."""
+    if isinstance(data, dict) and "model" in data:
+        data = [data]
     if isinstance(data, list):
         data = {"specs": data}
     if not isinstance(data, dict) or not data or not set(data) <= {"specs", "grid"}:
