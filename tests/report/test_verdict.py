@@ -57,6 +57,17 @@ def test_a_demo_is_never_taken_for_a_measurement():
     assert second.heading == "Zero-stable networks are better, on the embedded digits (demo)"
 
 
+def test_what_came_with_the_package_is_not_taken_for_the_readers_runs():
+    (answer,) = answers([], [FINDING], earlier={"table-x"})
+    assert answer.heading == "Zero-stable networks are better, measured earlier on the paper's data"
+
+
+def test_no_difference_has_no_minus():
+    other = replace(FINDING, column="noise", stable_against_not=replace(UNSURE, mean=-0.01))
+    (answer,) = answers([], [replace(FINDING, stable_against_not=UNSURE), other])
+    assert answer.lines == ("table-x, 56 layers: +0.0 to +1.0 points in 2 settings",)
+
+
 @pytest.mark.parametrize("rho, words", [(0.95, "explains as much"), (0.2, "explains less")])
 def test_effective_depth_is_weighed_against_the_roots(rho, words):
     deep = replace(FINDING, by_effective_depth=Correlation(rho, 0.01, 10))

@@ -15,7 +15,7 @@ from zerosnet.report.claims_section import claims_answer, claims_section
 from zerosnet.report.configurations import panels
 from zerosnet.report.depth_section import depth_section
 from zerosnet.report.evidence import Evidence, read_evidence
-from zerosnet.report.experiments_section import experiment_section
+from zerosnet.report.experiments_section import experiment_section, used_runs
 from zerosnet.report.figures_section import (
     attack_section,
     modulus_section,
@@ -59,6 +59,7 @@ def render(evidence: Evidence, experiments: Sequence[Experiment] | None = None) 
     shown = [measured for scales in found for measured in scales]
     said = [finding for measured in shown if measured.done for finding in findings(measured, records)]
     pairs = [pair for measured in shown if measured.done for pair in pair_findings(measured)]
+    earlier = {one.experiment.name for one in shown if one.scale == _SCALES[0] and not used_runs(one, runs)}
     judged, titles = claims(), {one.name: one.title for one in chosen}
     sections = [
         ("claims", "The claims and what became of them", claims_section(judged, said, pairs, titles)),
@@ -84,7 +85,7 @@ def render(evidence: Evidence, experiments: Sequence[Experiment] | None = None) 
         "header",
         element("h1", TITLE),
         tested(),
-        cards([*answers(shown, said), claims_answer(judged)]),
+        cards([*answers(shown, said, earlier), claims_answer(judged)]),
         empty(evidence),
         damage(evidence.problems),
         facts(evidence, shown),

@@ -1,6 +1,6 @@
 """The answer in plain words: where the paper's claim holds in what was measured, where not, what else explains it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from zerosnet.experiments import Measured
@@ -8,6 +8,7 @@ from zerosnet.experiments.findings import Finding
 from zerosnet.report.html import Html, element
 
 _DEMO = "demo"
+_EARLIER = ", measured earlier on the paper's data"
 _MINUS = "−"
 
 
@@ -20,12 +21,17 @@ class Answer:
     lines: tuple[str, ...]
 
 
-def answers(found: Sequence[Measured], said: Sequence[Finding]) -> list[Answer]:
-    """What the measured numbers say, the most important first; a demo is kept apart from measurements."""
+def answers(found: Sequence[Measured], said: Sequence[Finding], earlier: Collection[str] = ()) -> list[Answer]:
+    """What the measured numbers say, the most important first; a demo is kept apart from measurements.
+
+    `earlier` names the experiments whose numbers came with the package: the reader has run none of them.
+    """
     titles = {one.experiment.name: one.experiment.title for one in found}
-    measured, demo = ([f for f in said if (f.scale == _DEMO) is kind] for kind in (False, True))
-    result = [] if measured else [Answer(_OPEN, "open", (_NEEDED,))]
-    for findings, where in ((measured, ""), (demo, ", on the embedded digits (demo)")):
+    demo = [one for one in said if one.scale == _DEMO]
+    ours = [one for one in said if one.scale != _DEMO and one.experiment not in earlier]
+    given = [one for one in said if one.scale != _DEMO and one.experiment in earlier]
+    result = [] if ours or given else [Answer(_OPEN, "open", (_NEEDED,))]
+    for findings, where in ((ours, ""), (given, _EARLIER), (demo, ", on the embedded digits (demo)")):
         groups = _by_kind(findings)
         for kind, heading, look in _KINDS:
             if groups[kind]:
@@ -97,7 +103,8 @@ def _lines(findings: Sequence[Finding], titles: Mapping[str, str]) -> Iterable[s
         if len(differences) == 1:
             yield f"{name}: {_signed(str(differences[0]))} points"
         elif means:
-            yield f"{name}: {_signed(f'{min(means):+.1f} to {max(means):+.1f}')} points in {len(means)} settings"
+            span = _signed(f"{_tenths(min(means))} to {_tenths(max(means))}")
+            yield f"{name}: {span} points in {len(means)} settings"
         else:
             yield f"{name}: the numbers do not vary"
 
@@ -113,6 +120,10 @@ def _depth(findings: Sequence[Finding], titles: Mapping[str, str], where: str) -
         rhos = _signed(f"{depth.rho:+.2f} with depth, {modulus.rho:+.2f} with the largest parasitic modulus")
         lines.append(f"{name}: rank correlation {rhos}, n = {depth.n}.")
     return Answer(heading + where, "mixed", tuple(lines))
+
+
+def _tenths(number: float) -> str:
+    return f"{round(number, 1) + 0.0:+.1f}"  # no -0.0
 
 
 def _signed(numbers: str) -> str:
