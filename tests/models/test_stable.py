@@ -1,6 +1,7 @@
 """Laws that cannot leave the zero-stable region, whatever happens to their numbers."""
 
 from fractions import Fraction
+from itertools import chain, product
 
 import numpy as np
 import pytest
@@ -13,7 +14,11 @@ from zerosnet.models.stable import RADIUS, StableLambdaLaw, StableRootsLaw
 from zerosnet.numerics import Scheme, is_consistent, order, root_condition, zerosnet
 
 finite = st.floats(-(2.0**100), 2.0**100, width=32)
-KINDS = [{"order": 1}, {"order": 2}, {"order": 1, "shared": True}, {"order": 1, "steps": 2}, {"order": 1, "steps": 5}]
+KINDS = [
+    *({"order": order, "shared": shared} for order in (1, 2) for shared in (False, True)),
+    *({"order": order, "replicas": 2} for order in (1, 2)),
+    *({"order": 1, "steps": steps} for steps in (2, 5, 6, 9)),
+]
 
 
 def parasitic(scheme: Scheme) -> np.ndarray:
@@ -23,14 +28,15 @@ def parasitic(scheme: Scheme) -> np.ndarray:
 
 
 def assert_all_stable(model: torch.nn.Module) -> None:
-    for scheme in dict.fromkeys(model.schemes()):
+    replicas = [model.schemes()] if model.replicas == 1 else model.schemes()
+    for scheme in dict.fromkeys(chain(*replicas)):
         verdict = root_condition(scheme)
         assert verdict.zero_stable is True, (scheme, verdict)
         assert sum(map(Fraction, scheme.alphas)) == 1  # exactly: rho has its root at 1, not near it
 
 
 @pytest.mark.parametrize("options", KINDS)
-@pytest.mark.parametrize("size", [1e-3, 1.0, 30.0, 1e6, 1e30])
+@pytest.mark.parametrize("size", [1e-3, 1.0, 30.0, 1e6, 1e30, 3e38])
 def test_no_update_however_large_makes_a_block_unstable(options: dict, size: float) -> None:
     model = create_model("zerosnet20_stable", seed=0, **options)
     (values,) = model.coefficient_parameters()
@@ -46,6 +52,17 @@ def test_no_update_however_large_makes_a_block_unstable(options: dict, size: flo
         with torch.no_grad():
             values.copy_(size * signs)
         assert_all_stable(model)
+
+
+@pytest.mark.parametrize("steps", range(2, 10))
+def test_every_corner_of_the_cube_is_decided_as_stable(steps: int) -> None:
+    """Infinite numbers of either sign: roots of multiplicity up to d - 1 on the smaller circle."""
+    model = create_model("zerosnet1298_stable", steps=steps, seed=0)
+    (values,) = model.coefficient_parameters()
+    corners = torch.tensor(list(product((-torch.inf, torch.inf), repeat=steps - 1)))
+    with torch.no_grad():
+        values[: len(corners)] = corners
+    assert_all_stable(model)
 
 
 @settings(max_examples=40, deadline=None)
