@@ -1,13 +1,13 @@
 """One file holds a network; what is not such a file is refused."""
 
-import json
+import copy
 
 import pytest
 import safetensors.torch
 import torch
 
 from zerosnet import InputError
-from zerosnet.models import create_model
+from zerosnet.models import Config, create_model, weights
 from zerosnet.models.weights import load_model, model_facts, save_model
 
 # one of every structure and every kind of coefficients
@@ -140,12 +140,69 @@ def test_missing_files_are_refused(tmp_path):
         load_model(tmp_path / "nowhere.safetensors")
 
 
-def test_unknown_structures_are_refused(tmp_path, monkeypatch):
-    from zerosnet.models.config import Config
+# what a file may claim about a network, checksum and all -> what the error says
+CLAIMS = {
+    "unknown strategy": ({"stage_change": "vanish"}, "vanish"),
+    "billion replicas": ({"replicas": 10**9}, "does not fit"),
+    "billion blocks": (
+        {"structure": {"size": "cifar", "block": "basic", "blocks": [10**9, 1, 1]}},
+        "1000000002 blocks",
+    ),
+    "trillion classes": ({"num_classes": 10**12}, r"see fc\.weight"),
+    "billion steps": ({"law": {"kind": "stable-roots", "steps": 10**9}}, "steps is 1000000000"),
+    "no steps": ({"law": {"kind": "stable-roots", "steps": -3}}, "steps is -3"),
+    "odd slope": ({"law": {"kind": "lm", "slope": "3"}}, "slope is '3'"),
+    "code for a law": ({"law": {"kind": "os.system"}}, "os.system"),
+    "other fields": ({"hook": "print"}, "hook"),
+    "odd name": ({"name": {}}, "name is"),
+}
 
-    known = Config.to_json
-    monkeypatch.setattr(Config, "to_json", lambda self: {**known(self), "stage_change": "vanish"})
-    path = save_model(create_model("zerosnet20_opt"), tmp_path / "net.safetensors")
-    with pytest.raises(InputError, match="vanish"):
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_claims_that_no_network_meets_are_refused_before_it_is_built(tmp_path, monkeypatch, claim):
+    change, words = CLAIMS[claim]
+    path = tmp_path / "net.safetensors"
+    described = {**create_model("zerosnet20_tra").config.to_json(), **change}
+    monkeypatch.setattr(Config, "to_json", lambda self: described)
+    save_model(create_model("zerosnet20_tra"), path)
+    with pytest.raises(InputError, match=words):
         load_model(path)
-    assert json.loads(safetensors.safe_open(path, "pt").metadata()["config"])["stage_change"] == "vanish"
+
+
+@pytest.mark.parametrize("text", ["", "nope", "[1]", "[" * 100_000, "1" * 5_000])
+def test_texts_that_describe_nothing_are_refused(tmp_path, monkeypatch, text):
+    monkeypatch.setattr(weights.json, "dumps", lambda _: text)
+    path = save_model(create_model("zerosnet20_opt"), tmp_path / "net.safetensors")
+    with pytest.raises(InputError, match="describes no network"):
+        load_model(path)
+    with pytest.raises(InputError, match="facts"):
+        model_facts(path)
+
+
+def test_whole_numbers_are_no_weights(tmp_path, monkeypatch):
+    model = create_model("zerosnet20_opt", seed=0)
+    whole = {**model.state_dict(), "fc.weight": model.fc.weight.detach().long()}
+    monkeypatch.setattr(weights, "_check_savable", lambda *_: None)
+    monkeypatch.setattr(model, "state_dict", lambda: whole)
+    with pytest.raises(InputError, match=r"fc\.weight .* is torch\.int64"):
+        load_model(save_model(model, tmp_path / "net.safetensors"))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_networks_in_half_precision_come_back_in_float32(tmp_path, dtype):
+    model = create_model("zerosnet20_tra", seed=0).to(dtype)
+    back = load_model(save_model(model, tmp_path / "net.safetensors"))
+    assert same(back, copy.deepcopy(model).float())
+
+
+def test_what_would_not_come_back_is_not_written(tmp_path):
+    path = tmp_path / "net.safetensors"
+    pruned, unpooled = create_model("zerosnet20_opt"), create_model("zerosnet20_opt")
+    pruned.prune_intermediate_layers([0])
+    unpooled.reset_classifier(0, "")
+    for model, words in ((pruned, "does not fit"), (unpooled, "global_pool"), (torch.nn.Linear(2, 2), "Linear")):
+        with pytest.raises(InputError, match=words):
+            save_model(model, path)
+    with pytest.raises(InputError, match="folder"):
+        save_model(create_model("zerosnet20_opt"), tmp_path)
+    assert list(tmp_path.iterdir()) == []

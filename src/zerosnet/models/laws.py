@@ -82,6 +82,10 @@ class LmLaw:
     steps = 2
     size = 1
 
+    def __post_init__(self) -> None:
+        if self.slope not in LM_BETAS.values():
+            raise InputError(f"slope is {self.slope!r}; expected one of {', '.join(map(str, LM_BETAS.values()))}")
+
     def base(self, values: Tensor) -> Tensor:
         return values
 

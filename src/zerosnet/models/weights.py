@@ -6,7 +6,6 @@ The metadata (safetensors allows strings only) holds `format`, `config` (structu
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -31,12 +30,12 @@ def save_model(model: Network, path: str | Path, facts: Mapping[str, Any] | None
            norms and coefficients stay as they are, since statistics of unstable networks do not fit into float16
     """
     path = Path(path)
-    config = replace(model.config, num_classes=model.num_classes)
+    _check_savable(model, path)
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     if half:
         tensors = {name: _halved(name, tensor) for name, tensor in tensors.items()}
     try:
-        texts = {"config": json.dumps(config.to_json()), "facts": json.dumps(dict(facts or {}))}
+        texts = {"config": json.dumps(model.config.to_json()), "facts": json.dumps(dict(facts or {}))}
     except (TypeError, ValueError) as error:
         raise InputError(f"facts are {facts!r}; expected what JSON can hold ({error})") from None
     from safetensors.torch import save
@@ -57,14 +56,11 @@ def load_model(path: str | Path) -> Network:
     tensors, texts = _read(weights_file(path))
     try:
         config = Config.from_json(json.loads(texts["config"]))
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise InputError(f"{path} describes no network that this version knows: {error}") from None
-    network = Network(config, seeds=[0] * config.replicas)
-    wide = {name: tensor.float() if tensor.dtype is torch.float16 else tensor for name, tensor in tensors.items()}
-    own = network.state_dict()
-    for name in [*own, *wide]:
-        if name not in own or name not in wide or own[name].shape != wide[name].shape:
-            raise InputError(f"{path} does not fit the network it describes: see {name}")
+    _check_fit(str(path), config, tensors)
+    wide = {name: tensor.float() if tensor.dtype.itemsize < 4 else tensor for name, tensor in tensors.items()}
+    network = Network(config, seeds=())  # nothing is drawn: every tensor is in the file
     network.to(max((tensor.dtype for tensor in wide.values()), key=lambda dtype: dtype.itemsize))
     network.load_state_dict(wide)
     return network
@@ -72,8 +68,39 @@ def load_model(path: str | Path) -> Network:
 
 def model_facts(path: str | Path) -> dict[str, Any]:
     """The facts that a file, or a network that comes with the package, was written with."""
-    facts: dict[str, Any] = json.loads(_read(weights_file(path))[1]["facts"])
+    try:
+        facts = json.loads(_read(weights_file(path))[1]["facts"])
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} holds facts that are no JSON: {error}") from None
+    if not isinstance(facts, dict):
+        raise InputError(f"{path} holds facts that are {type(facts).__name__}; expected a mapping")
     return facts
+
+
+def _check_savable(model: Network, path: Path) -> None:
+    """Refuse what would not come back as it is."""
+    if not isinstance(model, Network):
+        raise InputError(f"model is {type(model).__name__}; expected a network of this package")
+    if model.global_pool != "avg":
+        raise InputError(f"global_pool is {model.global_pool!r}, which a file does not hold; expected 'avg'")
+    if path.is_dir():
+        raise InputError(f"path is {path}, which is a folder; expected a file")
+    _check_fit("the network", model.config, model.state_dict())
+
+
+def _check_fit(whose: str, config: Config, tensors: Mapping[str, Tensor]) -> None:
+    """Before any memory is taken: a description may claim more than its file holds, by mistake or to do harm."""
+    if sum(config.structure.blocks) > len(tensors):
+        raise InputError(
+            f"{whose} is said to have {sum(config.structure.blocks)} blocks; it has {len(tensors)} tensors"
+        )
+    with torch.device("meta"):
+        own = Network(config, seeds=()).state_dict()
+    for name in [*own, *tensors]:
+        if name not in own or name not in tensors or own[name].shape != tensors[name].shape:
+            raise InputError(f"{whose} does not fit its description: see {name}")
+        if not tensors[name].is_floating_point():
+            raise InputError(f"{name} of {whose} is {tensors[name].dtype}; expected floating-point numbers")
 
 
 def _halved(name: str, tensor: Tensor) -> Tensor:
@@ -111,5 +138,5 @@ def _checksum(tensors: Mapping[str, Tensor], texts: Mapping[str, str]) -> str:
         digest.update(f"{name}={texts[name]}\n".encode())
     for name in sorted(tensors):
         digest.update(f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)}\n".encode())
-        digest.update(tensors[name].numpy().tobytes())
+        digest.update(tensors[name].flatten().view(torch.uint8).numpy().tobytes())  # numpy knows no bfloat16
     return digest.hexdigest()
