@@ -3,12 +3,14 @@
 import copy
 import pickle
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from zerosnet.models import Network, Structure, configure, create_model
+from zerosnet.errors import InputError
+from zerosnet.models import Network, Structure, configure, create_model, load_model, save_model
 from zerosnet.models.layers import Conv, Linear
 from zerosnet.models.network import KEEP_STATES
 
@@ -122,6 +124,17 @@ def test_images_of_half_precision_are_widened_and_of_double_kept() -> None:
     assert model.double()(torch.randn(2, 3, 8, 8).double()).dtype is torch.float64
 
 
+@pytest.mark.parametrize(
+    ("parameters", "image"),
+    [(torch.float32, torch.float64), (torch.float64, torch.float32), (torch.float16, torch.float16)],
+)
+def test_images_and_parameters_of_different_types_are_refused_in_one_line(
+    parameters: torch.dtype, image: torch.dtype
+) -> None:
+    with pytest.raises(InputError, match=f"images are {image}.*parameters are {parameters}"):
+        create_model("zerosnet20_opt", seed=0).to(parameters)(torch.randn(2, 3, 8, 8).to(image))
+
+
 def test_networks_can_be_described_on_the_meta_device() -> None:
     with torch.device("meta"):
         model = create_model("zerosnet164", scheme="zerosnet(1)")
@@ -134,6 +147,17 @@ def test_channels_last_changes_nothing_but_rounding() -> None:
     expected = model(x)
     model = model.to(memory_format=torch.channels_last)
     assert torch.allclose(model(x.contiguous(memory_format=torch.channels_last)), expected, atol=1e-10)
+
+
+def test_a_compiled_network_can_be_copied_pickled_and_saved(tmp_path: Path) -> None:
+    torch.compiler.reset()
+    model, x = build("lambda")
+    expected = model.eval()(x)
+    model.compile(backend="eager", fullgraph=True)
+    assert torch.equal(model(x), expected)
+    saved = load_model(save_model(model, tmp_path / "net.safetensors"))
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model)), saved):
+        assert torch.equal(other.eval()(x), expected)
 
 
 def test_compiling_keeps_every_state_unless_the_caller_decides(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,6 +89,16 @@ def test_given_schemes_fix_preresnet_and_lmresnet() -> None:
         ("zerosnet20", {"replicas": 2, "scheme": ["zerosnet(1)"]}, ["1 schemes", "replicas=2"]),
         ("zerosnet20", {"replicas": 2, "scheme": ["zerosnet(1)", "1;1"]}, ["as many alphas"]),
         ("zerosnet20_opt", {"conv_dtype": torch.int8}, ["int8", "floating"]),
+        ("zerosnet20_opt", {"conv_dtype": "bf16"}, ["'bf16'", "floating"]),
+        ("zerosnet20_opt", {"replicas": 1.5}, ["replicas is 1.5", "integer"]),
+        ("zerosnet20_opt", {"seed": "one"}, ["seed is 'one'", "whole number"]),
+        ("zerosnet20_opt", {"seed": 2**64}, ["below 2^63"]),
+        ("zerosnet20_opt", {"replicas": 2, "seed": [1, 0.5]}, ["[1, 0.5]"]),
+        ("zerosnet20", {"scheme": 3}, ["scheme is 3", "list"]),
+        ("zerosnet20", {"scheme": "1/3,5/9"}, ["1/3,5/9", "alphas;betas"]),
+        ("zerosnet20_tra", {"shared": "no"}, ["shared is 'no'", "bool"]),
+        ("zerosnet20_stable", {"steps": 1}, ["steps is 1", "2 to 12"]),
+        ("zerosnet20_stable", {"steps": 13}, ["steps is 13", "2 to 12"]),
         ("zerosnet20_tra", {"start": "1;1"}, ["start is 1;1", "zerosnet(lambda)"]),
         ("zerosnet20_stable", {"start": "zerosnet(1/4)"}, ["start", "0.99"]),
         ("zerosnet20_stable", {"start": "1/2,1/4,1/8;1"}, ["consistent"]),
@@ -99,6 +109,32 @@ def test_what_is_refused_is_named_with_what_is_accepted(name: str, options: dict
     with pytest.raises(InputError) as error:
         create_model(name, **options)
     assert all(word in str(error.value) for word in words), error.value
+
+
+TEN_STEPS = ",".join(["1/10"] * 10) + ";1"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "room"),
+    [
+        ("zerosnet20", {"scheme": TEN_STEPS}, 9),
+        ("zerosnet20", {"scheme": "1;" + ",".join(["1/10"] * 10)}, 9),
+        ("zerosnet20", {"scheme": "1/4,1/4,1/4,1/4;1", "stage_change": "restart"}, 3),
+        ("zerosnet18_tra", {"stage_change": "restart"}, 2),
+        ("zerosnet20_stable", {"steps": 10}, 9),
+    ],
+)
+def test_a_scheme_that_no_block_could_use_is_refused(name: str, options: dict, room: int) -> None:
+    """Every block would be start-up, and the network a PreResNet in disguise."""
+    with pytest.raises(InputError, match=f"at most {room} steps"):
+        create_model(name, **options)
+
+
+def test_a_scheme_of_as_many_steps_as_there_are_blocks_is_used_by_the_last_one() -> None:
+    scheme = Scheme(["1/9"] * 9, [5])
+    model = create_model("zerosnet20", scheme=scheme, seed=0)
+    assert model.schemes() == [Scheme([1], [1])] * 8 + [scheme]
+    assert model(torch.randn(2, 3, 9, 9)).isfinite().all()
 
 
 def test_images_of_another_shape_are_refused() -> None:

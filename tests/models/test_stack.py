@@ -64,7 +64,7 @@ def test_a_stack_is_the_recursion(scheme: Scheme) -> None:
 def test_walking_gives_what_the_forward_gives_and_no_parameter_is_idle(
     size: str, name: str, change: str, block: str
 ) -> None:
-    structure = Structure(size, block, (2, 3, 2) if size == "cifar" else (2, 2, 2, 2))
+    structure = Structure(size, block, (2, 4, 2) if size == "cifar" else (2, 3, 2, 2))
     model = network(SCHEMES[name], structure, stage_change=change, num_classes=4)
     x = images(2, 3, 9, 11) if size == "cifar" else images(2, 3, 36, 35)
     steps = list(model.walk(x))

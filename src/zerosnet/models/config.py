@@ -39,19 +39,35 @@ class Config:
     def __post_init__(self) -> None:
         find_stage_change(self.stage_change)
         for argument, least in (("num_classes", 0), ("in_chans", 1), ("replicas", 1)):
-            value = getattr(self, argument)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise InputError(f"{argument} is {value!r}; expected an integer of at least {least}")
+            check_integer(argument, getattr(self, argument), least)
+        for argument, kind in (("shared", bool), ("name", str)):
+            if not isinstance(getattr(self, argument), kind):
+                raise InputError(f"{argument} is {getattr(self, argument)!r}; expected {kind.__name__}")
         if len(self.schemes) != self.replicas and not (self.law and not self.schemes):
             raise InputError(f"{len(self.schemes)} schemes given for {self.replicas} replicas; expected one a replica")
         # not padded with zeros: that would change the start-up, or add projections that the single network has not
         if len({(len(scheme.alphas), len(scheme.betas)) for scheme in self.schemes}) > 1:
             found = ", ".join(f'"{scheme}"' for scheme in dict.fromkeys(self.schemes))
             raise InputError(f"schemes of one network are {found}; expected as many alphas and as many betas in each")
+        self._check_room()
+
+    @property
+    def terms(self) -> tuple[int, int]:
+        """How many alphas and betas the scheme of every block has."""
+        return (self.law.steps, 1) if self.law else (len(self.schemes[0].alphas), len(self.schemes[0].betas))
+
+    def _check_room(self) -> None:
+        """A scheme that looks further back than any block can would never be used: all blocks would be start-up."""
+        blocks, keeps_history = self.structure.blocks, find_stage_change(self.stage_change).keeps_history
+        steps, room = max(self.terms), sum(blocks) if keeps_history else max(blocks)
+        if steps > room:
+            raise InputError(
+                f"the scheme has {steps} steps, but no more than {room} blocks of {self.name or 'this network'} follow "
+                f"one another with stage_change {self.stage_change!r}; expected at most {room} steps, or more layers"
+            )
 
     def plans(self) -> tuple[BlockPlan, ...]:
-        terms = (self.law.steps, 1) if self.law else (len(self.schemes[0].alphas), len(self.schemes[0].betas))
-        return plan(self.structure, *terms, self.stage_change)
+        return plan(self.structure, *self.terms, self.stage_change)
 
     def coefficients(self, slots: int) -> Coefficients:
         if self.law is None:
@@ -86,3 +102,8 @@ class Config:
                 "schemes": tuple(Scheme.from_json(scheme) for scheme in data["schemes"]),
             }
         )
+
+
+def check_integer(argument: str, value: Any, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InputError(f"{argument} is {value!r}; expected an integer of at least {least}")

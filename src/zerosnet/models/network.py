@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn, relu_
@@ -65,7 +65,12 @@ class Network(Customs):
         if images.dim() != 4 or images.shape[1] != self.replicas * self.in_chans:
             expected = f"(B, {self.replicas * self.in_chans}, H, W)"
             raise InputError(f"images have shape {tuple(images.shape)}; expected {expected}")
-        dtype = torch.promote_types(images.dtype, torch.float32)
+        dtype, own = torch.promote_types(images.dtype, torch.float32), self.parameter_dtype
+        if dtype != own:
+            raise InputError(
+                f"images are {images.dtype}, so that the state is {dtype}, but parameters are {own}; expected the "
+                "same type for both (for convolutions in half precision set conv_dtype)"
+            )
         return self.stem(images.to(dtype)).to(self.state_dtype or dtype)
 
     def normalise(self, state: Tensor) -> Tensor:
@@ -105,13 +110,17 @@ class Network(Customs):
     # -- precision ----------------------------------------------------------------------------------------------------
 
     @property
+    def parameter_dtype(self) -> torch.dtype:
+        return cast(Conv, self.stem.conv).weight.dtype
+
+    @property
     def conv_dtype(self) -> torch.dtype | None:
         return self._conv_dtype
 
     @conv_dtype.setter
     def conv_dtype(self, dtype: torch.dtype | None) -> None:
-        if dtype is not None and not dtype.is_floating_point:
-            raise InputError(f"conv_dtype is {dtype}; expected a floating-point type, or None for the state's own")
+        if dtype is not None and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
+            raise InputError(f"conv_dtype is {dtype!r}; expected a floating-point type, or None for the state's own")
         self._conv_dtype = dtype
         for module in self.modules():
             if isinstance(module, Conv):

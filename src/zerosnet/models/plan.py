@@ -124,6 +124,6 @@ class _Keys:
 
 
 def find_stage_change(name: str) -> StageChange:
-    if name not in STAGE_CHANGES:
+    if not isinstance(name, str) or name not in STAGE_CHANGES:
         raise InputError(f"stage_change is {name!r}; expected one of {', '.join(STAGE_CHANGES)}")
     return STAGE_CHANGES[name]

@@ -9,7 +9,7 @@ import torch
 
 from zerosnet.errors import InputError
 from zerosnet.models.cifar import CIFAR_STRUCTURES
-from zerosnet.models.config import Config
+from zerosnet.models.config import Config, check_integer
 from zerosnet.models.imagenet import IMAGENET_STRUCTURES
 from zerosnet.models.laws import LM_BETAS, LambdaLaw, Law, LmLaw
 from zerosnet.models.network import Network
@@ -38,13 +38,13 @@ class Family:
 
 
 def _lm_law(beta: str = "original") -> Law:
-    if beta not in LM_BETAS:
+    if not isinstance(beta, str) or beta not in LM_BETAS:
         raise InputError(f"beta is {beta!r}; expected one of {', '.join(LM_BETAS)}")
     return LmLaw(LM_BETAS[beta])
 
 
 def _stable_law(order: int = 1, steps: int = 3) -> Law:
-    if order == 1 and isinstance(steps, int) and steps >= 2:
+    if order == 1:
         return StableRootsLaw(steps)
     if order == 2 and steps == 3:
         return StableLambdaLaw()
@@ -144,6 +144,7 @@ def configure(
 ) -> Config:
     """What `create_model` builds from these arguments, as a value."""
     entry = find_entry(name)
+    check_integer("replicas", replicas, 1)
     structure = entry.structure
     return Config(
         structure=structure,
@@ -156,7 +157,7 @@ def configure(
 
 
 def find_entry(name: str) -> Entry:
-    if name not in REGISTRY:
+    if not isinstance(name, str) or name not in REGISTRY:
         depths = ", ".join(map(str, sorted(STRUCTURES)))
         forms = ", ".join(f"{front}N{back}" for front, back in FAMILIES)
         raise InputError(f"unknown model {name!r}; expected {forms} with N one of {depths}")
@@ -194,6 +195,8 @@ def _refuse(left: dict[str, Any], accepted: tuple[str, ...], whose: str) -> None
 
 
 def _one_a_replica(given: AnyScheme | Sequence[AnyScheme], replicas: int, steps: int | None) -> tuple[Scheme, ...]:
+    if not isinstance(given, Scheme | str | Sequence):
+        raise InputError(f"scheme is {given!r}; expected a Scheme, its text, or a list of them")
     each = [given] * replicas if isinstance(given, Scheme | str) else list(given)
     if len(each) != replicas:
         raise InputError(f"{len(each)} schemes given for replicas={replicas}; expected one, or one a replica")
@@ -209,6 +212,9 @@ def _one_a_replica(given: AnyScheme | Sequence[AnyScheme], replicas: int, steps:
 def _seeds(seed: int | Sequence[int] | None, replicas: int) -> list[int] | None:
     if seed is None:
         return None
+    for one in seed if isinstance(seed, Sequence) else [seed]:
+        if not isinstance(one, int) or not -(2**63) <= one < 2**63 - replicas:
+            raise InputError(f"seed is {seed!r}; expected a whole number below 2^63, or a list of them")
     seeds = list(range(seed, seed + replicas)) if isinstance(seed, int) else list(seed)
     if len(seeds) != replicas:
         raise InputError(f"{len(seeds)} seeds given for replicas={replicas}; expected one a replica")
