@@ -171,6 +171,29 @@ def test_wrong_shapes_are_named(small):
         load_official({**small, "blocks.2.conv2.weight": torch.zeros(3, 3)})
 
 
+@pytest.mark.parametrize(
+    ("name", "tensor", "words"),
+    [
+        ("blocks.0.conv1.weight", torch.zeros(()), "4 dimensions"),
+        ("conv1.weight", torch.zeros(16), "4 dimensions"),
+        ("fc.weight", torch.zeros(()), "2 dimensions"),
+        ("blocks.2.coe", torch.zeros(2), "one number"),
+        ("fc.bias", torch.zeros(10, dtype=torch.int64), "torch.int64"),
+        ("fc.bias", torch.zeros(10, dtype=torch.complex64), "torch.complex64"),
+        ("module.fc.bias", torch.zeros(10), "both fc.bias and module.fc.bias"),
+    ],
+)
+def test_odd_tensors_are_named(small, name, tensor, words):
+    with pytest.raises(InputError, match=f"(?s){name}.*{words}|{words}"):
+        load_official({**small, name: tensor})
+
+
+def test_unused_lambdas_alone_are_no_trained_ones(small):
+    unused = {name: tensor for name, tensor in small.items() if not name.endswith("coe") or name[7] in "01"}
+    assert "blocks.0.coe" in unused
+    assert load_official(unused).config.law is None
+
+
 def test_a_scheme_beside_trained_lambdas_is_refused(small):
     with pytest.raises(InputError, match="trained lambdas"):
         load_official(small, "zerosnet(-9/5)")
@@ -179,6 +202,8 @@ def test_a_scheme_beside_trained_lambdas_is_refused(small):
 def test_schemes_with_other_numbers_of_steps_are_refused():
     with pytest.raises(InputError, match="3 alphas"):
         load_official(CifarZeroSNet(2).state_dict(), "1;1")
+    with pytest.raises(InputError, match="scheme is 3"):
+        load_official(CifarZeroSNet(2).state_dict(), 3)
 
 
 @pytest.mark.parametrize("checkpoint", [{}, {"net": 3}, {"fc.weight": torch.zeros(2, 2)}, {"a": "b"}])

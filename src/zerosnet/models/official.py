@@ -103,14 +103,17 @@ def load_official(checkpoint: Mapping[str, Any] | str | Path, scheme: Scheme | s
     layout = next((layout for sign, layout in _SIGNS.items() if sign in tensors), None)
     if layout is None:
         raise InputError(f"the checkpoint is none of the authors': it has none of {', '.join(_SIGNS)}")
-    config, blocks = _config(tensors, layout, Scheme.parse(scheme) if isinstance(scheme, str) else scheme)
+    given = Scheme.parse(scheme) if isinstance(scheme, str) else scheme
+    if not isinstance(given, Scheme | None):
+        raise InputError(f"scheme is {scheme!r}; expected a Scheme or its text")
+    config, blocks = _config(tensors, layout, given)
     network = Network(config, seeds=[0])
     wanted = {ours: _their_name(ours, layout, blocks) for ours in network.state_dict() if "coefficients" not in ours}
     state = {ours: _get(tensors, theirs) for ours, theirs in wanted.items()}
     used = set(wanted.values())
     if config.law is not None:
         lambdas = [f"{blocks[plan.index]}.coe" for plan in config.plans() if plan.multistep]
-        state["stack.coefficients.values"] = torch.stack([_get(tensors, name).reshape(1) for name in lambdas])
+        state["stack.coefficients.values"] = torch.stack([_number(tensors, name) for name in lambdas])
         used |= set(lambdas)
     _check(tensors, used, layout.unused[config.structure.block])
     return _filled(network, state, wanted)
@@ -122,14 +125,14 @@ def load_official(checkpoint: Mapping[str, Any] | str | Path, scheme: Scheme | s
 def _config(tensors: Mapping[str, Tensor], layout: _Layout, scheme: Scheme | None) -> tuple[Config, list[str]]:
     """What the network is, and the authors' names of its blocks in order."""
     blocks = _block_names(tensors, layout)
-    widths = [_get(tensors, f"{block}.conv1.weight").shape[0] for block in blocks]
+    widths = [_shape(tensors, f"{block}.conv1.weight", 4)[0] for block in blocks]
     kind = "bottleneck" if f"{blocks[0]}.conv3.weight" in tensors else "basic"
     counts = tuple(widths.count(width) for width in SIZES[layout.size].widths)
     if sum(counts) != len(blocks) or widths != sorted(widths) or not all(counts):
         raise InputError(
             f"blocks have {widths} channels; expected some of each of {SIZES[layout.size].widths}, in order"
         )
-    trained = any(name.endswith(".coe") for name in tensors)
+    trained = any(name.endswith(".coe") and not re.fullmatch(layout.unused[kind], name) for name in tensors)
     if scheme is not None and trained:
         raise InputError(f"scheme is {scheme}, but the checkpoint has trained lambdas of its own; leave scheme out")
     found = scheme or layout.scheme
@@ -141,8 +144,8 @@ def _config(tensors: Mapping[str, Tensor], layout: _Layout, scheme: Scheme | Non
         Structure(layout.size, kind, counts),
         law=LambdaLaw() if trained else None,
         schemes=() if trained else (found,),
-        num_classes=_get(tensors, "fc.weight").shape[0],
-        in_chans=_get(tensors, "conv1.weight").shape[1],
+        num_classes=_shape(tensors, "fc.weight", 2)[0],
+        in_chans=_shape(tensors, "conv1.weight", 4)[1],
     )
     return config, blocks
 
@@ -180,6 +183,21 @@ def _get(tensors: Mapping[str, Tensor], name: str) -> Tensor:
     return tensors[name]
 
 
+def _shape(tensors: Mapping[str, Tensor], name: str, dims: int) -> torch.Size:
+    shape = _get(tensors, name).shape
+    if len(shape) != dims:
+        raise InputError(f"{name} has shape {tuple(shape)}; expected {dims} dimensions")
+    return shape
+
+
+def _number(tensors: Mapping[str, Tensor], name: str) -> Tensor:
+    """A trained lambda, as a vector of one number."""
+    number = _get(tensors, name)
+    if number.numel() != 1:
+        raise InputError(f"{name} has shape {tuple(number.shape)}; expected one number")
+    return number.reshape(1)
+
+
 def _check(tensors: Mapping[str, Tensor], used: set[str], unused: str) -> None:
     left = sorted(name for name in tensors if name not in used and not re.fullmatch(unused, name))
     if left:
@@ -192,6 +210,8 @@ def _filled(network: Network, state: dict[str, Tensor], names: Mapping[str, str]
         if tensor.shape != own[name].shape:
             found, expected = tuple(tensor.shape), tuple(own[name].shape)
             raise InputError(f"{names.get(name, name)} has shape {found}; expected {expected}")
+        if not tensor.is_floating_point():
+            raise InputError(f"{names.get(name, name)} is {tensor.dtype}; expected floating-point numbers")
     network.load_state_dict(state)
     return network
 
@@ -206,7 +226,11 @@ def _state_dict(checkpoint: Mapping[str, Any] | str | Path) -> dict[str, Tensor]
     for name, tensor in content.items():
         if not isinstance(name, str) or not isinstance(tensor, Tensor):
             raise InputError(f"{name!r} in the checkpoint is {type(tensor).__name__}; expected names and tensors")
-    return {name.removeprefix(_PREFIX): tensor for name, tensor in content.items()}
+    bare = {name.removeprefix(_PREFIX): tensor for name, tensor in content.items()}
+    if len(bare) != len(content):
+        twice = next(name for name in bare if name in content and _PREFIX + name in content)
+        raise InputError(f"the checkpoint has both {twice} and {_PREFIX}{twice}; expected one of them")
+    return bare
 
 
 def _read(path: Path) -> Any:
@@ -219,7 +243,9 @@ def _read(path: Path) -> Any:
             return load_file(path)
         return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError:
-        raise InputError(f"{path} holds more than tensors, and code in files is never run; save a state dict") from None
+        raise InputError(
+            f"{path} is no checkpoint, or holds more than tensors; code in files is never run: save a state dict"
+        ) from None
     except Exception as error:
         raise InputError(
             f"{path} cannot be read as a checkpoint: {(str(error) or type(error).__name__).splitlines()[0]}"
