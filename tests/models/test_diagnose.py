@@ -97,6 +97,14 @@ def test_the_model_stays_as_it_is():
     assert model.conv_dtype is torch.bfloat16
 
 
+@pytest.mark.parametrize("network", [torch.float16, torch.float32, torch.float64])
+@pytest.mark.parametrize("image", [torch.float16, torch.float64, torch.uint8])
+def test_networks_and_images_of_any_type_are_diagnosed(network, image):
+    found = diagnose(create_model("zerosnet20_opt", seed=0).to(network), images(4, 8).to(image), torch.arange(4))
+    assert 0 < found.blocks[-1].state_rms < 1e3
+    assert 0 <= found.accuracy <= 1
+
+
 def test_running_statistics_are_used_where_there_are_any():
     model = create_model("zerosnet20_opt", seed=0)
     assert diagnose(model, images()).statistics == "batch"
@@ -158,7 +166,10 @@ def test_envelopes_multiply_where_the_history_starts_afresh():
     ("change", "message"),
     [
         ({"statistics": "best"}, "statistics is 'best'"),
-        ({"labels": torch.arange(3)}, "labels have shape"),
+        ({"labels": torch.arange(3)}, r"labels are torch.int64 of shape \(3,\)"),
+        ({"labels": torch.zeros(4)}, "labels are torch.float32"),
+        ({"images": images(0)}, "at least one"),
+        ({"images": images(0), "labels": torch.arange(0)}, "at least one"),
         ({"labels": torch.tensor([0, 1, 2, 10])}, "labels reach"),
         ({"images": images(4, channels=1)}, "images have shape"),
         ({"model": create_model("zerosnet20_opt", replicas=2)}, "2 replicas"),

@@ -48,8 +48,13 @@ def diagnose(
         raise InputError(f"model is {found}; expected a single network (`extract` cuts one out)")
     if statistics not in (None, *STATISTICS):
         raise InputError(f"statistics is {statistics!r}; expected one of {', '.join(STATISTICS)}, or None to choose")
-    if labels is not None and labels.shape != images.shape[:1]:
-        raise InputError(f"labels have shape {tuple(labels.shape)}; expected one for each of {len(images)} images")
+    if not images.numel():
+        raise InputError(f"images have shape {tuple(images.shape)}; expected at least one")
+    if labels is not None and (labels.shape != images.shape[:1] or labels.is_floating_point()):
+        raise InputError(
+            f"labels are {labels.dtype} of shape {tuple(labels.shape)}; expected one class for each of "
+            f"{len(images)} images"
+        )
     if labels is not None and not 0 <= int(labels.min()) <= int(labels.max()) < model.num_classes:
         raise InputError(f"labels reach from {labels.min()} to {labels.max()}; expected 0 to {model.num_classes - 1}")
     chosen = statistics or ("running" if _was_trained(model) else "batch")
@@ -116,8 +121,13 @@ def _forward(network: Network, images: Tensor, steps: Sequence[Step], generator:
 
 
 def _accuracies(network: Network, images: Tensor, labels: Tensor) -> list[float]:
-    """Accuracy with f off from block n on, for every n, and of the whole network at the end."""
-    return [(tail.logits.argmax(1) == labels).double().mean().item() for tail in tails(network, images)]
+    """Accuracy with f off from block n on, for every n, and of the whole network at the end.
+
+    In the precision of the network, float32 at least.
+    """
+    dtype = torch.promote_types(network.parameter_dtype, torch.float32)
+    pairs = tails(network.to(dtype), images.to(dtype))
+    return [(tail.logits.argmax(1) == labels).double().mean().item() for tail in pairs]
 
 
 # -- predicting --------------------------------------------------------------------------------------------------------
