@@ -158,7 +158,9 @@ def test_runs_one_checkpoint_apart_meet_at_the_earlier_one(tmp_path: Path, make_
     for run, positions in zip(runs, [(6, 12), (6,), (), (3,)]):
         for position in positions:
             run.save_checkpoint(position, {"x": torch.zeros(1)}, {})
-    meetings = [(position, [run.spec.seed for run in members]) for position, members in meeting_points(runs)]
+    meetings = [
+        (position, [run.spec.seed for run in members]) for position, members in meeting_points(runs, Lines(quiet=True))
+    ]
     assert meetings == [(0, [2]), (3, [3]), (6, [1, 0])]
     for run in runs:
         run.release()
@@ -191,8 +193,27 @@ def test_a_truncated_checkpoint_is_passed_over(tmp_path: Path, tiny: DataSet, ma
     train(make_specs(1, epochs=3), store, OPTIONS, StepClock(14))
     newest = max(tmp_path.joinpath("cut").rglob("checkpoints/*.safetensors"))
     newest.write_bytes(newest.read_bytes()[:1000])
-    train(make_specs(1, epochs=3), store, OPTIONS)
+    heard = Heard()
+    train(make_specs(1, epochs=3), store, OPTIONS, progress=heard)
     assert outcome(store) == outcome(whole)
+    said = [line for line in heard.lines if "damaged" in line]
+    assert len(said) == 1 and f"at step {int(newest.stem)} is damaged; going on from step" in said[0]
+
+
+def test_every_recipe_is_printed_once_resolved(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
+    specs, heard = make_specs(3, epochs=1), Heard()
+    train(
+        [*specs[:2], replace(specs[2], recipe=replace(specs[2].recipe, lr=0.01))], Store(tmp_path), OPTIONS, None, heard
+    )
+    said = [line for line in heard.lines if line.startswith("recipe ")]
+    assert len(said) == 2 and all("last partial batch dropped" in line for line in said)
+    assert "lr 0.01" in said[1] and "weight decay" in said[1]
+
+
+def test_why_the_plain_engine_is_used_is_said_once(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
+    heard = Heard()
+    train(make_specs(3, epochs=1), Store(tmp_path), replace(OPTIONS, kernels="native", replicas=1), None, heard)
+    assert sum("plain torch instead of the native kernels" in line for line in heard.lines) == 1
 
 
 def test_validation_images_are_scored_and_not_trained_on(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:

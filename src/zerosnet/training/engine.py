@@ -17,10 +17,10 @@ from zerosnet.training.fused import FusedTraining
 from zerosnet.training.grouping import build_model, group
 from zerosnet.training.large import StreamOptions
 from zerosnet.training.large_loop import train_streamed
-from zerosnet.training.loop import Options, train_group
+from zerosnet.training.loop import Options, say_damaged, train_group
 from zerosnet.training.networks import as_classifier, load_network, surrogate_of
 from zerosnet.training.precision import precision, torch_settings
-from zerosnet.training.progress import Lines, Progress
+from zerosnet.training.progress import Lines, Progress, say_recipes
 from zerosnet.training.run import Run, read_result
 from zerosnet.training.spec import RunSpec
 from zerosnet.training.stopping import Clock
@@ -67,15 +67,17 @@ def _train_arrays(specs: Sequence[RunSpec], store: Store, options: Options, cloc
     waiting = [spec for spec in specs if not has_ended(store, spec, progress)]
     surrogates = {spec: surrogate_of(spec, store) for spec in waiting}
     groups = group(waiting, data, options.device, options.replicas, workers)
+    say_recipes(waiting, progress)
+    said: dict[str, object] = {}  # about kernels
 
     def work(members: Sequence[RunSpec]) -> None:
         with clock.stopped_by_errors(), _claimed(store, members, progress) as runs:
-            for position, together in meeting_points(runs):
+            for position, together in meeting_points(runs, progress):
                 if not clock.must_stop():
                     first = together[0].spec
                     members = [run.spec for run in together]
                     training = prepare(members, data[first], options.device, surrogates[first], options.kernels)
-                    _say_which_kernels(training, options, progress)
+                    _say_which_kernels(training, options, progress, said)
                     train_group(training, together, position, options, clock, progress)
 
     with clock, progress, torch_settings(options.device, deterministic=options.deterministic):
@@ -98,12 +100,12 @@ def prepare(
     return training
 
 
-def _say_which_kernels(training: FusedTraining, options: Options, progress: Progress) -> None:
-    """Where one would expect the native engine, on a GPU or because it was asked for, why the plain one is used."""
-    backend = training.backend
+def _say_which_kernels(training: FusedTraining, options: Options, progress: Progress, said: dict[str, object]) -> None:
+    """Where one would expect the native engine, on a GPU or because it was asked for, why the plain one is used, once."""
+    backend, why, mine = training.backend, training.backend.why_not_native, object()
     expected = training.device.type == "cuda" or options.kernels == "native"
-    if expected and backend.kernels == "torch" and backend.why_not_native != ASKED_FOR:
-        progress.say(f"plain torch instead of the native kernels: {backend.why_not_native}")
+    if expected and backend.kernels == "torch" and why != ASKED_FOR and said.setdefault(why, mine) is mine:
+        progress.say(f"plain torch instead of the native kernels: {why}")
 
 
 def in_parallel(
@@ -148,13 +150,15 @@ def cores() -> int:
     return min(torch.get_num_threads(), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1_000)
 
 
-def meeting_points(runs: Sequence[Run]) -> list[tuple[int, list[Run]]]:
+def meeting_points(runs: Sequence[Run], progress: Progress) -> list[tuple[int, list[Run]]]:
     """Where runs of a group can go on together: pairs of a position and the runs that have a checkpoint there.
 
     A kill between the checkpoints of two runs leaves them one apart; as every run keeps its last two, they meet at the
-    earlier one. Runs that were begun at different times stay apart.
+    earlier one. Runs that were begun at different times stay apart. A damaged checkpoint is passed over, and named.
     """
     newest = {run.id: checkpoint.position if (checkpoint := run.load_checkpoint()) else 0 for run in runs}
+    for run in runs:
+        say_damaged(run, newest[run.id], progress)
     rest, meetings = sorted(runs, key=lambda run: newest[run.id]), []
     while rest:
         position = newest[rest[0].id]

@@ -18,10 +18,10 @@ from zerosnet.training.checkpoint import snapshot
 from zerosnet.training.evaluate import Score
 from zerosnet.training.grouping import network_config
 from zerosnet.training.large import USUAL, LargeTraining, micro_batch
-from zerosnet.training.loop import Options, Stopwatch, finish
+from zerosnet.training.loop import Options, Stopwatch, finish, say_damaged
 from zerosnet.training.networks import load_network
 from zerosnet.training.precision import precision, torch_settings
-from zerosnet.training.progress import Lines, Progress
+from zerosnet.training.progress import Lines, Progress, say_recipes
 from zerosnet.training.record import Journal
 from zerosnet.training.run import Run, read_result
 from zerosnet.training.spec import RunSpec
@@ -42,6 +42,7 @@ def train_streamed(specs: Sequence[RunSpec], store: Store, options: Options, clo
     settings = torch_settings(device, deterministic=options.deterministic)
     with clock, joined(world, device), progress, settings:
         data = world.together(partial(_check, specs, options, device, world))
+        say_recipes([spec for spec in specs if read_result(store.folder(spec)) is None], progress)
         for spec in specs:
             if world.highest(STOP if clock.must_stop() else GO_ON) == STOP:
                 return
@@ -65,6 +66,8 @@ def train_one(training: LargeTraining, run: Run | None, options: Options, clock:
     spec, world, steps = training.spec, training.world, training.steps
     total = steps * spec.recipe.epochs
     position, state = resume(training, run)
+    if run is not None:
+        say_damaged(run, position, progress)
     journal = Journal([run] if run else [], training, log=options.log)
     whole, this_epoch = (Stopwatch(1, state.get(name, 0.0)) for name in ("seconds", "epoch_seconds"))
     timer, lead = SaveTimer(options.checkpoint_every), Lead(training.device)

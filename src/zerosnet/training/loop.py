@@ -12,7 +12,7 @@ import torch
 from zerosnet.environment import environment
 from zerosnet.models.weights import save_model
 from zerosnet.training.capture import Lead
-from zerosnet.training.checkpoint import join, snapshot
+from zerosnet.training.checkpoint import join, positions, snapshot
 from zerosnet.training.fused import FusedTraining
 from zerosnet.training.grouping import build_single
 from zerosnet.training.large import LargeTraining, StreamOptions
@@ -109,6 +109,13 @@ def train_group(
         writer.wait()
         if any(is_open):
             finish(training, journal, is_open, whole)
+
+
+def say_damaged(run: Run, position: int, progress: Progress) -> None:
+    """Which checkpoints are passed over where a run goes on from a position."""
+    for newer in positions(run.checkpoints):
+        if newer > position:
+            progress.say(f"{run.id}: the checkpoint at step {newer} is damaged; going on from step {position}")
 
 
 def resume(training: FusedTraining, runs: Sequence[Run], position: int) -> list[dict[str, float]]:

@@ -165,6 +165,12 @@ def progress(quiet: bool = False) -> Progress:
     return LiveTable() if sys.stderr.isatty() and not quiet else Lines(quiet)
 
 
+def say_recipes(specs: Sequence[RunSpec], progress: Progress) -> None:
+    """Every recipe of these runs once, resolved, with all its numbers."""
+    for recipe in dict.fromkeys(spec.recipe for spec in specs):
+        progress.say(f"recipe {recipe.describe()}")
+
+
 def describe(spec: RunSpec) -> str:
     """A run in a few words: model, scheme if it is not the model's own, data set, recipe, seed."""
     scheme = [] if spec.scheme is None else [f"({spec.scheme})"]
