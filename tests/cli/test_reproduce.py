@@ -46,6 +46,7 @@ def test_a_table_that_needs_no_run_is_shown_with_claims_about_it(tmp_path, capsy
     assert command(["reproduce", "table-coefficients", "--store", str(tmp_path / "runs"), "-o", str(report)]) == 0
     text = capsys.readouterr().out
     assert "0.33" in text and "holds" in text
+    assert "undecided" not in text  # nothing was trained that could be compared
     assert report.exists()
 
 
