@@ -28,8 +28,10 @@ def write_with(path: Path, write: Callable[[Path], object]) -> None:
         write(temporary)
         sync(temporary)
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:  # a full disk does not say of which file
+            error.filename = str(path)
         raise
     sync(path.parent)
 

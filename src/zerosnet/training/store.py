@@ -89,13 +89,17 @@ class Store:
         return run
 
     def find(self, name: str) -> RunRecord:
-        """A run by its id, or by any part of it that only one run has."""
+        """A run by its id, or by any part of it that only one run has; s1 is seed 1 before it is a part of s11."""
         matches = [folder for folder in self._folders() if name in folder.name]
-        exact = [folder for folder in matches if folder.name == name]
+        whole = [folder for folder in matches if name in folder.name.split("-")]
+        exact = [folder for folder in matches if folder.name == name] or (whole if len(whole) == 1 else [])
         if not matches:
             raise InputError(f"run is {name!r}; there is none of that name in store {self.root}")
         if not exact and len(matches) > 1:
-            raise InputError(f"run is {name!r}, which {len(matches)} runs in store {self.root} have in their id")
+            some = ", ".join(sorted(folder.name for folder in matches)[:3]) + (", ..." if len(matches) > 3 else "")
+            raise InputError(
+                f"run is {name!r}, which {len(matches)} runs in store {self.root} have in their id: {some}"
+            )
         return _record((exact or matches)[0])
 
     def records(self) -> list[RunRecord]:
