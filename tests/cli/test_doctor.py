@@ -45,6 +45,24 @@ def test_the_engine_comes_with_its_reason() -> None:
     assert [(row["engine"], row["why"]) for row in checkup.devices()] == [("torch", "there is no CUDA device")]
 
 
+@pytest.mark.parametrize(
+    ("device", "compiler", "engine", "why"),
+    [
+        (None, None, "native", "kernels of our own"),
+        ("it is too old", None, "torch", "it is too old"),
+        (None, "NVRTC could not build the kernels: missing", "torch", "NVRTC could not build"),
+    ],
+)
+def test_a_gpu_gets_kernels_or_the_reason_why_not(monkeypatch, device, compiler, engine, why) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "GPU")
+    monkeypatch.setattr("zerosnet.kernels.reason_against_device", lambda _: device)
+    monkeypatch.setattr("zerosnet.kernels.reason_against_compiler", lambda _: compiler)
+    gpu, cpu = checkup.devices()
+    assert (gpu["device"], gpu["engine"]) == ("cuda:0", engine) and why in gpu["why"]
+    assert (cpu["engine"], cpu["why"]) == ("torch", "the kernels are for CUDA devices")
+
+
 def test_data_sets_are_there_damaged_or_not_there(tmp_path: Path) -> None:
     (tmp_path / "cifar-10-batches-py").mkdir()
     (tmp_path / "MNIST" / "raw").mkdir(parents=True)

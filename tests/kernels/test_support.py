@@ -1,10 +1,21 @@
 """What runs where: the table of shapes and chips, grids, and the bytes of a step."""
 
+from contextlib import nullcontext
+from types import SimpleNamespace
+
 import pytest
 import torch
 
-from zerosnet.kernels import reason_against, reason_against_device, reason_against_network
+from zerosnet.kernels import (
+    CHIPS,
+    reason_against,
+    reason_against_compiler,
+    reason_against_device,
+    reason_against_network,
+)
+from zerosnet.kernels import compile as compile_module
 from zerosnet.kernels.bytes import block_units, step_bytes
+from zerosnet.kernels.compile import program
 from zerosnet.kernels.native import WIDTHS
 from zerosnet.kernels.sizes import Sizes
 from zerosnet.kernels.support import most_shared_memory
@@ -39,6 +50,59 @@ def test_cifar_networks_with_basic_blocks_are_served(name):
 )
 def test_other_networks_are_refused_with_the_reason(name, options, size, dtype, why):
     assert why in reason_against_network(create_model(name, **options), size, dtype)
+
+
+def test_every_chip_of_the_table_has_kernels_for_every_shape_of_a_network():
+    assert all(set(chip.shapes) == set(WIDTHS) for chip in CHIPS)
+
+
+def a_gpu(monkeypatch, *, capability, shared=HOPPER_SHARED):
+    """Let torch find a GPU of this kind."""
+    found = SimpleNamespace(major=capability[0], minor=capability[1], name="GPU", shared_memory_per_block_optin=shared)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: found)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device=None: capability)
+    monkeypatch.setattr(torch.cuda, "device", lambda index: nullcontext())
+    return torch.device("cuda", 0)
+
+
+@pytest.mark.parametrize("capability", [(7, 5), (8, 0), (8, 9), (10, 0)])
+def test_a_chip_without_kernels_is_named_in_one_line(monkeypatch, capability):
+    why = reason_against_device(a_gpu(monkeypatch, capability=capability))
+    assert (
+        why
+        == f"GPU has compute capability {capability[0]}.{capability[1]}; there are kernels for Hopper (H100, H200) 9.0"
+    )
+
+
+def test_a_chip_with_too_little_shared_memory_has_no_kernels(monkeypatch):
+    assert reason_against_device(a_gpu(monkeypatch, capability=(9, 0))) is None
+    why = reason_against_device(a_gpu(monkeypatch, capability=(9, 0), shared=100_000))
+    assert "100000 bytes of shared memory" in why and "\n" not in why
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError("Could not find any NVRTC library"),
+        RuntimeError("kernel.cu(3): error:\n  expected a ';'\n\n1 error"),
+        ImportError("cannot import name '_nvrtc_compile'"),
+        AttributeError("'_CudaKernel' object has no attribute 'set_shared_memory_config'"),
+        TypeError("_nvrtc_compile() got an unexpected keyword argument"),
+        KeyError(),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_compiler_that_is_missing_or_fails_is_one_line(monkeypatch, error):
+    def fail(*arguments):
+        raise error
+
+    device = a_gpu(monkeypatch, capability=(9, 0))
+    monkeypatch.setattr(compile_module, "compile_program", fail)
+    program.cache_clear()
+    why = reason_against(create_model("zerosnet20_opt"), (32, 32), torch.bfloat16, device)
+    assert why == reason_against_compiler(device)
+    assert why.startswith("NVRTC could not build the kernels: ") and "\n" not in why
+    assert " ".join(str(error).split()) in why and why.rstrip() == why
 
 
 def test_the_hungriest_kernel_fits_the_shared_memory_of_a_hopper_block():

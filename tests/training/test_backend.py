@@ -4,7 +4,9 @@ import pytest
 import torch
 
 from zerosnet.errors import InputError
+from zerosnet.kernels import KernelsUnavailable
 from zerosnet.models import create_model
+from zerosnet.training import backend as backend_module
 from zerosnet.training.backend import Backend, choose_backend
 
 
@@ -25,6 +27,21 @@ def test_without_a_gpu_plain_torch_takes_over_and_says_why(kernels):
     backend = chosen(kernels)
     assert backend.kernels == "torch"
     assert "no CUDA device" in backend.why_not_native
+
+
+def test_where_the_kernels_cannot_be_built_plain_torch_takes_over_and_says_why(monkeypatch):
+    class Broken:
+        def __init__(self, *arguments, **options):
+            self.native = self
+
+        def warm_up(self):
+            raise KernelsUnavailable("NVRTC could not build the kernels: it is not there")
+
+    monkeypatch.setattr(backend_module, "reason_against", lambda *arguments: None)
+    monkeypatch.setattr(backend_module, "NativeStep", Broken)
+    backend = chosen(None)
+    assert backend.kernels == "torch"
+    assert backend.why_not_native == "NVRTC could not build the kernels: it is not there"
 
 
 def test_plain_torch_on_request_needs_no_reason():

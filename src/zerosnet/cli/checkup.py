@@ -33,13 +33,13 @@ def devices() -> list[dict[str, str]]:
     """Every device that training may use, the engine it gets, and why."""
     import torch
 
-    from zerosnet.kernels import reason_against_device
+    from zerosnet.kernels import reason_against_compiler, reason_against_device
 
     gpus = [torch.device("cuda", index) for index in range(torch.cuda.device_count())]
     cpu = torch.device("cpu")
     threads = torch.get_num_threads()
     native = "kernels of our own for CIFAR-size networks with basic blocks, torch for others"
-    reasons = {device: reason_against_device(device) or "" for device in gpus}
+    reasons = {device: reason_against_device(device) or reason_against_compiler(device) or "" for device in gpus}
     reasons[cpu] = "the kernels are for CUDA devices" if gpus else reason_against_device(cpu) or ""
     return [
         {

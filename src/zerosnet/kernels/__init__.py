@@ -3,7 +3,13 @@
 from zerosnet.kernels.classifier import NativeClassifier
 from zerosnet.kernels.compile import KernelsUnavailable
 from zerosnet.kernels.step import NativePredictor, NativeStep
-from zerosnet.kernels.support import CHIPS, reason_against, reason_against_device, reason_against_network
+from zerosnet.kernels.support import (
+    CHIPS,
+    reason_against,
+    reason_against_compiler,
+    reason_against_device,
+    reason_against_network,
+)
 
 __all__ = [
     "CHIPS",
@@ -12,6 +18,7 @@ __all__ = [
     "NativePredictor",
     "NativeStep",
     "reason_against",
+    "reason_against_compiler",
     "reason_against_device",
     "reason_against_network",
 ]

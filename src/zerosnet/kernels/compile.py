@@ -12,6 +12,8 @@ import torch
 
 SOURCES = ("layout.cuh", "common.cuh", "forward.cu", "backward.cu", "pointwise.cu", "edges.cu")
 
+ENTRY = "conv_inner"  # a kernel that every program has
+
 
 class KernelsUnavailable(RuntimeError):
     """There are no kernels for this machine or this network; the message says why, in one line."""
@@ -37,15 +39,16 @@ class Program:
     """The kernels of one width on one device; `launch` puts one on the current stream."""
 
     def __init__(self, channels: int, width: int) -> None:
-        from torch.cuda._utils import _cuda_load_module
-
         major, minor = torch.cuda.get_device_capability()
         definitions = [f"-DCHANNELS={channels}", f"-DWIDTH={width}"]
         try:
-            binary = compile_program(definitions, f"{major}{minor}", "conv_inner")
+            from torch.cuda._utils import _cuda_load_module
+
+            binary = compile_program(definitions, f"{major}{minor}", ENTRY)
             self._module: Any = _cuda_load_module(binary)
-        except (RuntimeError, OSError, ImportError, AttributeError) as error:
-            reason = " ".join(str(error).split())[:300]
+            _ = getattr(self._module, ENTRY).set_shared_memory_config  # PyTorch 2.8 does not have it yet
+        except Exception as error:  # whatever is wrong with a compiler or a private interface, there is another engine
+            reason = " ".join(str(error).split())[:300] or type(error).__name__
             raise KernelsUnavailable(f"NVRTC could not build the kernels: {reason}") from error
         self._kernels: dict[str, Any] = {}
 

@@ -1,9 +1,10 @@
-"""The one table of what runs where: which chips and which networks the kernels serve, and why not where they do not."""
+"""The one table of what runs where: which kernels serve which chip and shape, and why not where there are none."""
 
 from dataclasses import dataclass
 
 import torch
 
+from zerosnet.kernels.compile import KernelsUnavailable, program
 from zerosnet.kernels.native import WIDTHS
 from zerosnet.kernels.sizes import Sizes
 from zerosnet.kernels.values import MAX_STEPS
@@ -12,21 +13,38 @@ from zerosnet.models import Network
 
 @dataclass(frozen=True)
 class Chip:
-    """A family of chips by compute capability, and the instructions that the kernels use there."""
+    """A family of chips by compute capability, and by (channels, width) what the kernels of its shapes are built on.
+
+    A chip that is not in the table, and a shape that it does not have, get the plain engine.
+    """
 
     capability: tuple[int, int]
     name: str
-    instructions: str
+    shapes: dict[tuple[int, int], str]
 
 
-CHIPS = (Chip((9, 0), "Hopper (H100, H200)", "mma.sync, ldmatrix, cp.async"),)
+CHIPS = (
+    Chip(
+        (9, 0),
+        "Hopper (H100, H200)",
+        {
+            (16, 32): "mma.sync m16n8k16, weights in registers where there is no history to read",
+            (32, 16): "mma.sync m16n8k16, weights in shared memory",
+            (64, 8): "mma.sync m16n8k16, weights in shared memory; backward two images at a time, by cp.async",
+        },
+    ),
+)
 
 
 def reason_against(
     network: Network, size: tuple[int, int], conv_dtype: torch.dtype | None, device: torch.device
 ) -> str | None:
     """Why the kernels cannot train this network here, in a few words; None if they can."""
-    return reason_against_device(device) or reason_against_network(network, size, conv_dtype)
+    return (
+        reason_against_device(device)
+        or reason_against_network(network, size, conv_dtype)
+        or reason_against_compiler(device)
+    )
 
 
 def reason_against_device(device: torch.device) -> str | None:
@@ -43,6 +61,16 @@ def reason_against_device(device: torch.device) -> str | None:
     needed, there = most_shared_memory(), getattr(properties, "shared_memory_per_block_optin", 0)
     if needed > there:
         return f"{properties.name} has {there} bytes of shared memory a block; the kernels need {needed}"
+    return None
+
+
+def reason_against_compiler(device: torch.device) -> str | None:
+    """Why a device that should have kernels cannot get them; None if it can. Compiles them, once for the process."""
+    try:
+        for channels, width in WIDTHS:
+            program(channels, width, device.index or 0)
+    except KernelsUnavailable as error:
+        return str(error)
     return None
 
 

@@ -101,7 +101,7 @@ def prepare(
 
 
 def _say_which_kernels(training: FusedTraining, options: Options, progress: Progress, said: dict[str, object]) -> None:
-    """Where one would expect the native engine, on a GPU or because it was asked for, why the plain one is used, once."""
+    """Once, why the plain engine is used where one would expect the native one: on a GPU, or where it was asked for."""
     backend, why, mine = training.backend, training.backend.why_not_native, object()
     expected = training.device.type == "cuda" or options.kernels == "native"
     if expected and backend.kernels == "torch" and why != ASKED_FOR and said.setdefault(why, mine) is mine:
