@@ -14,7 +14,7 @@ from zerosnet.errors import InputError
 
 Number = Fraction | float
 
-_ACCEPTED = 'a number such as 2, 0.1, "1/3" or "0.1"'
+_ACCEPTED = 'a number such as 2, 0.1 or "1/3"'
 _LARGEST = int(1e300)  # so that a float can hold any coefficient, and a sum of them
 # spaces about the slash only, so that "1 0" is not 10; an exponent of four digits would ask for a lot of memory
 _TEXT = re.compile(r"[+-]?(\d+\s*/\s*\d+|(\d+\.?\d*|\.\d+)([eE][+-]?0*\d{1,3})?)", re.ASCII)
