@@ -119,10 +119,19 @@ def test_multistep_convolution_keeps_the_state_in_two_halves(channels, width, st
     assert relative(out.high.double() + out.low.double(), expected) < 2e-5
 
 
+def with_odd_channels(table):
+    """gamma 0, nearly 0 and nearly 0 below it in the first three channels; the fourth never opens its ReLU."""
+    table, rstd = table.clone(), table[:, 3]
+    for channel, (gamma, beta) in enumerate([(0.0, 0.3), (1e-8, 0.2), (-1e-6, 0.1), (0.5, -1e4)]):
+        table[:, 0, channel] = gamma * rstd[:, channel]
+        table[:, 1, channel] = beta - table[:, 2, channel] * table[:, 0, channel]
+    return table
+
+
 @pytest.mark.parametrize("channels, width", WIDTHS)
-@pytest.mark.parametrize("replicas, batch", SIZES)
+@pytest.mark.parametrize("replicas, batch, odd", [*((*size, False) for size in SIZES), (3, 7, True)])
 @pytest.mark.parametrize("outer", [False, True])
-def test_backward_of_a_convolution(channels, width, replicas, batch, outer):
+def test_backward_of_a_convolution(channels, width, replicas, batch, odd, outer):
     from zerosnet.kernels.values import NormGradient, Slope
 
     w = make(channels, width, replicas, batch)
@@ -130,6 +139,7 @@ def test_backward_of_a_convolution(channels, width, replicas, batch, outer):
     k, c = replicas, channels
     gradient, x, z = (w.activation().copy_(noise(*shape, seed=s)) for s in (1, 2, 3))
     table, _, _ = random_table(w, 20)
+    table = with_odd_channels(table) if odd else table
     z_table = noise(k, 4, c, seed=60)
     coefficients = noise(k, 5, seed=61)
     weight = random_weight(w)
@@ -145,6 +155,7 @@ def test_backward_of_a_convolution(channels, width, replicas, batch, outer):
     else:
         w.backward_inner(gradient, coefficients, x, back, out, grads, weight_gradient, True)
         g = coefficients[:, 4].view(k, 1, 1, 1, 1) * gradient.float()
+    w.join()
     g = planes(g.bfloat16())
     a = activated(x, table)
     inputs = planes(a.bfloat16()).requires_grad_()
@@ -161,6 +172,10 @@ def test_backward_of_a_convolution(channels, width, replicas, batch, outer):
     count = batch * width * width
     assert relative(grads.table[:, 1], -(table[:, 0] * table[:, 3]).double() * second / count) < 1e-4
     assert relative(grads.table[:, 3], -table[:, 0].double() * first / count) < 1e-4
+    if odd:
+        dead = (out[..., 3], gamma_grad.view(k, c)[:, 3], beta_grad.view(k, c)[:, 3], weight_gradient[:, 3])
+        assert not any(part.any() for part in dead)
+        assert relative(gamma_grad.view(k, c)[:, :3], second[:, :3]) < 1e-4
 
 
 @pytest.mark.parametrize("channels, width", WIDTHS)
@@ -202,6 +217,34 @@ def test_huge_values_and_a_nan_in_one_replica_stay_there(channels, width):
     assert dirty[2].isfinite().all()
     assert following.table[[0, 2, 3]].isfinite().all()
     assert dirty[1].isnan().all()
+
+
+@pytest.mark.parametrize("channels, width", WIDTHS)
+@pytest.mark.parametrize("outer", [False, True])
+def test_huge_gradients_and_a_nan_in_one_replica_stay_there_on_the_way_back(channels, width, outer):
+    from zerosnet.kernels.values import NormGradient, Slope
+
+    w = make(channels, width, 4, 6)
+    gradient, x, z = (w.activation().copy_(noise(*w.activation().shape, seed=s)) for s in (1, 2, 3))
+    table, _, _ = random_table(w, 20)
+    z_table, coefficients, weight = noise(4, 4, channels, seed=60), noise(4, 5, seed=61), random_weight(w)
+
+    def backward():
+        out, dw = w.activation(), torch.empty_like(weight)
+        grads = NormGradient(table, *(torch.empty(4 * channels, device="cuda") for _ in range(2)), w.table())
+        if outer:
+            w.backward_outer(Slope(gradient, z, z_table), x, packed(w, weight), out, grads, dw, True)
+        else:
+            w.backward_inner(gradient, coefficients, x, packed(w, weight), out, grads, dw, True)
+        w.join()
+        return [part.reshape(4, -1) for part in (out, dw, grads.weight, grads.bias, grads.table)]
+
+    clean = backward()
+    gradient[1], gradient[2] = float("nan"), gradient[2] * 1e15
+    for before, after in zip(clean, backward()):
+        assert torch.equal(before[[0, 3]], after[[0, 3]])
+        assert after[2].isfinite().all()
+        assert after[1].isnan().any()
 
 
 def test_two_calls_are_bit_identical():

@@ -1,11 +1,7 @@
 """The index arithmetic of the CUDA sources, compiled as plain C++ and compared with what it must do. No GPU needed."""
 
-import ctypes
-import shutil
-import subprocess
-from importlib.resources import files
-
 import pytest
+from tests.kernels.host import compile_for_host, needs_compiler, read_source
 
 WIDTHS = [(16, 32), (32, 16), (64, 8)]
 FUNCTIONS = {"swizzled": 2, "strip_offset": 1, "strip_row": 1, "strip_column": 1, "span_bytes": 2, "channel_of_row": 1}
@@ -23,25 +19,19 @@ CONSTANTS = (
     "WARPS_M",
 )
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ to compile the sources' arithmetic")
+pytestmark = needs_compiler
 
 
 @pytest.fixture(scope="module", params=WIDTHS, ids=lambda w: f"{w[0]} channels")
 def layout(request, tmp_path_factory):
-    channels, width = request.param
-    folder = tmp_path_factory.mktemp("layout")
-    source = (files("zerosnet.kernels") / "source" / "layout.cuh").read_text()
+    source = read_source("layout.cuh")
     for name, count in FUNCTIONS.items():
         arguments = [f"int a{i}" for i in range(count)]
         names = ", ".join(f"a{i}" for i in range(count))
         source += f'\nextern "C" int c_{name}({", ".join(arguments)}) {{ return {name}({names}); }}'
     for name in CONSTANTS:
         source += f'\nextern "C" int c_{name}() {{ return {name}; }}'
-    (folder / "layout.cpp").write_text(source)
-    definitions = ["-D__device__=", "-D__forceinline__=inline", f"-DCHANNELS={channels}", f"-DWIDTH={width}"]
-    command = ["g++", "-std=c++17", "-shared", "-fPIC", *definitions, "-o", folder / "layout.so", folder / "layout.cpp"]
-    subprocess.run(command, check=True, capture_output=True)
-    return Layout(ctypes.CDLL(str(folder / "layout.so")))
+    return Layout(compile_for_host(source, tmp_path_factory.mktemp("layout"), *request.param))
 
 
 class Layout:

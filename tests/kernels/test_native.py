@@ -9,6 +9,7 @@ from zerosnet.kernels.classifier import NativeClassifier
 from zerosnet.kernels.native import NativeNetwork
 from zerosnet.kernels.reference import ReferenceKernels
 from zerosnet.models import create_model
+from zerosnet.models.layers import BatchNorm
 
 TEN = ["1,1,1;1", "9/4,-2,3/4;1/2", "1/3,5/9,1/9;16/9"]
 MODELS = [
@@ -110,6 +111,24 @@ def test_losses_gradients_and_statistics_are_those_of_the_network(name, options,
         torch.testing.assert_close(native.gradients[parameter], parameter.grad, rtol=1e-6, atol=1e-10, msg=key)
     for key, value in model.state_dict().items():
         torch.testing.assert_close(statistics[key], value, rtol=1e-9, atol=1e-12, msg=key)
+
+
+@pytest.mark.parametrize("name, options", MODELS[:3])
+def test_a_gamma_of_nothing_and_a_dead_channel_have_the_networks_gradients(name, options):
+    model, native, images, labels = build(name, options)
+    with torch.no_grad():
+        for norm in (module for module in model.modules() if isinstance(module, BatchNorm)):
+            norm.weight[:3] = torch.tensor([0.0, 1e-8, -1e-6], dtype=torch.float64)
+            norm.bias[:4] = torch.tensor([0.3, 0.2, 0.1, -1e4], dtype=torch.float64)  # the fourth one never opens
+    tape = native.forward(images, training=True)
+    native.losses(tape, lambda logits: losses_of(logits, labels))
+    native.backward(tape)
+    logits = model.train()(images).view(len(images), model.replicas, -1).transpose(0, 1)
+    losses_of(logits, labels).sum().backward()
+    for key, parameter in model.named_parameters():
+        torch.testing.assert_close(native.gradients[parameter], parameter.grad, rtol=1e-6, atol=1e-10, msg=key)
+    dead = model.bn
+    assert native.gradients[dead.weight][3] == native.gradients[dead.bias][3] == 0
 
 
 @pytest.mark.parametrize("name, options", MODELS[:3])

@@ -102,8 +102,9 @@ struct WeightGradient {
   }
 };
 
-// OUTER = false, second convolution of f: g = beta G, G the gradient of the new state. 3 U.
-// OUTER = true, first convolution of f: g = batch norm's backward of (dzhat, z). 4 U.
+// OUTER = false, second convolution of f: g = beta G, G the gradient of the new state. G and x in, dzhat out: 3 U.
+// OUTER = true, first convolution of f: g = batch norm's backward of (dzhat, z). Both and x in, dyhat out: 4 U.
+// Beside that a block writes its part of the weight gradient, 36 C^2 bytes.
 template <bool OUTER>
 __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __restrict__ z, const float* __restrict__ z_table,
                               const float* __restrict__ coefficients, const bf16* __restrict__ x, const bf16* __restrict__ weights,

@@ -2,7 +2,7 @@
 
 // G_n = bn_backward(dyhat, y) + sum_i weight_i G_i, the adjoint of the multistep sum. (3 + TERMS) U, or (1 + TERMS) U
 // where the state feeds no f (SLOPED = false). DOTS: also the inner products of y with every G_i, which are the gradients
-// of the alphas; one row of partial sums a block, [K][blocks][4].
+// of the alphas; one row of partial sums a block, [K][blocks][4]; (2 + TERMS) U where y is read for them alone.
 template <int TERMS, bool SLOPED, bool DOTS>
 __device__ void state_gradient(const bf16* __restrict__ dyhat, const bf16* __restrict__ y, const float* __restrict__ table,
                                const float* __restrict__ weights, const bf16* const (&terms)[4], bf16* __restrict__ out,
@@ -81,7 +81,8 @@ STATE_GRADIENTS(4)
 // `in_stride`, `tap_stride` say where the rest lies.
 //
 // All convolutions of a width at once, by a table of addresses: -> bf16 [conv][K][tap][row of out][in] for the forward
-// pass, and [conv][K][flipped tap][row of in][out] for the gradient of the input. One thread a weight.
+// pass, and [conv][K][flipped tap][row of in][out] for the gradient of the input. One thread a weight: 4 bytes in, which
+// are read twice, the second time from the cache, and 2 + 2 out.
 extern "C" __global__ void pack_weights(const unsigned long long* addresses, bf16* forward, bf16* backward, int replicas,
                                         int in_stride, int tap_stride) {
   const int i = blockIdx.x * 256 + threadIdx.x, size = replicas * 9 * C * C;
@@ -93,7 +94,8 @@ extern "C" __global__ void pack_weights(const unsigned long long* addresses, bf1
   backward[at] = (bf16)pack(weights[(size_t)(k * C + column) * C * 9 + channel * in_stride + (8 - tap) * tap_stride], 0.f);
 }
 
-// Sum of the blocks' parts [K][blocks][9][in][out] in fixed order -> float (K, out, in, 3, 3).
+// Sum of the blocks' parts [K][blocks][9][in][out] in fixed order -> float (K, out, in, 3, 3). 4 bytes in for every weight
+// and block, mostly from the cache, since the parts were just written; 4 out.
 extern "C" __global__ void add_weight_parts(const float* parts, float* gradient, int replicas, int blocks, int in_stride,
                                             int tap_stride) {
   const int i = blockIdx.x * 256 + threadIdx.x;
