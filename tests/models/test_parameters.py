@@ -1,5 +1,7 @@
 """The paper's parameter table, and where it comes from."""
 
+from pathlib import Path
+
 import pytest
 
 from zerosnet.models import parameter_table
@@ -44,3 +46,12 @@ def test_the_printed_lmresnet_column_fits_10_classes_except_at_110_layers():
 def test_zerosnet_has_two_more_projections_a_stage_change_than_preresnet():
     for depth in COUNTED:
         assert TABLE[f"zerosnet{depth}_opt"].ours - TABLE[f"preresnet{depth}"].ours == 2 * (16 * 32 + 32 * 64)
+
+
+@pytest.mark.parametrize("depth", COUNTED)
+def test_the_table_in_the_docs_is_the_one_counted(depth):
+    rows = [TABLE[name] for name in (f"lmresnet{depth}", f"preresnet{depth}", f"zerosnet{depth}_opt")]
+    cells = [f"{row.ours:,} ({row.printed_millions:.2f})" for row in rows]
+    cells += [f"{rows[-1].authors:,}", f"{rows[-1].authors_used:,}"]
+    page = Path(__file__).parents[2] / "docs" / "differences.md"
+    assert f"| {depth} | {' | '.join(cells)} |\n" in page.read_text()
