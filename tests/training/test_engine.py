@@ -216,6 +216,24 @@ def test_why_the_plain_engine_is_used_is_said_once(tmp_path: Path, tiny: DataSet
     assert sum("plain torch instead of the native kernels" in line for line in heard.lines) == 1
 
 
+def test_training_images_are_scored_in_evaluation_mode_after_every_epoch_where_asked_for(
+    tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs
+) -> None:
+    usual, asked = Store(tmp_path / "usual"), Store(tmp_path / "asked")
+    train(make_specs(2), usual, OPTIONS)
+    train(make_specs(2), asked, replace(OPTIONS, train_accuracy=True))
+    for before, record in zip(usual.records(), asked.records()):
+        rows, result = record.metrics(), record.result
+        assert result is not None and before.result is not None
+        assert (rows[-1]["train_eval_accuracy"], rows[-1]["train_eval_loss"]) == (
+            result.train_accuracy,
+            result.train_loss,
+        )
+        assert all("train_eval_accuracy" in row for row in rows)
+        assert not any("train_eval_accuracy" in row for row in before.metrics())
+        assert result.test_loss == before.result.test_loss
+
+
 def test_validation_images_are_scored_and_not_trained_on(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
     store = Store(tmp_path)
     train([replace(make_specs(1, epochs=1)[0], validation=0.25)], store, OPTIONS)

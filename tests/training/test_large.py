@@ -137,6 +137,13 @@ def test_decay_spares_norms_and_biases(folder):
             assert torch.allclose(p, expected, rtol=1e-12), name
 
 
+def test_training_images_are_scored_after_every_epoch_where_asked_for(folder, tmp_path):
+    run = spec(epochs=1)
+    train([run], Store(tmp_path), replace(options(folder), train_accuracy=True))
+    record = Store(tmp_path).find(run.id)
+    assert record.metrics()[0]["train_eval_accuracy"] == record.result.train_accuracy
+
+
 def test_a_diverging_run_ends_as_diverged(folder, tmp_path):
     run = spec(epochs=3, lr=1e30, schedule="constant")
     train([run], Store(tmp_path), options(folder))

@@ -26,6 +26,7 @@ def sweep(
     max_seconds: options.MaxSeconds = None,
     checkpoint_every: options.CheckpointEvery = "60s",
     log: options.Log = None,
+    train_accuracy: options.TrainAccuracy = False,
     workers: options.Workers = None,
     broken: options.Broken = "fatal",
     micro_batch: options.MicroBatch = None,
@@ -61,5 +62,6 @@ def sweep(
         options.stream(workers, broken, micro_batch, sync_bn),
         engine,
         address,
+        train_accuracy,
     )
     raise typer.Exit(options.train_and_report(specs, request))

@@ -31,6 +31,7 @@ def train(
     max_seconds: options.MaxSeconds = None,
     checkpoint_every: options.CheckpointEvery = "60s",
     log: options.Log = None,
+    train_accuracy: options.TrainAccuracy = False,
     workers: options.Workers = None,
     broken: options.Broken = "fatal",
     micro_batch: options.MicroBatch = None,
@@ -62,5 +63,6 @@ def train(
         log or [],
         json,
         options.stream(workers, broken, micro_batch, sync_bn),
+        train_accuracy=train_accuracy,
     )
     raise typer.Exit(options.train_and_report(specs, request))

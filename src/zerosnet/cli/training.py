@@ -30,6 +30,9 @@ Deterministic = Annotated[bool, typer.Option("--deterministic", help="The same b
 MaxSeconds = Annotated[float | None, typer.Option(help="Stop cleanly after so long, to be continued later.")]
 CheckpointEvery = Annotated[str, typer.Option(help="Epochs, such as 5, or seconds, such as 60s.")]
 Log = Annotated[list[str] | None, typer.Option(help="tensorboard or wandb, besides metrics.jsonl; may be repeated.")]
+TrainAccuracy = Annotated[
+    bool, typer.Option("--train-accuracy", help="Score the training set in eval mode after every epoch too.")
+]
 Workers = Annotated[int | None, typer.Option(help="imagefolder: processes that decode; as many as cores by default.")]
 Broken = Annotated[str, typer.Option(help="imagefolder: a file that cannot be decoded is fatal, or skip.")]
 MicroBatch = Annotated[int | None, typer.Option(help="imagefolder: images that batch norm sees at once, a process.")]
@@ -58,6 +61,7 @@ class Request:
     stream: "StreamOptions | None" = None
     engine: str = "local"
     address: str = "auto"
+    train_accuracy: bool = False
 
 
 def stream(workers: int | None, broken: str, micro_batch: int | None, sync_bn: bool) -> "StreamOptions":
@@ -101,6 +105,7 @@ def train_and_report(specs: "Sequence[RunSpec]", request: Request) -> int:
         checkpoint_every=Interval.parse(request.checkpoint_every),
         log=tuple(request.log),
         stream=request.stream or StreamOptions(),
+        train_accuracy=request.train_accuracy,
     )
     if request.engine == "ray":
         from zerosnet.training.cluster import train_on_ray

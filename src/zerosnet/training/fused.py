@@ -139,6 +139,10 @@ class FusedTraining:
         sums = zip(self.losses.tolist(), self.correct.tolist())
         return [Score(loss / steps, correct / (steps * self.batch)) for loss, correct in sums]
 
+    def watch_training_set(self) -> None:
+        """Have the training images scored after every epoch too, as they are, in evaluation mode."""
+        self.tests["train_eval"] = self._on_training_set(capture=True)
+
     def final_train_scores(self) -> list[Score]:
         """Loss and accuracy on the training set as it is, in evaluation mode."""
         evaluation = self._on_training_set()

@@ -229,6 +229,10 @@ class LargeTraining:
         loss, correct = self.sums[0].tolist()
         return [Score(loss / steps, correct / (steps * self.spec.recipe.batch))]
 
+    def watch_training_set(self) -> None:
+        """Have the training images scored after every epoch too: centre crops, in evaluation mode."""
+        self.tests["train_eval"] = FolderEvaluation(self, self.data.train)
+
     def final_train_scores(self) -> list[Score]:
         """On the training set as it is: centre crops, in evaluation mode."""
         evaluation = FolderEvaluation(self, self.data.train, persistent=False)

@@ -68,6 +68,8 @@ def train_one(training: LargeTraining, run: Run | None, options: Options, clock:
     position, state = resume(training, run)
     if run is not None:
         say_damaged(run, position, progress)
+    if options.train_accuracy:
+        training.watch_training_set()
     journal = Journal([run] if run else [], training, log=options.log)
     whole, this_epoch = (Stopwatch(1, state.get(name, 0.0)) for name in ("seconds", "epoch_seconds"))
     timer, lead = SaveTimer(options.checkpoint_every), Lead(training.device)

@@ -29,7 +29,8 @@ class Options:
 
     `replicas` None lets memory decide; `kernels` is native or torch, None the best that machine and network have;
     `deterministic` gives the same bits every time, at some cost; `stream` is for data sets decoded while they are used;
-    `log` names loggers, see `zerosnet.training.loggers`.
+    `log` names loggers, see `zerosnet.training.loggers`; `train_accuracy` scores the training images in evaluation mode
+    after every epoch, which takes a third of it, and not at the end only.
     """
 
     device: torch.device
@@ -41,6 +42,7 @@ class Options:
     stream: StreamOptions = StreamOptions()  # noqa: RUF009 (frozen)
     checkpoint_every: Interval = Interval(seconds=60)  # noqa: RUF009 (frozen)
     log: tuple[str, ...] = ()
+    train_accuracy: bool = False
 
 
 class Stopwatch:
@@ -60,6 +62,8 @@ def train_group(
     specs, replicas = training.specs, training.replicas
     steps, total = training.steps, training.steps * specs[0].recipe.epochs
     states = resume(training, runs, position)
+    if options.train_accuracy:
+        training.watch_training_set()
     journal = Journal(runs, training, log=options.log)
     is_open = [True] * replicas  # a run that diverged has ended; its replica is carried along, frozen
     whole = Stopwatch(replicas, max(state.get("seconds", 0.0) for state in states))
