@@ -1,4 +1,8 @@
-"""Bad input under torchrun: the first process of a machine says so, the others give it time."""
+"""Bad input under torchrun: the first process of a machine says so, the others give it time. Poor terminals."""
+
+import os
+import subprocess
+import sys
 
 import pytest
 from torch import distributed
@@ -27,3 +31,11 @@ def test_only_later_processes_that_have_not_met_wait(environment, met, waits, mo
     assert main.run(["analyze", "nonsense"]) == 2
     assert waited == ([main.TURN] if waits else [])
     assert capsys.readouterr().err.startswith("zerosnet: ")  # where the first one had nothing to say
+
+
+def test_a_sign_that_an_encoding_lacks_is_no_reason_to_stop():
+    script = "from zerosnet.cli import main; main.run = lambda _: print('1 ± 2') or 0; main.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, "PYTHONIOENCODING": "ascii"}, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (0, "1 ? 2\n")

@@ -53,6 +53,9 @@ def version_option(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; set ZEROSNET_TRACEBACK=1 to see tracebacks."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # where an encoding lacks a sign, such as the ± of a deviation, a ?
     sys.exit(run(arguments))
 
 
