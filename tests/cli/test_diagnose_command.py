@@ -77,6 +77,7 @@ def test_plot_draws_a_file(capsys, tmp_path):
         (["zerosnet20"], "needs a scheme"),
         (["nowhere.safetensors"], "no such file"),
         (["zerosnet20_opt", "--dataset", "cifar11"], "cifar11"),
+        (["zerosnet20_opt.cifar10", "--dataset", "digits"], "images of 1 channels; zerosnet20_opt.cifar10 takes 3"),
         (["zerosnet20_opt", "--statistics", "best"], "statistics is 'best'"),
         (["zerosnet20_opt", "--images", "2", "--plot", "d.docx"], "docx"),
     ],

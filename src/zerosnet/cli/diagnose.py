@@ -6,6 +6,7 @@ import typer
 
 from zerosnet.cli.main import app
 from zerosnet.cli.subject import SUBJECT_HELP
+from zerosnet.errors import InputError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -79,6 +80,11 @@ def _batch(subject: "Subject", source: "DataSet | None", count: int, seed: int) 
         return torch.randn(count, subject.network.in_chans, *subject.size, generator=generator), None
     from zerosnet.data import gather
 
+    if source.in_chans != subject.network.in_chans:
+        raise InputError(
+            f"--dataset is {source.name!r}, images of {source.in_chans} channels; {subject.label} takes "
+            f"{subject.network.in_chans}"
+        )
     index = torch.arange(min(count, len(source.test)))
     known = subject.facts.get("input") or {"mean": source.mean, "std": source.std}
     scale = (torch.tensor(known[name]) for name in ("mean", "std"))
