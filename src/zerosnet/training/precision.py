@@ -42,10 +42,14 @@ def precision(name: str | None, device: torch.device, *, usual: str = "bf16") ->
     return numbers
 
 
-def find_device(name: str) -> torch.device:
-    """auto, cpu or cuda as a device; auto is CUDA where there is one."""
+def check_device(name: str) -> None:
     if name not in ("auto", "cpu", "cuda"):
         raise InputError(f"device is {name!r}; expected auto, cpu or cuda")
+
+
+def find_device(name: str) -> torch.device:
+    """auto, cpu or cuda as a device; auto is CUDA where there is one."""
+    check_device(name)
     if name == "cuda" and not torch.cuda.is_available():
         raise InputError("device is cuda, but torch finds no CUDA device here; expected auto or cpu")
     if name == "auto":
