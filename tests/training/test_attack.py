@@ -78,11 +78,17 @@ def test_a_part_never_takes_the_place_of_the_whole(store, opt):
     assert read_attack(store.find(opt[0]), "paper-noise") is None
 
 
+def test_as_many_restarts_as_usual_are_the_whole_protocol(store, opt):
+    attack_runs(store, opt[:1], "pgd-whitebox", device=CPU, images=1, restarts=5)
+    assert attack_path(store.find(opt[0]), "pgd-whitebox", Options(images=1)).exists()
+
+
 def test_a_transfer_test_finds_its_surrogate_in_the_store(store, opt):
-    attack_runs(store, opt[:1], "paper-pgd", **FEW)
+    (result,) = attack_runs(store, opt[:1], "paper-pgd", **FEW).values()
     stored = json.loads((store.find(opt[0]).folder / "attacks" / "paper-pgd+images=6.json").read_text())
     assert stored["surrogate"] == find_surrogate(store, "digits").id
     assert stored["surrogate"].startswith("preresnet20-digits-quick-s1")
+    assert f"examples made on {stored['surrogate']}" in result.notes
 
 
 def test_a_store_without_surrogate_says_how_to_get_one(tmp_path):

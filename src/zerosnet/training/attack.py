@@ -19,6 +19,7 @@ from zerosnet.environment import environment
 from zerosnet.errors import InputError
 from zerosnet.robustness import Options, Protocol, find_corruptions, protocol, run_protocol, subject
 from zerosnet.robustness import Result as Measurement
+from zerosnet.robustness.measures import RESTARTS
 from zerosnet.training import files
 from zerosnet.training.engine import cores, in_parallel
 from zerosnet.training.networks import (
@@ -51,7 +52,7 @@ def attack_runs(
     What was measured before is read from the store, unless `again`. Everything that can be wrong is found before any
     network is attacked.
     """
-    chosen, options = protocol(name), Options(restarts, images)
+    chosen, options = protocol(name), Options(None if restarts == RESTARTS else restarts, images)
     if restarts is not None and not chosen.restarts:
         raise InputError(f"restarts is {restarts}, and protocol {name} makes none; leave it out")
     chosen.ready()
@@ -65,7 +66,6 @@ def attack_runs(
     corrupted = {dataset: find_corruptions(data, dataset) for dataset in sets} if chosen.corrupted and data else {}
     workers = cores() if device.type == "cpu" else 1
     groups = fused_groups(waiting, MOST if chosen.fused else 1, workers)
-
     stop = threading.Event() if min(workers, len(groups)) > 1 else None
 
     def work(group: Sequence[Member]) -> None:
@@ -100,8 +100,9 @@ def _attack_group(
     target = target.compiled() if device.type == "cuda" else target
     known = [None if record.result is None else record.result.test_accuracy for record in records]
     measured = run_protocol(chosen.name, target, options, known=known)
+    made_on = [] if surrogate is None else [f"examples made on {surrogate.id}"]
     results = [
-        replace(result, notes=(*result.notes, *_differences(record, chosen)))
+        replace(result, notes=(*result.notes, *made_on, *_differences(record, chosen)))
         for record, result in zip(records, measured)
     ]
     facts = {
