@@ -1,6 +1,8 @@
 """An adapter to AutoAttack (Croce and Hein, 2020): the official implementation, or its packaged fork."""
 
+import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -22,6 +24,7 @@ class Package:
 
 
 PACKAGES = (Package("autoattack", "bs", {"verbose": False}), Package("pyautoattack", "batch_size"))
+FEWEST_CLASSES = 10  # the targeted attacks of the standard version go for nine other classes
 Ensemble = Callable[[Tensor, Tensor, int], Tensor]
 
 
@@ -53,9 +56,17 @@ def ensemble(model: nn.Module, eps: float, device: str, *, version: str = "stand
 
 
 def under_autoattack(target: Subject, eps: float) -> Tensor:
-    """Which images one network gets right under AutoAttack, (N, 1); judged here, by the same code as all attacks."""
+    """Which images one network gets right under AutoAttack, (N, 1); judged here, by the same code as all attacks.
+
+    What the package prints goes to stderr: stdout is for results.
+    """
     attack = ensemble(target.model, eps, str(target.images.device))
-    with frozen(target.model):
+    with frozen(target.model), redirect_stdout(sys.stderr):
         examples = [attack(images, labels, target.batch) for images, labels, _ in map(target.at, target.chunks())]
     made = iter(examples)
     return under(target, 1, lambda images, labels, index: [next(made)])[0]
+
+
+def require_classes(target: Subject) -> None:
+    if target.num_classes < FEWEST_CLASSES:
+        raise InputError(f"AutoAttack needs {FEWEST_CLASSES} classes or more; the network has {target.num_classes}")

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from zerosnet.errors import InputError
 from zerosnet.robustness.attacks import Attack, fgsm, pgd
-from zerosnet.robustness.autoattack import under_autoattack
+from zerosnet.robustness.autoattack import require_classes, under_autoattack
 from zerosnet.robustness.checks import HUGE_EPS
 from zerosnet.robustness.corruptions import Corruptions, NotGiven, require_fitting, under_corruptions
 from zerosnet.robustness.noises import NOISE_SEED, PAPER_NOISES, constant, random_signs
@@ -111,6 +111,7 @@ def pgd_whitebox(target: Subject, options: Options) -> list[Measured]:
 
 
 def autoattack(target: Subject, options: Options) -> list[Measured]:
+    require_classes(target)
     start, eps = clean(target), PAPER_EPS[-1]
     right = under_autoattack(target, eps)
     settings = {"version": "standard", "norm": "linf", "seed": 1}
