@@ -4,10 +4,12 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
 import torch
+from tests.data.pictures import write_folder
 
 from zerosnet.cli.main import run
 from zerosnet.data import DataSet, load
@@ -119,6 +121,18 @@ def test_bad_input_is_one_line_and_leaves_nothing_behind(words: tuple[str, ...],
     assert err.startswith("zerosnet: ") and err.count("\n") == 1
     assert message in err
     assert not Path("runs").exists()
+
+
+def test_a_folder_with_other_classes_than_a_run_was_trained_on_is_bad_input(zerosnet: Run, tmp_path: Path) -> None:
+    write_folder(tmp_path / "pictures", train=8, val=4)
+    words = ("--dataset", "folder@16", "--data", "pictures", "--recipe", "quick", "--batch", "8", "--epochs", "1")
+    assert zerosnet("train", "zerosnet20_opt", *words, "--device", "cpu")[0] == 0
+    for part in ("train", "val"):
+        first = min((tmp_path / "pictures" / part).iterdir())
+        copytree(first, first.with_name("zzz"))
+    code, _, err = zerosnet("evaluate", "folder", "--data", "pictures", "--device", "cpu")
+    assert code == 2 and err.count("\n") == 1
+    assert "dataset 'folder@16' has 4 classes and 3 channels" in err and "was trained on 3 and 3" in err
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")

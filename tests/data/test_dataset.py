@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -45,6 +47,16 @@ def test_image_sets_refuse_other_types_and_shapes():
         ImageSet(images.float(), labels)
     with pytest.raises(InputError, match="labels"):
         ImageSet(images, labels[:2])
+
+
+def test_a_fingerprint_tells_data_that_have_changed():
+    data = load("digits")
+    assert data.fingerprint == load("digits").fingerprint != data.split(0.1).fingerprint
+    images = data.test.images.clone()
+    images[0, 0, 0, 0] += 1
+    assert replace(data, test=ImageSet(images, data.test.labels)).fingerprint != data.fingerprint
+    labels = data.train.labels.roll(1)
+    assert replace(data, train=ImageSet(data.train.images, labels)).fingerprint != data.fingerprint
 
 
 def test_values_are_frozen():

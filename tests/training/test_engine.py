@@ -216,6 +216,20 @@ def test_why_the_plain_engine_is_used_is_said_once(tmp_path: Path, tiny: DataSet
     assert sum("plain torch instead of the native kernels" in line for line in heard.lines) == 1
 
 
+def test_a_run_is_not_continued_on_other_data(
+    tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, specs = Store(tmp_path), make_specs(2)
+    train(specs, store, OPTIONS, StepClock(8))
+    other = replace(tiny, train=tiny.train.subset(torch.arange(len(tiny.train)).flip(0)))
+    with monkeypatch.context() as patch:
+        patch.setattr("zerosnet.training.engine.load", lambda *arguments, **options: other)
+        with pytest.raises(InputError, match="dataset 'digits' has changed since run .* was begun"):
+            train(specs, store, OPTIONS)
+    train(specs, store, OPTIONS)
+    assert all(record.status == "finished" for record in store.records())
+
+
 def test_training_images_are_scored_in_evaluation_mode_after_every_epoch_where_asked_for(
     tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs
 ) -> None:

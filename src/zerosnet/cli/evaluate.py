@@ -47,6 +47,7 @@ def _run(run: str, store: str, data: Path | None, download: bool, device: str) -
     from zerosnet.models import load_model
     from zerosnet.training import Options, Store
     from zerosnet.training.large_loop import evaluate_streamed
+    from zerosnet.training.networks import check_fits
     from zerosnet.training.precision import find_device, precision
 
     place = find_device(device)
@@ -60,6 +61,7 @@ def _run(run: str, store: str, data: Path | None, download: bool, device: str) -
     else:
         images = load(record.spec.dataset, data, download=download)
         model = load_model(record.folder / "weights.safetensors").to(place)
+        check_fits(model, images, record.id)
         if place.type == "cuda":
             model.conv_dtype = precision(record.spec.precision, place).conv_dtype
         found, count = _score(model, images, pixel_statistics(images, record.spec.recipe.scaling)), len(images.test)

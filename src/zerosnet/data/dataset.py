@@ -1,6 +1,8 @@
 """Data sets as arrays: every image of a small set in one uint8 tensor, ready to live on the device."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import blake2b
 from typing import Protocol
 
 import torch
@@ -58,6 +60,16 @@ class DataSet:
     def size(self) -> tuple[int, int]:
         height, width = self.train.images.shape[2:]
         return height, width
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of all images and labels, by which data that have changed are known."""
+        result = blake2b(digest_size=8)
+        for part in (self.train, self.test, self.validation):
+            for tensor in () if part is None else (part.images, part.labels):
+                result.update(f"{tuple(tensor.shape)}".encode())
+                result.update(tensor.cpu().contiguous().numpy().data)
+        return result.hexdigest()
 
     def to(self, device: torch.device | str) -> "DataSet":
         """The same data set with its images on a device."""

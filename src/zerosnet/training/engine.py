@@ -96,7 +96,7 @@ def prepare(
     source = None if surrogate is None else as_classifier([surrogate], [load_network(surrogate)], data, device)
     model = build_model(specs, data)
     training = FusedTraining(specs, model, data.to(device), device, surrogate=source, kernels=kernels)
-    training.facts |= {} if surrogate is None else {"surrogate": surrogate.id}
+    training.facts |= {"data": data.fingerprint} | ({} if surrogate is None else {"surrogate": surrogate.id})
     return training
 
 

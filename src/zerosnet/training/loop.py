@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 
 from zerosnet.environment import environment
+from zerosnet.errors import InputError
 from zerosnet.models.weights import save_model
 from zerosnet.training.capture import Lead
 from zerosnet.training.checkpoint import join, positions, snapshot
@@ -125,6 +126,8 @@ def say_damaged(run: Run, position: int, progress: Progress) -> None:
 def resume(training: FusedTraining, runs: Sequence[Run], position: int) -> list[dict[str, float]]:
     """Take up the runs at a position at which all have a checkpoint (0: the beginning); what else they had noted."""
     for run in runs:
+        if position and run.environment().get("data") not in (None, training.facts.get("data")):
+            raise InputError(f"dataset {run.spec.dataset!r} has changed since run {run.id} was begun with it")
         run.rewind(position // training.steps)
         run.write_environment(environment() | training.facts)
     if position == 0:

@@ -96,10 +96,22 @@ def convolutions_of(record: RunRecord, device: torch.device) -> str:
     return str(numbers.conv_dtype or numbers.dtype).removeprefix("torch.")
 
 
+def check_fits(network: Network, data: DataSet, name: str) -> None:
+    """That a network of that name can be shown these data: folders of images may have changed since its training."""
+    config, there = network.config, (data.num_classes, data.in_chans)
+    if (config.num_classes, config.in_chans) != there:
+        raise InputError(
+            f"dataset {data.name!r} has {there[0]} classes and {there[1]} channels; {name} was trained on "
+            f"{config.num_classes} and {config.in_chans}"
+        )
+
+
 def as_classifier(
     records: Sequence[RunRecord], networks: Sequence[Network], data: DataSet, device: torch.device
 ) -> Normalised:
     """The networks of runs with one `fusion_key`, fused, on a device, ready for images of [0, 1]."""
+    for record, network in zip(records, networks):
+        check_fits(network, data, record.id)
     config, numbers = networks[0].config, numbers_of(records[0], device)
     schemes = tuple(scheme for network in networks for scheme in network.config.schemes)
     fused = Network(replace(config, schemes=schemes, replicas=len(networks)), seeds=[0] * len(networks))

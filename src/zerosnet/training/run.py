@@ -48,11 +48,16 @@ class Run:
 
     # -- while it is trained -------------------------------------------------------------------------------------------
 
+    def environment(self) -> dict[str, Any]:
+        """What `write_environment` has recorded; nothing where the run has not begun."""
+        path = self.folder / "environment.json"
+        found = files.read_json(path) if path.exists() else {}
+        return found if isinstance(found, dict) else {}
+
     def write_environment(self, environment: Mapping[str, Any]) -> None:
         """Record what the run is trained with; where it is continued elsewhere, both are kept."""
-        path, record = self.folder / "environment.json", dict(environment)
-        if path.exists():
-            before = files.read_json(path)
+        path, record, before = self.folder / "environment.json", dict(environment), self.environment()
+        if before:
             earlier = before.pop("earlier", [])
             record["earlier"] = earlier if before == dict(environment) else [*earlier, before]
             if not record["earlier"]:
