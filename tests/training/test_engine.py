@@ -224,7 +224,7 @@ def test_a_run_is_not_continued_on_other_data(
     other = replace(tiny, train=tiny.train.subset(torch.arange(len(tiny.train)).flip(0)))
     with monkeypatch.context() as patch:
         patch.setattr("zerosnet.training.engine.load", lambda *arguments, **options: other)
-        with pytest.raises(InputError, match="dataset 'digits' has changed since run .* was begun"):
+        with pytest.raises(InputError, match=r"dataset 'digits' has changed since run .* was begun"):
             train(specs, store, OPTIONS)
     train(specs, store, OPTIONS)
     assert all(record.status == "finished" for record in store.records())
