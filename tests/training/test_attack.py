@@ -1,7 +1,9 @@
 """Runs are attacked from the store: checked, fused, measured, kept."""
 
 import json
+import sys
 import threading
+import types
 from functools import partial
 
 import numpy as np
@@ -248,3 +250,20 @@ def test_settings_that_only_some_runs_have_stand_in_lines_of_their_own(store, op
     path.write_text(whole)
     assert lines["clean, 6 images"][1] == lines["uniform [-0.08, 0]"][1] == lines["clean, 5 images"][0] == "-"
     assert "-" not in lines["constant 0.4"]
+
+
+def test_what_other_packages_print_does_not_get_into_the_results(store, opt, capsys, monkeypatch):
+    class AutoAttack:
+        def __init__(self, model, **settings):
+            print("using standard version")
+
+        def run_standard_evaluation(self, images, labels, bs):
+            return images
+
+    monkeypatch.setitem(sys.modules, "autoattack", types.SimpleNamespace(AutoAttack=AutoAttack))
+    monkeypatch.setattr("zerosnet.training.attack.cores", lambda: 2)
+    arguments = ["attack", *opt, "--protocol", "autoattack", "--images", "2", "--store", str(store.root), "--json"]
+    assert command(arguments) == 0
+    printed = capsys.readouterr()
+    assert [one["run"] for one in json.loads(printed.out)] == opt
+    assert printed.err.count("using standard version") == 2

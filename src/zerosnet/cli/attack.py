@@ -33,6 +33,7 @@ def attack(
     failed ones are shown as warnings.
     """
     import sys
+    from contextlib import redirect_stdout
 
     from zerosnet.training.attack import attack_runs
     from zerosnet.training.precision import find_device
@@ -41,17 +42,18 @@ def attack(
     def say(line: str) -> None:
         print(line, file=sys.stderr)
 
-    results = attack_runs(
-        Store(store),
-        runs,
-        protocol,
-        device=find_device(device),
-        data=None if data is None else Path(data),
-        restarts=restarts,
-        images=images,
-        again=again,
-        say=say,
-    )
+    with redirect_stdout(sys.stderr):  # for what other packages print: stdout is for results
+        results = attack_runs(
+            Store(store),
+            runs,
+            protocol,
+            device=find_device(device),
+            data=None if data is None else Path(data),
+            restarts=restarts,
+            images=images,
+            again=again,
+            say=say,
+        )
     if json:
         import json as encoder
 

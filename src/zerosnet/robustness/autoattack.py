@@ -1,8 +1,6 @@
 """An adapter to AutoAttack (Croce and Hein, 2020): the official implementation, or its packaged fork."""
 
-import sys
 from collections.abc import Callable
-from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -56,12 +54,9 @@ def ensemble(model: nn.Module, eps: float, device: str, *, version: str = "stand
 
 
 def under_autoattack(target: Subject, eps: float) -> Tensor:
-    """Which images one network gets right under AutoAttack, (N, 1); judged here, by the same code as all attacks.
-
-    What the package prints goes to stderr: stdout is for results.
-    """
+    """Which images one network gets right under AutoAttack, (N, 1); judged here, by the same code as all attacks."""
     attack = ensemble(target.model, eps, str(target.images.device))
-    with frozen(target.model), redirect_stdout(sys.stderr):
+    with frozen(target.model):
         examples = [attack(images, labels, target.batch) for images, labels, _ in map(target.at, target.chunks())]
     made = iter(examples)
     return under(target, 1, lambda images, labels, index: [next(made)])[0]
