@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -132,6 +133,15 @@ def test_what_comes_with_the_package_is_shown_as_such_and_gives_way_to_the_store
     text = write_report(tmp_path / "one.html", [tmp_path / "runs"]).read_text()
     section = text[text.index('id="table-comparison"') : text.index('id="table-imagenet"')]
     assert words not in section and "1 of 3 seeds" in section
+
+
+def test_runs_of_no_table_are_pointed_to(tmp_path):
+    spec = EXPERIMENTS["table-comparison"].specs("full")[0]
+    write_run(tmp_path / "runs", spec, attacks=False)
+    assert "belong to none" not in write_report(tmp_path / "one.html", [tmp_path / "runs"]).read_text()
+    write_run(tmp_path / "runs", replace(spec, seed=1_000), attacks=False)
+    text = write_report(tmp_path / "two.html", [tmp_path / "runs"]).read_text()
+    assert "1 of 2 finished runs belong to none of the tables" in text
 
 
 def test_damaged_runs_are_listed_and_the_rest_is_shown(tmp_path):

@@ -49,6 +49,18 @@ def facts(evidence: Evidence, found: Sequence[Measured]) -> Html:
     )
 
 
+def apart(evidence: Evidence, found: Sequence[Measured]) -> list[Html]:
+    """Where to look for finished runs that no table is made of."""
+    used = {value.run for one in found for cell in one.cells for value in cell.values}
+    finished = [run.record.id for run in evidence.runs if run.record.status == "finished"]
+    others = sum(run not in used for run in finished)
+    if not others:
+        return []
+    links = [element("a", title, href=f"#{key}") for key, title in (("training", "Training"), ("runs", "Runs"))]
+    line = f"{others:,} of {len(finished):,} finished runs belong to none of the tables; see "
+    return [element("p", line, links[0], " and ", links[1], ".", class_="text")]
+
+
 def empty(evidence: Evidence) -> list[Html]:
     """Said where no run is in the stores."""
     if evidence.runs:

@@ -25,7 +25,7 @@ from zerosnet.report.figures_section import (
 )
 from zerosnet.report.files import page_file, write_page
 from zerosnet.report.html import Html, element, join
-from zerosnet.report.overview import empty, facts, tested
+from zerosnet.report.overview import apart, empty, facts, tested
 from zerosnet.report.runs_section import damage, runs_section
 from zerosnet.report.tables import key_to_signs
 from zerosnet.report.verdict import answers, cards
@@ -89,6 +89,7 @@ def render(evidence: Evidence, experiments: Sequence[Experiment] | None = None) 
         empty(evidence),
         damage(evidence.problems),
         facts(evidence, shown),
+        apart(evidence, shown),
         contents,
     )
     main = element(
