@@ -93,6 +93,15 @@ def test_a_step_keeps_two_activations_a_block_and_frees_them_on_the_way_back():
     assert CountedKernels.alive == 0
 
 
+def test_an_evaluation_keeps_no_more_than_the_states_that_a_block_reads():
+    _, native, images, _ = build("zerosnet56_opt", {}, batch=1, kernels=CountedKernels)
+    unit = 32 * 32 * 16 * 8
+    CountedKernels.alive = CountedKernels.most = 0
+    native.logits(native.forward(images, training=False, record=False))
+    assert CountedKernels.most == 9 * unit  # three states in two halves, f's inner activation, the new state
+    assert CountedKernels.alive == 0
+
+
 @pytest.mark.parametrize("kernels", [ReferenceKernels, LateKernels])
 @pytest.mark.parametrize("name, options", MODELS)
 def test_losses_gradients_and_statistics_are_those_of_the_network(name, options, kernels):

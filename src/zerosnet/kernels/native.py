@@ -88,18 +88,21 @@ class NativeNetwork:
                 for norm in self.norms.values():
                     fill_table_from_running(norm)
             k = self.kernels[WIDTHS[0][0]]
-            first = k.stem(images, self.stem, self.norms[self.slopes[0].bn1], training)
-            history = [self._node(first, k)]
+            history = [self._node(k.stem(images, self.stem, self.norms[self.slopes[0].bn1], training), k)]
             tape = Tape(coefficients, images, [], training)
-            for n, block in enumerate(self.blocks):
-                step = self._block(n, history, coefficients.detach()[n], training)
-                tape.blocks = [*tape.blocks, step] if record else [step]
-                states = [p.node for p in step.projected] if step.strided else history
-                kept = [step.result, *states][: block.plan.keep_states]
-                self._drop_low_halves(node for node in (*history, *states) if node not in kept)
-                history = kept
+            for n in range(len(self.blocks)):
+                if not record:
+                    tape.blocks.clear()
+                tape.blocks.append(self._block(n, history, coefficients.detach()[n], training))
+                history = self._history_after(n, tape.blocks[-1], history)
             self._drop_low_halves(history)
         return tape
+
+    def _history_after(self, n: int, step: BlockTape, history: list[Node]) -> list[Node]:
+        states = [p.node for p in step.projected] if step.strided else history
+        kept = [step.result, *states][: self.blocks[n].plan.keep_states]
+        self._drop_low_halves(node for node in states if node not in kept)
+        return kept
 
     def _drop_low_halves(self, nodes: Iterable[Node]) -> None:
         """Of states that no multistep sum reads any more: the backward pass has no use for them."""
@@ -116,6 +119,7 @@ class NativeNetwork:
             inner = k.activation()
             k.conv_inner(source.state.high, bn1.table, self._packed[f.conv1.weight], inner, bn2, training)
         else:
+            self._drop_low_halves(history)  # what is projected is the high half
             weight = f.conv1.weight
             strided = StridedConvolution(source.state.high, bn1.table, weight, self.replicas, source.kernels)
             inner = strided.result
