@@ -5,7 +5,8 @@ from fractions import Fraction
 import pytest
 import torch
 
-from zerosnet.models import create_model
+from zerosnet.errors import InputError
+from zerosnet.models import create_model, diagnose, extract, model_card
 from zerosnet.models.laws import LM_BETAS, LambdaLaw, LmLaw
 from zerosnet.numerics import Scheme, lm, zerosnet
 
@@ -51,6 +52,25 @@ def test_trained_alphas_add_up_to_one_exactly() -> None:
         values.data += torch.randn(values.shape, generator=torch.Generator().manual_seed(5))
         for scheme in model.schemes():
             assert sum(map(Fraction, scheme.alphas)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "number"), [("zerosnet20_tra", 0.0), ("zerosnet20_tra", torch.nan), ("zerosnet20_stable", torch.nan)]
+)
+def test_a_replica_whose_coefficients_are_not_finite_has_no_schemes_and_the_others_keep_theirs(
+    name: str, number: float
+) -> None:
+    model = create_model(name, replicas=2, seed=0)
+    before = model.schemes()
+    (values,) = model.coefficient_parameters()
+    values.data[1] = number  # in the first of the two
+    assert model.schemes() == [[], before[1]]
+    single = create_model(name)
+    single.load_state_dict(extract(model.state_dict(), 0, 2))
+    assert single.schemes() == []
+    assert "not finite" in model_card(single)
+    with pytest.raises(InputError, match="not finite"):
+        diagnose(single, torch.randn(2, 3, 8, 8))
 
 
 @pytest.mark.parametrize("name", ["zerosnet20_tra", "lmresnet20", "zerosnet20_stable"])

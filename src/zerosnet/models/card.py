@@ -90,6 +90,8 @@ def _scheme(model: Network) -> str:
     each = model.schemes() if model.replicas == 1 else [scheme for replica in model.schemes() for scheme in replica]
     counts = Counter(each)
     trained = "" if model.config.law is None else "The coefficients are parameters too; these are their values now. "
+    if not counts:
+        return "The coefficients are parameters too, and not finite any more."
     if len(counts) > _MOST_SCHEMES:
         kinds = Counter(root_condition(scheme).kind for scheme in each)
         return trained + "By the root condition: " + ", ".join(f"{n} blocks {kind}" for kind, n in kinds.items()) + "."

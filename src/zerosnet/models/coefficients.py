@@ -24,7 +24,7 @@ class Coefficients(nn.Module):
         raise NotImplementedError
 
     def schemes(self) -> list[list[Scheme]]:
-        """The schemes in use now: for each replica one a slot."""
+        """The schemes in use now: for each replica one a slot, none at all where its numbers are not finite."""
         raise NotImplementedError
 
 
@@ -91,16 +91,13 @@ class TrainedCoefficients(Coefficients):
         """In float64, from a base on a grid: the alphas of a consistent law then add up to 1 to the last bit."""
         base = _gridded(self.law.base(rows(self.values, self.replicas).double().cpu()))  # (K, blocks, ...)
         beta = self.law.beta(base)
-        betas = (torch.ones(base.shape[:2]) if beta is None else beta).tolist()
-        table = [list(map(_scheme, *replica)) for replica in zip(self.law.alphas(base).tolist(), betas)]
+        betas = torch.ones(base.shape[:2], dtype=base.dtype) if beta is None else beta
+        numbers = torch.cat((self.law.alphas(base), betas[..., None]), -1)  # (K, blocks, steps + 1)
+        table = [[Scheme(block[:-1], block[-1:]) for block in own.tolist() if own.isfinite().all()] for own in numbers]
         return [schemes * self.slots if self.shared else schemes for schemes in table]
 
     def extra_repr(self) -> str:
         return f"{self.law}, blocks={self.blocks}, replicas={self.replicas}"
-
-
-def _scheme(alphas: list[float], beta: float) -> Scheme:
-    return Scheme(alphas, [beta])
 
 
 def _gridded(base: Tensor) -> Tensor:

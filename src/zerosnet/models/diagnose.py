@@ -57,6 +57,9 @@ def diagnose(
         )
     if labels is not None and not 0 <= int(labels.min()) <= int(labels.max()) < model.num_classes:
         raise InputError(f"labels reach from {labels.min()} to {labels.max()}; expected 0 to {model.num_classes - 1}")
+    schemes = model.schemes()
+    if not schemes:
+        raise InputError("model has coefficients that are not finite; expected a network that did not diverge")
     chosen = statistics or ("running" if _was_trained(model) else "batch")
     network = _copy(model, chosen)
     generator = torch.Generator().manual_seed(seed)
@@ -67,7 +70,6 @@ def diagnose(
     if labels is not None:
         measured = _accuracies(_copy(model, chosen), images, labels)
         accuracies, accuracy = measured[:-1], measured[-1]
-    schemes = model.schemes()
     ahead, behind = envelopes(schemes, _starts(network))
     widths = model.config.structure.traits.widths
     blocks = tuple(

@@ -99,7 +99,10 @@ class Network(Customs):
     # -- the scheme ---------------------------------------------------------------------------------------------------
 
     def schemes(self) -> list[Any]:
-        """The scheme of every block as it is now: a list of schemes, for K > 1 a list of such lists, one a replica."""
+        """The scheme of every block as it is now: a list of schemes, for K > 1 a list of such lists, one a replica.
+
+        The list of a network whose trained coefficients are no longer finite is empty: it has no scheme.
+        """
         schemes: list[list[Scheme]] = self.stack.schemes()
         return schemes[0] if self.replicas == 1 else schemes
 

@@ -98,8 +98,9 @@ class Stack(nn.Module):
         return self._per_block(self.coefficients(like), ONE_STEP)
 
     def schemes(self) -> list[list[Scheme]]:
-        """The scheme of every block, for each replica."""
-        return [self._per_block(schemes, Scheme([1], [1])) for schemes in self.coefficients.schemes()]
+        """The scheme of every block, for each replica; none where its coefficients are not finite."""
+        replicas = self.coefficients.schemes()
+        return [self._per_block(schemes, Scheme([1], [1])) if schemes else [] for schemes in replicas]
 
     def _per_block(self, per_slot: list[T], one_step: T) -> list[T]:
         slots = iter(per_slot)

@@ -66,7 +66,7 @@ class Journal:
             for name, scores in tests.items():
                 row |= _named(name, scores[k])
             row["seconds"] = seconds
-            if schemes is not None:
+            if schemes is not None and schemes[k]:
                 row["coefficients"] = [scheme.to_json() for scheme in schemes[k]]
             run.append_metrics(row)
             self.rows[k].append(row)

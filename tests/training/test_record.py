@@ -1,0 +1,35 @@
+"""What is written down about a run after every epoch."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from zerosnet.data import DataSet
+from zerosnet.training import RunSpec, Store
+from zerosnet.training.engine import train
+from zerosnet.training.fused import FusedTraining
+from zerosnet.training.loop import Options
+
+
+def test_coefficients_that_are_not_finite_end_their_run_and_no_other(
+    tmp_path: Path, tiny: DataSet, make_specs: Callable[..., list[RunSpec]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = FusedTraining.begin_epoch
+
+    def spoil(self: FusedTraining, epoch: int, first: int) -> None:
+        begin(self, epoch, first)
+        (values,) = self.model.coefficient_parameters()
+        with torch.no_grad():
+            values[-1] = torch.nan  # the last block of the last replica
+
+    monkeypatch.setattr(FusedTraining, "begin_epoch", spoil)
+    specs = [replace(spec, model="zerosnet20_tra", scheme=None) for spec in make_specs(2)]
+    store = Store(tmp_path)
+    train(specs, store, Options(torch.device("cpu")))
+    good, bad = (store.find(spec.id) for spec in specs)
+    assert (good.status, bad.status) == ("finished", "diverged")
+    assert [len(row["coefficients"]) for row in good.metrics()] == [9, 9]
+    assert ["coefficients" in row for row in bad.metrics()] == [False]
