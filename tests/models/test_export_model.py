@@ -38,6 +38,13 @@ def test_a_program_is_the_network_for_any_batch(case: str, size: tuple[int, int]
     torch.testing.assert_close(torch.export.load(path).module()(images), model.eval()(images))
 
 
+def test_a_program_of_a_network_without_pool_gives_its_feature_map(tmp_path: Path) -> None:
+    model, path, images = network("fixed"), tmp_path / "net.pt2", torch.randn(2, 3, 8, 8)
+    model.reset_classifier(0, "")
+    export_model(model, path, "torch-export", size=(8, 8))
+    torch.testing.assert_close(torch.export.load(path).module()(images), model.eval()(images))
+
+
 @pytest.mark.parametrize("case", [pytest.param("fixed", marks=pytest.mark.slow), "replicas"])
 def test_an_onnx_file_is_the_network_for_any_batch(case: str, tmp_path: Path) -> None:
     onnxruntime = pytest.importorskip("onnxruntime")
@@ -68,6 +75,8 @@ def test_bad_requests_are_refused_before_anything_is_done(tmp_path: Path, monkey
         export_model(model, "net.tflite", "tflite")
     with pytest.raises(InputError, match=r"expected a file that ends in \.pt2"):
         export_model(model, "net.onnx", "torch-export")
+    with pytest.raises(InputError, match="model is Linear"):
+        export_model(torch.nn.Linear(2, 2), tmp_path / "net.pt2", "torch-export")
     monkeypatch.setattr(exporting, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"onnx is not installed; .*zerosnet\[export\]"):
         export_model(model, tmp_path / "net.onnx", "onnx")

@@ -14,6 +14,7 @@ from torch import Tensor
 from zerosnet.errors import InputError, MissingExtra
 from zerosnet.models.files import replacing
 from zerosnet.models.network import Network
+from zerosnet.models.weights import check_fit
 
 TOLERANCE = 1e-4  # of the largest logit; float32 rounds differently in another order
 _BATCHES = (3, 5)  # the file is made with one size of batches and compared on both
@@ -69,8 +70,13 @@ def find_format(format: str, path: str | Path) -> Format:
 
 
 def _plain_copy(model: Network) -> Network:
-    copy = Network(model.config, seeds=[0] * model.replicas)
+    """Free of hooks, compiled code and narrow types."""
+    if not isinstance(model, Network):
+        raise InputError(f"model is {type(model).__name__}; expected a network of this package")
+    check_fit("the network", model.config, model.state_dict())
+    copy = Network(model.config, seeds=())
     copy.load_state_dict(model.state_dict())
+    copy.global_pool = model.global_pool
     return copy.float().eval()
 
 

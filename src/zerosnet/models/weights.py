@@ -58,7 +58,7 @@ def load_model(path: str | Path) -> Network:
         config = Config.from_json(json.loads(texts["config"]))
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise InputError(f"{path} describes no network that this version knows: {error}") from None
-    _check_fit(str(path), config, tensors)
+    check_fit(str(path), config, tensors)
     wide = {name: tensor.float() if tensor.dtype.itemsize < 4 else tensor for name, tensor in tensors.items()}
     network = Network(config, seeds=())  # nothing is drawn: every tensor is in the file
     network.to(max((tensor.dtype for tensor in wide.values()), key=lambda dtype: dtype.itemsize))
@@ -85,10 +85,10 @@ def _check_savable(model: Network, path: Path) -> None:
         raise InputError(f"global_pool is {model.global_pool!r}, which a file does not hold; expected 'avg'")
     if path.is_dir():
         raise InputError(f"path is {path}, which is a folder; expected a file")
-    _check_fit("the network", model.config, model.state_dict())
+    check_fit("the network", model.config, model.state_dict())
 
 
-def _check_fit(whose: str, config: Config, tensors: Mapping[str, Tensor]) -> None:
+def check_fit(whose: str, config: Config, tensors: Mapping[str, Tensor]) -> None:
     """Before any memory is taken: a description may claim more than its file holds, by mistake or to do harm."""
     if sum(config.structure.blocks) > len(tensors):
         raise InputError(
