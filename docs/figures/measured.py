@@ -30,9 +30,9 @@ def measured_figure() -> "Figure":
         draw(noise, groups, gaussian_noise)
         draw(depth, groups, switched_off)
         for axes, title, label in (
-            (modulus, "Test accuracy, %", "largest parasitic modulus"),
-            (noise, "… under Gaussian noise", "standard deviation of the noise"),
-            (depth, "… with f switched off from block n on", "block n"),
+            (modulus, "Test accuracy, %, best epoch", "largest parasitic modulus"),
+            (noise, "… of the last epoch, under Gaussian noise", "standard deviation of the noise"),
+            (depth, "… of the last epoch, f switched off from block n on", "block n"),
         ):
             axes.set_title(title, loc="left")
             axes.set_xlabel(label)
