@@ -93,7 +93,8 @@ class Recipe:
         >>> recipe("paper", "mnist").describe()
         'paper: 160 epochs, batch 128 (last partial batch dropped), lr 0.1, schedule step, weight decay 0.0001'
         """
-        words = [f"{self.epochs} epochs", f"batch {self.batch} (last partial batch dropped)", f"lr {self.lr}"]
+        epochs = f"{self.epochs} epoch" + ("s" if self.epochs > 1 else "")
+        words = [epochs, f"batch {self.batch} (last partial batch dropped)", f"lr {self.lr}"]
         rest = {key: value for key, value in self.identity().items() if key not in ("name", "epochs", "batch", "lr")}
         return f"{self.name}: " + ", ".join(
             [*words, *(f"{key.replace('_', ' ')} {_words(v)}" for key, v in rest.items())]
