@@ -114,6 +114,12 @@ def test_noises_and_attacks_take_as_long_as_the_committed_benchmark_says() -> No
         assert f"{seconds[what]:.0f} s" in text
 
 
+def test_the_demonstration_takes_as_long_as_was_measured() -> None:
+    measured, text = benchmark("demo-cpu"), " ".join(page("performance.md").split())
+    assert f"{measured['set_up_seconds']:.0f} s for setting up, {measured['demo_seconds']:.0f} s for" in text
+    assert measured["demo_seconds"] < 300 and measured["set_up_seconds"] + measured["demo_seconds"] < 600
+
+
 def test_ratios_to_preresnet_are_those_of_the_committed_benchmarks() -> None:
     table = {(row[0], row[1]): row[2:] for row in rows(page("performance.md")) if len(row) == 6}
     columns = [(20, "training"), (20, "test"), (56, "training"), (56, "test")]
