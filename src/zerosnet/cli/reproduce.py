@@ -218,12 +218,13 @@ def _show_demo(
     print_table(title, (*heads, "blocks used"), lines, right=(*heads[2:], "blocks used"))
     print("blocks used: with f switched off in all later ones the accuracy is the same within 1 %\n")
     _show_warnings(tables)
+    if blocks is not None:
+        print(f"blocks used: zero-stable networks {blocks}{'' if blocks.certain else ', undecided'}")
+    print("Digits are easy, so accuracies crowd together; real images, above, pull them apart.")
     verdicts = {(one.experiment, one.column): one.verdict for each in found for one in each}
     for name, column, title in _DEMO_COLUMNS:
         if (name, column) in verdicts:
             print(f"{title}: {verdicts[name, column]}")
-    if blocks is not None:
-        print(f"blocks used: zero-stable networks {blocks} {'' if blocks.certain else '(undecided)'}")
     print("all levels: zerosnet reproduce table-constant-noise (and the others of --list)\n")
 
 
