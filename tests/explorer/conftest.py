@@ -39,6 +39,7 @@ def page(browser, address):
         eventually(lambda: texts(browser, "#scatter svg"))
         return browser
 
+    browser.get("about:blank")  # a page left open would go on asking a server that is gone
     browser.get_log("browser")
     yield open_page
     assert browser.get_log("browser") == []
