@@ -107,7 +107,9 @@ def test_nothing_but_the_page_is_served(client, path):
     assert "error" in answer.json()
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(
     path=st.sampled_from(ENDPOINTS),
     query=st.dictionaries(
