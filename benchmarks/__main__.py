@@ -3,16 +3,20 @@
 python -m benchmarks                     every benchmark that this machine can run
 python -m benchmarks numerics models     these
 python -m benchmarks training --only K=10   the cases whose names contain this, of a benchmark that has cases
+python -m benchmarks training --compile  only fill the compiler's cache, so that a later run starts at once
 python -m benchmarks --list
+
+A benchmark of cases stores every one of them when it is done, in NAME.partial.json until the last: the same command on
+the same machine goes on from there.
 """
 
 import argparse
 import importlib
-import json
-import shlex
+import re
 import sys
 from pathlib import Path
 
+from benchmarks.record import begun, command, keep
 from zerosnet.environment import environment
 
 BENCHMARKS = {
@@ -27,38 +31,43 @@ BENCHMARKS = {
 RESULTS = Path(__file__).parent / "results"
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help=f"one or more of {', '.join(BENCHMARKS)}")
     parser.add_argument("--list", action="store_true", help="name the benchmarks and leave")
-    parser.add_argument("--only", help="the cases whose names contain this; for training")
+    parser.add_argument("--only", default="", help="the cases whose names contain this; for training")
+    parser.add_argument("--compile", action="store_true", help="only fill the compiler's cache; for training")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the result files")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if options.list:
         for name, what in BENCHMARKS.items():
             print(f"{name:10} {what}")
         return 0
     if unknown := set(options.names) - set(BENCHMARKS):
         parser.error(f"unknown benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
-    if options.only and options.names != ["training"]:
-        parser.error("--only is for training")
+    if (options.only or options.compile) and options.names != ["training"]:
+        parser.error("--only and --compile are for training")
     options.out.mkdir(parents=True, exist_ok=True)
     for name in options.names or BENCHMARKS:
         print(f"== {name}: {BENCHMARKS[name]}", flush=True)
         module = importlib.import_module(f"benchmarks.{name}")
-        measured = module.run(options.only) if options.only else module.run()
-        if "skipped" in measured:
+        if options.compile:
+            module.compile_ahead(options.only)
+            continue
+        facts = {"command": command(name, options.only), "environment": environment()}
+        path = options.out / f"{name}{module.suffix() if hasattr(module, 'suffix') else ''}{_part(options.only)}.json"
+        measured = module.run(options.only, begun(path, facts)) if hasattr(module, "CASES") else module.run()
+        if isinstance(measured, dict) and "skipped" in measured:
             print(f"   skipped: {measured['skipped']}")
             continue
-        record = {
-            "command": shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]]),
-            "environment": environment(),
-            **measured,
-        }
-        path = options.out / f"{name}{module.suffix() if hasattr(module, 'suffix') else ''}.json"
-        path.write_text(json.dumps(record, indent=1) + "\n")
-        print(f"   written to {path}")
+        print(f"   written to {keep(path, facts, measured)}")
     return 0
 
 
-sys.exit(main())
+def _part(only: str) -> str:
+    """What the file of some cases has in its name, beside that of all."""
+    return "-" + re.sub(r"[^\w.]+", "-", only).strip("-") if only else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,101 +1,147 @@
 """Every kernel of the native step: microseconds a call beside the bytes it must move (CUDA)."""
 
-from collections.abc import Callable
+import math
+import time
+from collections.abc import Callable, Iterator
+from itertools import cycle
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from benchmarks.record import Result
+from zerosnet.kernels.bytes import step_bytes
+from zerosnet.kernels.cuda import CudaKernels
+from zerosnet.kernels.step import NativeStep
+from zerosnet.kernels.values import Norm, NormGradient, Slope, State
+from zerosnet.models import create_model
+
 WIDTHS = ((16, 32), (32, 16), (64, 8))
 STEPS = ((56, 10), (56, 1), (20, 10), (56, 30))  # layers, replicas
 SETS = 4  # buffers are rotated so that inputs come from memory, not from the cache
+WARM_SECONDS = 0.2  # a chip that was idle takes a while to reach its speed
 BANDWIDTH = 4.3e12  # bytes a second of a device-to-device copy on an H200, read and written
 
 
-def run() -> dict[str, Any]:
-    if not torch.cuda.is_available():
-        return {"skipped": "needs a CUDA device"}
-    rows = [row for channels, width in WIDTHS for row in measure(channels, width)]
-    for row in rows:
-        print("{kernel:22} {channels:3} ch {us:7.1f} us   floor {floor_us:6.1f} us   {fraction:5.2f}".format(**row))
-    steps = [measure_step(layers, replicas) for layers, replicas in STEPS]
-    for step in steps:
-        print("{model:16} K={replicas:<3} {ms:7.3f} ms   floor {floor_ms:6.3f} ms   {fraction:5.2f}".format(**step))
-    return {"rows": rows, "steps": steps}
+def run() -> Result | Iterator[Result]:
+    return on_cuda() if torch.cuda.is_available() else {"skipped": "needs a CUDA device"}
 
 
-def measure_step(layers: int, replicas: int, batch: int = 128) -> dict[str, Any]:
+def on_cuda() -> Iterator[Result]:
+    """All that has been measured so far, after every width and every step."""
+    result: Result = {"bandwidth": BANDWIDTH, "rows": [], "steps": []}
+    for channels, width in WIDTHS:
+        result["rows"] += (rows := measure(channels, width))
+        for row in rows:
+            line = "   {kernel:20} {channels:3} ch {us:7.1f} us  floor {floor_us:6.2f} us  {fraction:5.2f}"
+            print(line.format(**row), flush=True)
+        yield result
+    for layers, replicas in STEPS:
+        result["steps"].append(step := measure_step(layers, replicas))
+        line = "   {model:16} K={replicas:<3} {ms:7.3f} ms  floor {floor_ms:6.3f} ms  {fraction:5.2f}"
+        print(line.format(**step), flush=True)
+        yield result
+
+
+def measure_step(layers: int, replicas: int, batch: int = 128) -> Result:
     """A whole step (forward, loss, backward), recorded, beside the bytes that its kernels must move."""
-    from zerosnet.kernels import NativeStep
-    from zerosnet.kernels.bytes import step_bytes
-    from zerosnet.models import create_model
-
     name = f"zerosnet{layers}_opt"
     model = create_model(name, replicas=replicas, seed=0).cuda()
     model.conv_dtype = torch.bfloat16
     images = torch.randn(batch, 3 * replicas, 32, 32, device="cuda").contiguous(memory_format=torch.channels_last)
     labels = torch.randint(10, (replicas, batch), device="cuda")
     step = NativeStep(model, list(model.parameters()), batch=batch)
-    ms, floor = (
-        microseconds(lambda _: step(images, labels), calls=1) / 1e3,
-        1e3 * step_bytes(model, batch=batch) / BANDWIDTH,
-    )
+    ms = microseconds(lambda _: step(images, labels), calls=1) / 1e3
+    floor = 1e3 * step_bytes(model, batch=batch) / BANDWIDTH
     return {"model": name, "replicas": replicas, "ms": ms, "floor_ms": floor, "fraction": floor / ms}
 
 
-def measure(channels: int, width: int, replicas: int = 10, batch: int = 128) -> list[dict[str, Any]]:
+def measure(channels: int, width: int, replicas: int = 10, batch: int = 128, device: str = "cuda") -> list[Result]:
     """Time the kernels of one width; the floor counts each activation once, at the bandwidth of a copy."""
-    from zerosnet.kernels.cuda import CudaKernels
-    from zerosnet.kernels.values import Norm, NormGradient, Slope, State
-
-    w = CudaKernels(channels, width, replicas, batch, torch.device("cuda", 0))
-    a = [w.activation().normal_() for _ in range(12 * SETS)]
-    table = torch.rand(replicas, 4, channels, device="cuda")
-    vector = torch.ones(replicas * channels, device="cuda")
-    norm = Norm(vector, vector, vector.clone(), vector.clone(), w.table())
-    grads = NormGradient(table, vector.clone(), vector.clone(), w.table())
-    weight = torch.randn(replicas * channels, channels, 3, 3, device="cuda") * 0.05
-    (packed,) = w.pack([weight])
-    coefficients = torch.full((replicas, 5), 0.3, device="cuda")
-    weights, gradient = coefficients[:, :4].contiguous(), torch.empty_like(weight)
-
-    def at(i: int) -> list[Tensor]:
-        return a[12 * (i % SETS) : 12 * (i % SETS) + 12]
-
-    def step(i: int) -> None:
-        s = at(i)
-        history = (State(s[1], s[2]), State(s[3], s[4]), State(s[5], s[6]))
-        w.conv_step(s[0], table, packed, coefficients, history, State(s[7], s[8]), norm, True)
-
-    kernels: dict[str, tuple[Callable[[int], None], int]] = {
-        "conv_inner": (lambda i: w.conv_inner(at(i)[0], table, packed, at(i)[1], norm, True), 2),
-        "conv_step_3": (step, 9),
-        "backward_inner": (
-            lambda i: w.backward_inner(at(i)[0], coefficients, at(i)[1], packed, at(i)[2], grads, gradient, True),
-            3,
-        ),
-        "backward_outer": (
-            lambda i: w.backward_outer(
-                Slope(at(i)[0], at(i)[3], table), at(i)[1], packed, at(i)[2], grads, gradient, True
-            ),
-            4,
-        ),
-        "state_gradient_3": (
-            lambda i: w.state_gradient(Slope(at(i)[0], at(i)[1], table), weights, tuple(at(i)[2:5]), at(i)[5], None),
-            6,
-        ),
-        "pack_weights": (lambda i: w.pack([weight]), 0),
-    }
-    unit = a[0].numel() * 2
+    w = CudaKernels(channels, width, replicas, batch, torch.device(device))
+    sets = [[w.activation().normal_() for _ in range(9)] for _ in range(SETS)]
+    unit = sets[0][0].nbytes
     rows = []
-    for name, (kernel, units) in kernels.items():
-        us, floor = microseconds(kernel, w.join), 1e6 * units * unit / BANDWIDTH
+    for name, (kernel, units) in {**of_blocks(w, unit), **of_edges(w, unit)}.items():
+        us = microseconds(lambda i, kernel=kernel: kernel(sets[i % SETS]), w.join)
+        floor = 1e6 * units * unit / BANDWIDTH
         rows.append({"kernel": name, "channels": channels, "us": us, "floor_us": floor, "fraction": floor / us})
     return rows
 
 
+Timed = dict[str, tuple[Callable[[list[Tensor]], Any], float]]
+"""By name, a call on activations, and how many of them (units of U) it must move."""
+
+
+def of_blocks(w: CudaKernels, unit: int) -> Timed:
+    """Kernels of a block with a three-step scheme."""
+    norm, grads, table = _norms(w)
+    weight = torch.randn(w.replicas * w.channels, w.channels, 3, 3, device=w.device) * 0.05
+    (packed,) = w.pack([weight])
+    coefficients = torch.full((w.replicas, 5), 0.3, device=w.device)
+    alphas, gradient = coefficients[:, :4].contiguous(), torch.empty_like(weight)
+
+    def step(a: list[Tensor]) -> None:
+        history = (State(a[1], a[2]), State(a[3], a[4]), State(a[5], a[6]))
+        w.conv_step(a[0], table, packed, coefficients, history, State(a[7], a[8]), norm, True)
+
+    return {
+        "conv_inner": (lambda a: w.conv_inner(a[0], table, packed, a[1], norm, True), 2),
+        "conv_step_3": (step, 9),
+        "backward_inner": (
+            lambda a: w.backward_inner(a[0], coefficients, a[1], packed, a[2], grads, gradient, True),
+            3,
+        ),
+        "backward_outer": (
+            lambda a: w.backward_outer(Slope(a[0], a[3], table), a[1], packed, a[2], grads, gradient, True),
+            4,
+        ),
+        "state_gradient_3": (
+            lambda a: w.state_gradient(Slope(a[0], a[1], table), alphas, (a[2], a[3], a[4]), a[5], None),
+            6,
+        ),
+        "pack_weights": (lambda a: w.pack([weight]), 8 * weight.numel() / unit),  # a float in, two bf16 out
+    }
+
+
+def of_edges(w: CudaKernels, unit: int) -> Timed:
+    """What surrounds the blocks, at the widths where it is used."""
+    norm, grads, table = _norms(w)
+    found: Timed = {"norm_backward": (lambda a: w.norm_backward(Slope(a[0], a[1], table)), 3)}
+    if w.channels == 16:
+        shape = (w.batch, w.replicas * 3, 32, 32)
+        images = _rotated(lambda: torch.randn(shape, device=w.device).contiguous(memory_format=torch.channels_last))
+        units = 1 + 4 * math.prod(shape) / unit
+        weight = torch.randn(w.replicas * 16, 3, 3, 3, device=w.device)
+        found["stem"] = (lambda a: w.stem(next(images), weight, norm, True), units)
+        found["stem_weight_gradient"] = (lambda a: w.stem_weight_gradient(next(images), a[0]), units)
+    else:
+        found["statistics"] = (lambda a: w.statistics(a[0], norm), 1)
+    if w.channels == 64:
+        pooled = torch.randn(w.replicas, w.batch, w.channels, device=w.device)
+        found["pool"] = (lambda a: w.pool(a[0], table), 1)
+        found["pool_backward"] = (lambda a: w.pool_backward(pooled, a[0], grads, True), 2)
+    else:
+        columns = _rotated(lambda: w.patches(w.activation().normal_(), table))
+        small = _rotated(lambda: w.activation()[:, :, ::2, ::2].contiguous())
+        found["patches"] = (lambda a: w.patches(a[0], table), 1 + 9 / 4)
+        found["gather_patches"] = (lambda a: w.gather_patches(next(columns), a[0], grads, True), 9 / 4 + 1 + 1)
+        found["spread_even"] = (lambda a: w.spread_even(next(small)), 1 / 4 + 1)
+    return found
+
+
+def _norms(w: CudaKernels) -> tuple[Norm, NormGradient, Tensor]:
+    table = torch.rand(w.replicas, 4, w.channels, device=w.device)
+    ones = [torch.ones(w.replicas * w.channels, device=w.device) for _ in range(6)]
+    return Norm(*ones[:4], w.table()), NormGradient(table, *ones[4:], w.table()), table
+
+
+def _rotated(make: Callable[[], Tensor]) -> Iterator[Tensor]:
+    return cycle([make() for _ in range(SETS)])
+
+
 def microseconds(
-    kernel: Callable[[int], None], join: Callable[[], None] = lambda: None, calls: int = 20, repeats: int = 7
+    kernel: Callable[[int], Any], join: Callable[[], None] = lambda: None, calls: int = 20, repeats: int = 7
 ) -> float:
     """Median time of a call, `calls` of them in one CUDA graph; `join` waits for what they left on other streams."""
     for i in range(SETS):
@@ -107,6 +153,10 @@ def microseconds(
         for i in range(calls):
             kernel(i)
         join()
+    until = time.monotonic() + WARM_SECONDS
+    while time.monotonic() < until:
+        graph.replay()
+        torch.cuda.synchronize()
     times = []
     for _ in range(repeats):
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))

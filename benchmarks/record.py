@@ -1,0 +1,50 @@
+"""Result files of runs that may be cut: what has been measured stays, and the same command goes on from there."""
+
+import json
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+Result = dict[str, Any]
+
+
+def command(name: str, only: str = "") -> str:
+    """What was typed, without the folder of the results: a record holds no path of a machine."""
+    return shlex.join(["python", "-m", "benchmarks", name, *(["--only", only] if only else [])])
+
+
+def keep(path: Path, facts: Result, measured: Result | Iterable[Result]) -> Path:
+    """Store a result and say where. Of a growing one, every state as soon as it is there.
+
+    Until a result is complete it is called NAME.partial.json, so that no complete one is lost to a run that is cut. One
+    whose last state names cases that were `left_out` stays there.
+    """
+    so_far: Result = {}
+    for so_far in [measured] if isinstance(measured, dict) else measured:
+        _write(_partial(path), {**facts, "partial": True, **so_far})
+    if so_far.get("left_out"):
+        return _partial(path)
+    _write(path, {**facts, **so_far})
+    _partial(path).unlink(missing_ok=True)
+    return path
+
+
+def begun(path: Path, facts: Result) -> Result:
+    """What a run with the same facts (command and environment) left unfinished; nothing where there was none."""
+    try:
+        left = json.loads(_partial(path).read_text())
+    except (FileNotFoundError, ValueError):
+        return {}
+    return left if {name: left.get(name) for name in facts} == facts else {}
+
+
+def _partial(path: Path) -> Path:
+    return path.with_suffix(".partial.json")
+
+
+def _write(path: Path, record: Result) -> None:
+    """In one move: a reader, or a kill, finds the old file or the new one."""
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(record, indent=1) + "\n")
+    temporary.replace(path)

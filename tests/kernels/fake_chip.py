@@ -1,0 +1,145 @@
+"""A chip that computes nothing: it checks every launch against the kernel's signature, and who waits for whom.
+
+Streams have vector clocks. Two accesses to the same memory, one of them a write, must be ordered by them; those of
+torch itself are seen too, on the stream that is current.
+"""
+
+import re
+import subprocess
+from contextlib import contextmanager
+from functools import cache
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from zerosnet.kernels.compile import source
+
+MULTIPROCESSORS = 132
+POINTERS = {"bf16": torch.bfloat16, "float": torch.float32, "int": torch.int32, "unsigned long long": torch.int64}
+NUMBERS = {"int": int, "double": float}
+
+
+@cache
+def signatures(channels: int, width: int) -> dict[str, list[str]]:
+    """The parameters of every kernel of a program, as they stand in its source; macros need a preprocessor."""
+    definitions = [f"-DCHANNELS={channels}", f"-DWIDTH={width}", "-D__launch_bounds__(...)="]
+    command = ["g++", "-E", "-P", "-x", "c++", *definitions, "-"]
+    text = subprocess.run(command, input=source(), capture_output=True, text=True, check=True).stdout
+    found = re.findall(r'extern "C" __global__ void\s+(\w+)\((.*?)\)\s*\{', text, re.DOTALL)
+    return {name: [" ".join(one.split()) for one in parameters.split(",")] for name, parameters in found}
+
+
+class Race(AssertionError):
+    """Two accesses to the same memory that nothing has put in order."""
+
+
+class Launch(NamedTuple):
+    name: str
+    stream: int
+    reads: set[int]
+    writes: set[int]
+
+
+class Stream:
+    """Work in order; `clock` says how far this stream and those it has waited for have come."""
+
+    def __init__(self, chip):
+        self.chip, self.number, self.clock = chip, len(chip.streams), {}
+        chip.streams.append(self)
+
+    def wait_event(self, event):
+        for stream, time in event.clock.items():
+            self.clock[stream] = max(self.clock.get(stream, 0), time)
+
+    def wait_stream(self, other):
+        self.wait_event(SimpleNamespace(clock=dict(other.clock)))
+
+
+class Chip:
+    def __init__(self):
+        self.streams, self.launched = [], []
+        self.current = Stream(self)
+        self.written, self.read = {}, {}  # by address: (stream, time) of the last write, and of reads since
+
+    @contextmanager
+    def stream(self, stream):
+        before, self.current = self.current, stream
+        yield
+        self.current = before
+
+    def event(self):
+        event = SimpleNamespace(clock={})
+        event.record = lambda: event.clock.update(self.current.clock)
+        return event
+
+    def access(self, reads, writes, what):
+        here, clock = self.current.number, self.current.clock
+        clock[here] = now = clock.get(here, 0) + 1
+        for address in (*reads, *writes):
+            self._ordered(self.written.get(address), what)
+        for address in writes:
+            for before in self.read.pop(address, []):
+                self._ordered(before, what)
+            self.written[address] = (here, now, what)
+        for address in reads:
+            self.read.setdefault(address, []).append((here, now, what))
+
+    def _ordered(self, before, what):
+        if before is not None and self.current.clock.get(before[0], 0) < before[1]:
+            raise Race(f"{what} does not wait for {before[2]}")
+
+    def launch(self, signature, name, grid, threads, shared, arguments):
+        parameters = signature[name]
+        assert len(parameters) == len(arguments), name
+        reads, writes = [], []
+        for parameter, argument in zip(parameters, arguments):
+            kind, pointer, _ = re.fullmatch(r"(?:const )?([\w ]+?)(\*?) (\w+)", parameter).groups()
+            if pointer:
+                assert argument.dtype == POINTERS[kind], (name, parameter)
+                (reads if parameter.startswith("const") else writes).append(argument.data_ptr())
+            else:
+                assert type(argument) is NUMBERS[kind], (name, parameter)
+        assert min(grid) > 0 and threads % 32 == 0 and shared <= 232_448
+        self.launched.append(Launch(name, self.current.number, set(reads), set(writes)))
+        self.access(set(reads), set(writes), name)
+
+
+class Watch(TorchDispatchMode):
+    """What torch itself reads and writes."""
+
+    def __init__(self, chip):
+        super().__init__()
+        self.chip = chip
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        schema = function._schema
+        if any(one.alias_info is not None and not one.alias_info.is_write for one in schema.returns):
+            return result  # a view touches nothing
+        reads, writes = set(), set()
+        for parameter, argument in zip(schema.arguments, args):
+            written = parameter.alias_info is not None and parameter.alias_info.is_write
+            for tensor in argument if isinstance(argument, (list, tuple)) else [argument]:
+                if isinstance(tensor, torch.Tensor):
+                    (writes if written else reads).add(tensor.data_ptr())
+        self.chip.access(reads - writes, writes, str(function))
+        return result
+
+
+def install(monkeypatch):
+    """Let `CudaKernels` find this chip, with tensors in the memory of the CPU."""
+    fake = Chip()
+
+    def program(channels, width, device):
+        return SimpleNamespace(launch=lambda *launch: fake.launch(signatures(channels, width), *launch))
+
+    properties = SimpleNamespace(multi_processor_count=MULTIPROCESSORS)
+    monkeypatch.setattr("zerosnet.kernels.cuda.program", program)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
+    monkeypatch.setattr(torch.cuda, "Stream", lambda device=None: Stream(fake))
+    monkeypatch.setattr(torch.cuda, "Event", fake.event)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: fake.current)
+    monkeypatch.setattr(torch.cuda, "stream", fake.stream)
+    return fake

@@ -1,0 +1,93 @@
+"""Every launch of a training step, of an evaluation and of the benchmark, without a GPU: arguments, grids, streams."""
+
+import pytest
+import torch
+from benchmarks import kernels as benchmark
+from tests.kernels.fake_chip import Race, Watch, install
+from tests.kernels.host import needs_compiler
+
+from zerosnet.kernels import NativeClassifier, NativePredictor, NativeStep
+from zerosnet.kernels.adder import WeightAdder
+from zerosnet.kernels.native import WIDTHS
+from zerosnet.models import create_model
+
+pytestmark = needs_compiler
+BATCH = 2
+MODELS = [
+    ("zerosnet20_opt", {}),
+    ("zerosnet20", {"scheme": "1/4,1/4,1/4,1/4;1", "replicas": 2}),
+    ("zerosnet20_tra", {"replicas": 2}),
+    ("preresnet20", {"in_chans": 1}),
+    ("lmresnet20", {}),
+]
+
+
+@pytest.fixture
+def chip(monkeypatch):
+    return install(monkeypatch)
+
+
+def build(name, options):
+    replicas = options.get("replicas", 1)
+    model = create_model(name, seed=list(range(replicas)), **options).to(memory_format=torch.channels_last)
+    images = torch.randn(BATCH, replicas * model.in_chans, 32, 32).contiguous(memory_format=torch.channels_last)
+    return model, images, torch.randint(10, (replicas, BATCH))
+
+
+def names(chip):
+    return {launch.name for launch in chip.launched}
+
+
+def train(chip, name, options, steps=2):
+    model, images, labels = build(name, options)
+    step = NativeStep(model, list(model.parameters()), batch=BATCH)
+    with Watch(chip):
+        for _ in range(steps):
+            _, _, gradients = step(images, labels)
+            torch._foreach_neg(gradients)  # an update reads them all
+
+
+@pytest.mark.parametrize(("name", "options"), MODELS)
+def test_a_step_hands_every_kernel_what_it_takes_and_waits_for_what_it_reads(chip, name, options):
+    train(chip, name, options)
+    assert {"stem_forward", "conv_inner", "conv_backward_outer", "add_weight_parts"} <= names(chip)
+
+
+@pytest.mark.parametrize(("name", "options"), MODELS)
+def test_an_evaluation_and_gradients_of_images_do_too(chip, name, options):
+    model, images, _ = build(name, options)
+    NativePredictor(model, batch=BATCH)(images)
+    torch.autograd.grad(NativeClassifier(model)(images.requires_grad_()).sum(), images)
+    assert "conv_backward_inner" in names(chip) and "add_weight_parts" not in names(chip)
+
+
+@pytest.mark.parametrize("method", ["join", "parts"])
+def test_a_missing_wait_is_found(chip, monkeypatch, method):
+    forgetful = {"join": lambda self: None, "parts": lambda self: self.buffers[self.turn]}
+    monkeypatch.setattr(WeightAdder, method, forgetful[method])
+    with pytest.raises(Race, match="add_weight_parts"):
+        train(chip, "zerosnet20_tra", {"replicas": 2})
+
+
+def test_weight_sums_use_nothing_that_is_freed_while_they_run(chip):
+    """The allocator gives a freed piece of memory away at once, to the stream it came from."""
+    model, images, labels = build("zerosnet20_opt", {})
+    native = (step := NativeStep(model, list(model.parameters()), batch=BATCH)).native
+    step(images, labels)
+    held = {gradient.data_ptr() for gradient in native.gradients.values()}
+    held |= {part.data_ptr() for kernels in native.kernels.values() for part in kernels._weight_adder.buffers}
+    beside = [launch for launch in chip.launched if launch.stream != 0]
+    assert {launch.name for launch in beside} == {"add_weight_parts"}
+    assert all(launch.reads | launch.writes <= held for launch in beside)
+
+
+@pytest.mark.parametrize(("channels", "width"), WIDTHS)
+def test_the_benchmark_calls_every_kernel_of_a_width_as_it_wants_to_be_called(chip, monkeypatch, channels, width):
+    def once(kernel, join=lambda: None, **_):
+        kernel(0)
+        join()
+        return 1.0
+
+    monkeypatch.setattr(benchmark, "microseconds", once)
+    rows = benchmark.measure(channels, width, replicas=2, batch=BATCH, device="cpu")
+    assert all(row["floor_us"] > 0 and row["fraction"] == row["floor_us"] for row in rows)
