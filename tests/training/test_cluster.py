@@ -5,8 +5,8 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,8 @@ from tests.training.test_kill import outcome
 
 from zerosnet import InputError
 from zerosnet.numerics import Scheme
-from zerosnet.training import Clock, Interval, Options, RunSpec, Store, recipe, train
-from zerosnet.training.cluster import Cluster, Collected, connected, train_on_ray
+from zerosnet.training import Clock, Interval, Options, Run, RunSpec, Store, recipe, train
+from zerosnet.training.cluster import Cluster, Collected, connected, train_group, train_on_ray
 
 ray = pytest.importorskip("ray")
 
@@ -36,38 +36,49 @@ def cluster():
     ray.shutdown()
 
 
-def holder(folder: Path) -> int | None:
-    """The process that holds a run's lock, if it has come to a checkpoint."""
-    if not list(folder.glob("checkpoints/*.safetensors")):
-        return None
-    for process in Path("/proc").iterdir():
-        if process.name.isdigit() and int(process.name) != os.getpid():
-            try:
-                held = [descriptor.readlink() for descriptor in (process / "fd").iterdir()]
-            except OSError:
-                continue
-            if folder / "lock" in held:
-                return int(process.name)
-    return None
+class Heard(Collected):
+    """Leaves a file when it hears for the first time how far the runs are."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self.file = file
+
+    def say(self, line: str) -> None:
+        super().say(line)
+        if line.endswith("networks ready"):
+            self.file.touch()
 
 
-def find_holder(folder: Path) -> int:
+def killed_once(specs: list[RunSpec], root: str, options: Options, until: float | None) -> list[str]:
+    """What a task does; it waits till it was asked how far it is, and the first run's worker dies at a checkpoint."""
+    heard, killed = (Path(root).parent / name for name in ("heard", "killed"))
+    wait_for(heard.exists)
+    save = Run.save_checkpoint
+
+    def save_and_die(run: Run, *arguments: Any) -> None:
+        save(run, *arguments)
+        killed.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    if SPECS[0] in specs and not killed.exists():
+        Run.save_checkpoint = save_and_die  # type: ignore[method-assign]
+    return train_group(specs, root, options, until)
+
+
+def wait_for(found: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 180
-    while (found := holder(folder)) is None:
+    while not found():
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    return found
 
 
 def test_a_killed_workers_group_goes_on_from_its_checkpoint_and_nothing_runs_twice(cluster, tmp_path, monkeypatch):
     undisturbed, disturbed = Store(tmp_path / "undisturbed"), Store(tmp_path / "disturbed")
-    said = Collected()
+    said = Heard(tmp_path / "heard")
     monkeypatch.setattr("zerosnet.training.cluster.LOOK", 0.0)
-    driver = threading.Thread(target=train_on_ray, args=(SPECS, disturbed, OPTIONS, Clock(), said))
-    driver.start()
-    os.kill(find_holder(disturbed.folder(SPECS[0])), signal.SIGKILL)
-    driver.join(timeout=240)
-    assert not driver.is_alive()
+    monkeypatch.setattr("zerosnet.training.cluster.train_group", killed_once)
+    train_on_ray(SPECS, disturbed, OPTIONS, Clock(), said)
+    assert (tmp_path / "killed").exists()
     train(SPECS, undisturbed, OPTIONS)
     assert outcome(disturbed.root) == outcome(undisturbed.root)
     begun = [line for line in said.lines if line.startswith("training")]

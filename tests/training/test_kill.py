@@ -15,24 +15,41 @@ from safetensors.torch import load_file
 
 SEEDS = ("1", "2")
 COMMAND = ("train", "zerosnet20_opt", "--dataset", "digits", "--recipe", "quick", "--epochs", "2", "--device", "cpu")
+PLAIN = ("-m", "zerosnet")
+# holds itself up in its first epoch, so that it cannot be over before a signal comes
+HELD_UP = """
+import itertools, os, signal
+from zerosnet.training import Clock
+
+asked, times = Clock.must_stop, itertools.count(1)
+
+def must_stop(clock):
+    if next(times) == 20:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return asked(clock)
+
+Clock.must_stop = must_stop
+from zerosnet.__main__ import main
+main()
+"""
 
 
-def start(store: Path, *options: str, seeds: tuple[str, ...] = SEEDS) -> subprocess.Popen[str]:
-    chosen = [word for seed in seeds for word in ("--seed", seed)]
-    command = [sys.executable, "-m", "zerosnet", *COMMAND, *chosen, "--deterministic", "--store", str(store), *options]
+def start(store: Path, *options: str, program: tuple[str, str] = PLAIN) -> subprocess.Popen[str]:
+    chosen = [word for seed in SEEDS for word in ("--seed", seed)]
+    command = [sys.executable, *program, *COMMAND, *chosen, "--deterministic", "--store", str(store), *options]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def finish(process: subprocess.Popen[str], code: int = 0) -> tuple[str, str]:
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=600)
     assert process.returncode == code, err
     return out, err
 
 
 def begun(store: Path, process: subprocess.Popen[str]) -> None:
     """Wait until the process trains."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while not list(store.glob("*/environment.json")) and process.poll() is None:
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -74,10 +91,10 @@ def test_a_run_killed_at_random_moments_ends_as_if_it_had_never_been(
 def test_a_signal_stops_cleanly_and_the_same_command_goes_on(
     number: signal.Signals, code: int, tmp_path: Path, undisturbed: dict[str, Any]
 ) -> None:
-    process = start(tmp_path)
-    begun(tmp_path, process)
-    time.sleep(0.3)
+    process = start(tmp_path, program=("-c", HELD_UP))
+    assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
     process.send_signal(number)
+    process.send_signal(signal.SIGCONT)
     _, err = finish(process, code)
     assert f"stopped by {number.name}; the same command goes on" in err
     assert list(tmp_path.glob("*/checkpoints/*.safetensors"))

@@ -1,11 +1,20 @@
 import os
 import signal
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from zerosnet.errors import InputError
-from zerosnet.training.stopping import Clock, Interval, SaveTimer
+from zerosnet.training.stopping import ECHO, Clock, Interval, SaveTimer
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A clock on the wall that only the test moves."""
+    wall = SimpleNamespace(seconds=1000.0)
+    monkeypatch.setattr("zerosnet.training.stopping.time", SimpleNamespace(monotonic=lambda: wall.seconds))
+    return wall
 
 
 @pytest.mark.parametrize(
@@ -22,28 +31,27 @@ def test_other_intervals_are_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_is_noted_and_the_old_handler_comes_back(
-    number: signal.Signals, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("zerosnet.training.stopping.ECHO", 0.2)
+def test_a_signal_is_noted_and_the_old_handler_comes_back(number: signal.Signals, now: SimpleNamespace) -> None:
     before = signal.getsignal(number)
     with Clock() as clock:
         assert not clock.must_stop()
         os.kill(os.getpid(), number)
         assert clock.must_stop()
         assert clock.signal == number
+        now.seconds += ECHO / 2
         os.kill(os.getpid(), number)  # its echo, from whoever started this process
-        time.sleep(0.3)
+        now.seconds += ECHO
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), number)
-            time.sleep(1)
+            time.sleep(60)  # which the signal ends
     assert signal.getsignal(number) == before
 
 
-def test_the_time_limit_is_kept() -> None:
+def test_the_time_limit_is_kept(now: SimpleNamespace) -> None:
     clock = Clock(max_seconds=0.05)
+    now.seconds += 0.04
     assert not clock.must_stop()
-    time.sleep(0.06)
+    now.seconds += 0.02
     assert clock.must_stop()
     for nothing in (0, -1, float("nan")):
         with pytest.raises(InputError, match="max-seconds"):
@@ -57,11 +65,11 @@ def test_an_error_in_one_group_stops_the_others() -> None:
     assert clock.must_stop()
 
 
-def test_checkpoints_are_due_by_epochs_or_by_seconds() -> None:
+def test_checkpoints_are_due_by_epochs_or_by_seconds(now: SimpleNamespace) -> None:
     by_epochs, by_seconds = SaveTimer(Interval(epochs=3)), SaveTimer(Interval(seconds=0.02))
     assert [by_epochs.due_after_epoch(epoch) for epoch in (1, 2, 3, 6)] == [False, False, True, True]
-    assert not by_epochs.due_after_step()
-    time.sleep(0.03)
+    assert not by_epochs.due_after_step() and not by_seconds.due_after_step()
+    now.seconds += 0.03
     assert by_seconds.due_after_step() and by_seconds.due_after_epoch(1)
     by_seconds.saved()
     assert not by_seconds.due_after_step()
