@@ -1,4 +1,4 @@
-"""`zerosnet train` and `evaluate` on folders of images, alone and under torchrun."""
+"""`zerosnet train`, `evaluate` and `attack` on folders of images, alone and under torchrun."""
 
 import json
 import os
@@ -10,9 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 from tests.data.pictures import write_folder
 
 from zerosnet.cli.main import run
+from zerosnet.experiments.ablation import ablate, read_ablation
+from zerosnet.training import Store
 
 Run = Callable[..., tuple[int, str, str]]
 TRAIN = ("train", "zerosnet20_opt", "--dataset", "imagefolder:tiny@16", "--data", ".", "--recipe", "imagenet")
@@ -43,6 +46,20 @@ def test_train_then_evaluate_gives_the_same_accuracies(zerosnet: Run) -> None:
     assert again["test_top5_accuracy"] == found["test_top5_accuracy"] == 1
     code, out, err = zerosnet(*TRAIN, *SHORT)
     assert code == 0 and "finished already" in err and "top-5 100.00%" in out
+
+
+def test_a_run_is_attacked_and_ablated_on_its_centre_crops(zerosnet: Run) -> None:
+    _, out, _ = zerosnet(*TRAIN, *SHORT, "--json")
+    (found,) = json.loads(out)
+    code, out, err = zerosnet("attack", found["id"], "--protocol", "paper-noise", "--data", ".", "--json")
+    (result,) = json.loads(out)
+    assert code == 0, err
+    clean, *noisy = result["rows"]
+    assert clean["accuracy"] == pytest.approx(found["test_accuracy"]) and len(noisy) == 17
+    store = Store("runs")
+    ablate(store.records(), torch.device("cpu"), Path())
+    ablation = read_ablation(store.find(found["id"]))
+    assert ablation is not None and (ablation.images, ablation.accuracy) == (15, clean["accuracy"])
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def few_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     """96 training and 24 test images wherever digits are read."""
     data = load("digits")
     few = replace(data, train=data.train.subset(torch.arange(96)), test=data.test.subset(torch.arange(24)))
-    for room in ("training.engine", "training.attack", "experiments.ablation"):
+    for room in ("training.engine", "data.testing"):
         monkeypatch.setattr(f"zerosnet.{room}.load", lambda name, root=None, **options: few)
 
 

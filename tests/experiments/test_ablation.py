@@ -5,6 +5,7 @@ import torch
 from tests.experiments.conftest import TINY
 
 from zerosnet.data import gather, pixel_statistics
+from zerosnet.data.testing import load_for_test
 from zerosnet.experiments import Ablation, ablation, read_ablation, reproduce
 from zerosnet.models import diagnose
 from zerosnet.training import Options, Store
@@ -39,7 +40,7 @@ def test_ablation_goes_to_json_and_back():
 def test_fused_networks_are_ablated_as_each_alone_is_diagnosed(small, few_digits, tmp_path):
     store = Store(tmp_path / "runs")
     reproduce([small], TINY, store, Options(device=torch.device("cpu")))
-    data = ablation.load("digits")
+    data = load_for_test("digits")
     scale = (torch.tensor(values) for values in pixel_statistics(data, small.specs(TINY)[0].recipe.scaling))
     images = gather(data.test.images, torch.arange(len(data.test))[None], None, None, None, *scale)
     for record in store.records():

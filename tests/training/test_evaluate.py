@@ -46,6 +46,15 @@ def test_replicas_score_the_same_bits_as_alone_and_the_mode_comes_back(small_dig
 
 @pytest.mark.parametrize("replicas", [1, 10, 30, 300])
 def test_batches_on_a_gpu_shrink_with_the_number_of_replicas(replicas: int) -> None:
-    size = batch_size(10_000, replicas, torch.device("cuda"))
+    size = batch_size(blank(10_000, 32), replicas, torch.device("cuda"))
     assert 100 <= size * replicas <= max(10_000, 100 * replicas)
-    assert batch_size(355, replicas, torch.device("cpu")) == 178
+    assert batch_size(blank(355, 28), replicas, torch.device("cpu")) == 178
+
+
+def test_batches_shrink_with_the_size_of_the_images() -> None:
+    assert batch_size(blank(2_500, 64), 1, torch.device("cuda")) == 625
+    assert batch_size(blank(3, 512), 1, torch.device("cpu")) == 1
+
+
+def blank(count: int, side: int) -> ImageSet:
+    return ImageSet(torch.zeros(1, dtype=torch.uint8).expand(count, 3, side, side), torch.zeros(count).long())

@@ -133,7 +133,9 @@ def load(
     key, folder, size = parse_name(name)
     place = Path() if key == "digits" else _place(name, root)
     if entry.streamed:
-        raise InputError(f"dataset is {name!r}, which is too large to be held as arrays; it can be trained on only")
+        raise InputError(
+            f"dataset is {name!r}, which is too large to be held as arrays; it can be trained on and attacked"
+        )
     if download:
         _download(name, entry, place)
     if entry.read is None:

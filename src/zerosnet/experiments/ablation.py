@@ -10,7 +10,8 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from zerosnet.data import DataSet, gather, load, pixel_statistics
+from zerosnet.data import DataSet, gather, pixel_statistics
+from zerosnet.data.testing import load_for_test
 from zerosnet.environment import environment
 from zerosnet.errors import InputError
 from zerosnet.models import Network, Step, tails
@@ -90,7 +91,8 @@ def ablate(
 ) -> None:
     """Find the ablation curves of finished runs that have none yet; networks that can be fused are, on all images."""
     waiting = [record for record in records if can_ablate(record)]
-    sets = {name: load(name, data) for name in dict.fromkeys(record.spec.dataset for record in waiting)}
+    names = dict.fromkeys(record.spec.dataset for record in waiting)
+    sets = {name: load_for_test(name, data, workers=cores(), report=say) for name in names}
     workers = cores() if device.type == "cpu" else 1
     groups = fused_groups(waiting, MOST, workers)
 
@@ -124,7 +126,7 @@ def _ablations(group: Sequence[Member], data: DataSet, device: torch.device) -> 
     options: dict[str, Any] = {"channels_last": device.type == "cuda", "dtype": next(network.parameters()).dtype}
     hits = torch.zeros(blocks + 1, replicas, dtype=torch.int64, device=device)
     added, whole = torch.zeros(2, blocks, replicas, dtype=torch.float64, device=device)
-    for index in torch.arange(len(test), device=device).split(batch_size(len(test), replicas, device)):
+    for index in torch.arange(len(test), device=device).split(batch_size(test, replicas, device)):
         images = gather(test.images, index.expand(replicas, -1), None, None, None, mean, std, **options)
         for n, tail in enumerate(tails(network, images)):
             logits = tail.logits.unflatten(0, (-1, 1)) if replicas == 1 else tail.logits

@@ -90,7 +90,7 @@ def reproduce(
     if not clock.must_stop():
         engine.do(list(_attacks(experiments, chosen, store, options, places)), device, clock, progress)
     if not clock.must_stop():
-        records = [_record(store, spec) for spec in wanted if not _streamed(spec)]
+        records = [_record(store, spec) for spec in wanted]
         finished = [record for record in records if record is not None and can_ablate(record)]
         jobs = [partial(ablate, batch, device, options.data) for batch in _shared(finished, places, len(finished))]
         engine.do(jobs, device, clock, progress)
@@ -163,12 +163,6 @@ def _has_ended(store: Store, spec: RunSpec) -> bool:
 
 def _record(store: Store, spec: RunSpec) -> RunRecord | None:
     return store.find(spec.id) if (store.folder(spec) / "spec.json").exists() else None
-
-
-def _streamed(spec: RunSpec) -> bool:
-    from zerosnet.data import source
-
-    return source(spec.dataset).streamed
 
 
 def _once(specs: Iterator[RunSpec]) -> list[RunSpec]:

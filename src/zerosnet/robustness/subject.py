@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from zerosnet.data.randomness import stream
+from zerosnet.data import stream, weight
 from zerosnet.errors import InputError
 from zerosnet.robustness.attacks import Attack, attempt, climb
 from zerosnet.robustness.fast import fast
@@ -21,8 +21,8 @@ from zerosnet.robustness.normalised import (
 )
 from zerosnet.robustness.requirements import require_labels, require_logits, require_unit_images
 
-CPU_BATCH = 256
-CUDA_IMAGES = 5_000  # images times replicas in one pass with gradients: a third of the memory of a large GPU
+CPU_BATCH = 256  # images of 32 x 32
+CUDA_IMAGES = 5_000  # such images times replicas in one pass with gradients: a third of the memory of a large GPU
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,8 @@ def subject(
     if batch is not None and batch < 1:
         raise InputError(f"batch is {batch}; expected a number of images, at least 1")
     if batch is None:
-        batch = max(CUDA_IMAGES // replicas_of(model), 64) if images.is_cuda else CPU_BATCH
+        most = max(CUDA_IMAGES // replicas_of(model), 64) if images.is_cuda else CPU_BATCH
+        batch = max(1, most // weight(images))
     passes = -(-len(images) // batch)
     return Subject(
         model, images, labels.long(), classes, surrogate, torch.arange(len(images)), -(-len(images) // passes)

@@ -14,7 +14,8 @@ from typing import Any
 
 import torch
 
-from zerosnet.data import DataSet, load
+from zerosnet.data import DataSet
+from zerosnet.data.testing import load_for_test
 from zerosnet.environment import environment
 from zerosnet.errors import InputError
 from zerosnet.robustness import Options, Protocol, find_corruptions, protocol, run_protocol, subject
@@ -61,7 +62,8 @@ def attack_runs(
         raise InputError("no run was given; expected at least one id")
     stored = {} if again else {r.id: found for r in records.values() if (found := read_attack(r, name, options))}
     waiting = [record for record in records.values() if record.id not in stored]
-    sets = {record.spec.dataset: load(record.spec.dataset, data) for record in waiting}
+    names = dict.fromkeys(record.spec.dataset for record in waiting)
+    sets = {name: load_for_test(name, data, workers=cores(), report=say) for name in names}
     surrogates = {dataset: find_surrogate(store, dataset) for dataset in sets} if chosen.surrogate else {}
     corrupted = {dataset: find_corruptions(data, dataset) for dataset in sets} if chosen.corrupted and data else {}
     workers = cores() if device.type == "cpu" else 1

@@ -7,12 +7,14 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from zerosnet.data import ImageSet, gather
+from zerosnet.data import ImageSet, gather, weight
 from zerosnet.training.capture import captured, compile_static
 from zerosnet.training.step import per_replica, sample_losses
 
-CPU_BATCH = 256  # does not depend on the number of replicas: results are the same to the bit alone or fused
-CUDA_IMAGES = 2_500  # images times replicas that fill a large GPU in one forward pass, in little memory
+CPU_BATCH = (
+    256  # images of 32 x 32; does not depend on the number of replicas: results are the same to the bit alone or fused
+)
+CUDA_IMAGES = 2_500  # such images times replicas that fill a large GPU in one forward pass, in little memory
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class Evaluation:
         self.predict, self.images, self.statistics = predict, images, statistics
         self.options: dict[str, Any] = {"channels_last": channels_last, "dtype": dtype}
         device, replicas = images.labels.device, predict.replicas
-        self.batch = batch or batch_size(len(images), replicas, device)
+        self.batch = batch or batch_size(images, replicas, device)
         self.passes = -(-len(images) // self.batch)
         self.start = torch.zeros(1, dtype=torch.int64, device=device)
         self.offsets = torch.arange(self.batch, device=device)
@@ -109,11 +111,11 @@ class Evaluation:
         self.start += self.batch
 
 
-def batch_size(n: int, replicas: int, device: torch.device) -> int:
-    """How many images to take at a time, such that n of them fill the batches as evenly as possible."""
+def batch_size(images: ImageSet, replicas: int, device: torch.device) -> int:
+    """How many images to take at a time, such that all of them fill the batches as evenly as possible."""
     most = max(CUDA_IMAGES // replicas, 100) if device.type == "cuda" else CPU_BATCH
-    passes = -(-n // most)
-    return -(-n // passes)
+    passes = -(-len(images) // max(1, most // weight(images.images)))
+    return -(-len(images) // passes)
 
 
 def evaluate(

@@ -97,7 +97,7 @@ class FusedTraining:
         self.facts |= {"kernels": self.backend.kernels, "arithmetic": self.backend.arithmetic}
         pool = graph_pool(device)
         self.step = captured(self._step, self._changing(), device, pool)
-        batch = batch_size(len(data.test), self.replicas, device)  # one size for all sets: the network is compiled once
+        batch = batch_size(data.test, self.replicas, device)  # one size for all sets: the network is compiled once
         predict = self.backend.predictor(batch)
 
         options |= {"statistics": statistics, "pool": pool, "batch": batch}

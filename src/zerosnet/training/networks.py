@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import torch
 
-from zerosnet.data import DataSet, pixel_statistics
+from zerosnet.data import DataSet, pixel_statistics, source
 from zerosnet.errors import InputError
 from zerosnet.models import Network, combine
 from zerosnet.models.weights import load_model
@@ -65,8 +65,8 @@ def surrogate_of(spec: RunSpec, store: Store) -> RunRecord | None:
 
 def numbers_of(record: RunRecord, device: torch.device) -> Precision:
     """What a run's network computes with: as in its training, as far as the device has that."""
-    wanted = record.spec.precision
-    return precision(None if wanted == "bf16" and device.type != "cuda" else wanted, device)
+    wanted, usual = record.spec.precision, "mixed" if source(record.spec.dataset).streamed else "bf16"
+    return precision(None if wanted in ("bf16", "mixed") and device.type != "cuda" else wanted, device, usual=usual)
 
 
 def fusion_key(record: RunRecord, network: Network) -> Hashable:
@@ -78,14 +78,18 @@ def fusion_key(record: RunRecord, network: Network) -> Hashable:
 
 
 def fused_groups(records: Sequence[RunRecord], most: int, workers: int) -> list[list[Member]]:
-    """Runs and their networks by what can be fused, at most `most` at a time, and in as many groups as workers."""
+    """Runs and their networks by what can be fused, at most `most` at a time, and in as many groups as workers.
+
+    Networks on streamed data stay alone: they are wide enough to fill a device.
+    """
     alike: dict[Hashable, list[Member]] = {}
     for record in records:
         network = load_network(record)
         alike.setdefault(fusion_key(record, network), []).append((record, network))
     groups = []
     for same in alike.values():
-        size = min(most, -(-len(same) // workers))
+        alone = source(same[0][0].spec.dataset).streamed
+        size = 1 if alone else min(most, -(-len(same) // workers))
         groups += [same[i : i + size] for i in range(0, len(same), size)]
     return groups
 
@@ -116,7 +120,7 @@ def as_classifier(
     schemes = tuple(scheme for network in networks for scheme in network.config.schemes)
     fused = Network(replace(config, schemes=schemes, replicas=len(networks)), seeds=[0] * len(networks))
     fused.to(numbers.dtype).load_state_dict(combine([network.state_dict() for network in networks]))
-    fused.conv_dtype = numbers.conv_dtype
+    fused.conv_dtype, fused.state_dtype = numbers.conv_dtype, numbers.state_dtype
     layout = torch.channels_last if device.type == "cuda" else torch.contiguous_format
     statistics = pixel_statistics(data, records[0].spec.recipe.scaling)
     return Normalised(fused.to(memory_format=layout), *statistics).to(device, numbers.dtype).eval()
