@@ -6,18 +6,21 @@ What a test draws depends neither on the tests before it nor on the day, and not
 import os
 import random
 import sys
+from contextlib import suppress
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 _TOGETHER = {"test_cluster.py": "ray", "test_runner_on_ray.py": "ray"}
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # a core each; before torch is loaded, and for the processes that tests start
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-settings.register_profile("same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("explore", settings.get_profile("same"), derandomize=False, max_examples=2000)
-settings.load_profile("same")  # `pytest --hypothesis-profile explore` looks for cases that nobody has seen
+with suppress(ModuleNotFoundError):  # tests of the GPU run where there may be little more than torch and pytest
+    from hypothesis import HealthCheck, settings
+
+    settings.register_profile("same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+    settings.register_profile("explore", settings.get_profile("same"), derandomize=False, max_examples=2000)
+    settings.load_profile("same")  # `pytest --hypothesis-profile explore` looks for cases that nobody has seen
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
