@@ -6,7 +6,6 @@ import pytest
 from benchmarks import training
 from benchmarks.training import CASES, Case, on_cuda, peak_memory
 
-
 NUMBERS = (
     "step_ms",
     "prepare_seconds",
