@@ -98,9 +98,14 @@ def _decode_other(content: bytes) -> Tensor:
 
 
 def _resize(image: Tensor, height: int, width: int) -> Tensor:
-    """(3, h, w) to (height, width, 3), bilinear with antialiasing, as Pillow does it."""
+    """(3, h, w) to (height, width, 3), bilinear with antialiasing, as Pillow does it.
+
+    A part of an image is copied out of it first: only where all channels of a pixel and all pixels lie side by side
+    does torch keep them so, which is faster and spares whoever wants (height, width, 3) a transposition.
+    """
     if image.shape[1:] != (height, width):
-        image = functional.interpolate(image[None], (height, width), mode="bilinear", antialias=True)[0]
+        pixels = image[None].contiguous(memory_format=torch.channels_last)
+        image = functional.interpolate(pixels, (height, width), mode="bilinear", antialias=True)[0]
     return image.permute(1, 2, 0)
 
 
