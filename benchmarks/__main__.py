@@ -48,6 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     if (options.only or options.compile) and options.names != ["training"]:
         parser.error("--only and --compile are for training")
     options.out.mkdir(parents=True, exist_ok=True)
+    complete = True
     for name in options.names or BENCHMARKS:
         print(f"== {name}: {BENCHMARKS[name]}", flush=True)
         module = importlib.import_module(f"benchmarks.{name}")
@@ -60,8 +61,10 @@ def main(arguments: list[str] | None = None) -> int:
         if isinstance(measured, dict) and "skipped" in measured:
             print(f"   skipped: {measured['skipped']}")
             continue
-        print(f"   written to {keep(path, facts, measured)}")
-    return 0
+        written = keep(path, facts, measured)
+        complete &= written == path
+        print(f"   written to {written}")
+    return 0 if complete else 1
 
 
 def _part(only: str) -> str:

@@ -77,6 +77,21 @@ def milliseconds(step: Step, repeats: int, device: str) -> float:
     return begin.elapsed_time(end) / repeats
 
 
+def busiest_kernels(step: Step, steps: int = 3, most: int = 30) -> list[dict[str, Any]]:
+    """Where the time of a step goes on a GPU: the kernels that take most of it, in microseconds a step."""
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+        for _ in range(steps):
+            step()
+        torch.cuda.synchronize()
+    events = [event for event in profiler.key_averages() if getattr(event, "self_device_time_total", 0) > 0]
+    events.sort(key=lambda event: -event.self_device_time_total)
+    return [
+        {"kernel": e.key[:90], "us": e.self_device_time_total / steps, "calls": e.count / steps} for e in events[:most]
+    ]
+
+
 @dataclass(frozen=True)
 class Race:
     """Two steps against each other: median times in ms, the median ratio of turns, and the ratio of the best turns.

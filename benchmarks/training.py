@@ -9,6 +9,7 @@ On a CPU: ten 20-layer networks on digits.
 import statistics
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ import torch
 from benchmarks.cache import fill_cache
 from benchmarks.plain import authors_way
 from benchmarks.record import Result
+from benchmarks.steps import busiest_kernels
 from zerosnet.data import DataSet, ImageSet
 from zerosnet.numerics import Scheme
 from zerosnet.training import RunSpec, Store, recipe, snapshot
@@ -99,23 +101,29 @@ def on_cuda(
     authors = authors_way(device, data)
     print(f"   the authors' way: {authors['ms_per_step']:.2f} ms a step", flush=True)
 
-    def so_far(left_out: Sequence[Case] = ()) -> Result:
+    left_out: dict[str, str] = {}
+
+    def so_far() -> Result:
         done = [rows[case.name] for case in cases if case.name in rows]
         seconds = before.get("seconds", 0.0) + time.monotonic() - began
-        left = {"left_out": [case.name for case in left_out]} if left_out else {}
+        left = {"left_out": left_out} if left_out else {}
         return {"authors": authors, "rows": done, "peak_memory": peak_memory(done), "seconds": seconds, **left}
 
-    left_out = []
     for case in waiting:
         compiles = case.kernels == "torch" and bool(to_compile)
         if time.monotonic() - began + case.seconds_needed + compiles * COMPILATION > TIME_LIMIT:
-            left_out.append(case)
+            left_out[case.name] = "no time left"
             continue
         if compiles:
             fill_cache(_compile, to_compile)
             to_compile = []
             print(f"   compiled; {time.monotonic() - began:.0f} s so far", flush=True)
-        rows[case.name] = row = measure(case, torch.device(device), data)
+        try:
+            rows[case.name] = row = measure(case, torch.device(device), data)
+        except Exception as error:  # the other cases are worth having
+            traceback.print_exc()
+            left_out[case.name] = f"{type(error).__name__}: {error}"
+            continue
         if case.layers == 56:
             row["times_faster"] = authors["seconds_per_epoch"] / row["seconds_per_epoch_and_network"]
             row["than_ms_per_step"] = authors["ms_per_step"]
@@ -123,9 +131,9 @@ def on_cuda(
         yield so_far()
     lines = [_line(case, rows[case.name]) for case in cases if case.name in rows]
     lines += [_memory_line(pair) for pair in so_far()["peak_memory"]]
-    lines += [f"{case.name:26} left out: no time" for case in left_out]
+    lines += [f"{name:26} left out: {why}" for name, why in left_out.items()]
     print("   summary", *lines, sep="\n   ", flush=True)
-    yield so_far(left_out)
+    yield so_far()
 
 
 def peak_memory(rows: Sequence[Result]) -> list[Result]:
@@ -169,7 +177,8 @@ def measure(case: Case, device: torch.device, data: DataSet) -> Result:
         training.feed.counter.zero_()
         test = training.tests["test"]
         row["evaluation_ms"] = _milliseconds(test.run, 2, device)
-        row["profile"] = kernels(training) if device.type == "cuda" else []
+        row["profile"] = busiest_kernels(training.step) if device.type == "cuda" else []
+        training.feed.counter.zero_()
         runs = [run for spec in specs if (run := Store(folder).claim(spec)) is not None]
         row |= checkpoint_cost(training, runs, device)
         train_group(training, runs, 0, options, Clock(), Lines(quiet=True))
@@ -203,22 +212,6 @@ def checkpoint_cost(training: FusedTraining, runs: Sequence[Any], device: torch.
         "checkpoint_writing_seconds": writing,
         "checkpoint_share_at_one_a_minute": waiting / 60,
     }
-
-
-def kernels(training: FusedTraining, steps: int = 3, most: int = 30) -> list[Result]:
-    """Where the time of a step goes: the kernels that take most of it, in microseconds a step."""
-    from torch.profiler import ProfilerActivity, profile
-
-    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
-        for _ in range(steps):
-            training.step()
-        torch.cuda.synchronize()
-    training.feed.counter.zero_()
-    events = [event for event in profiler.key_averages() if getattr(event, "self_device_time_total", 0) > 0]
-    events.sort(key=lambda event: -event.self_device_time_total)
-    return [
-        {"kernel": e.key[:90], "us": e.self_device_time_total / steps, "calls": e.count / steps} for e in events[:most]
-    ]
 
 
 def on_cpu(networks: int = 10) -> Result:

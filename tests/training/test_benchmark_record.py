@@ -52,8 +52,13 @@ def test_nothing_goes_on_with_another_command_another_machine_or_a_complete_resu
 
 
 def test_a_result_with_cases_left_out_stays_partial(tmp_path):
-    path = keep(tmp_path / "training.json", FACTS, iter([{"rows": [1], "left_out": ["K=30"]}]))
+    path = keep(tmp_path / "training.json", FACTS, iter([{"rows": [1], "left_out": {"K=30": "no time left"}}]))
     assert path.name == "training.partial.json" and begun(tmp_path / "training.json", FACTS)["rows"] == [1]
+
+
+def test_a_run_that_is_not_complete_ends_with_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "run", lambda only, before: {"rows": [], "left_out": {"K=30": "no time left"}})
+    assert main(["training", "--out", str(tmp_path)]) == 1
 
 
 def test_a_recorded_command_has_no_path_in_it(tmp_path, monkeypatch):

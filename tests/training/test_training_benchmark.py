@@ -70,7 +70,19 @@ def test_what_does_not_fit_into_the_time_is_named_and_left_to_the_next_run(measu
     (*_, whole) = small()
     fitting = [case.name for case in CASES if case.seconds_needed < 20]
     assert measured == fitting == [row["case"] for row in whole["rows"]]
-    assert whole["left_out"] == [case.name for case in CASES if case.name not in fitting]
+    assert whole["left_out"] == {case.name: "no time left" for case in CASES if case.name not in fitting}
+
+
+def test_a_case_that_fails_does_not_take_the_others_with_it(measured, monkeypatch, capsys):
+    def measure(case, device, data):
+        if case.replicas == 30:
+            raise RuntimeError("out of memory")
+        return made_up(case)
+
+    monkeypatch.setattr(training, "measure", measure)
+    (*_, whole) = small()
+    assert set(whole["left_out"].values()) == {"RuntimeError: out of memory"}
+    assert [row["replicas"] for row in whole["rows"]] == [10, 1, 10, 10, 1]
 
 
 def test_networks_are_compiled_side_by_side_before_the_first_that_needs_it(measured, monkeypatch):
