@@ -1,5 +1,6 @@
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 
 from zerosnet.numerics.polynomial import integer_polynomial
 from zerosnet.numerics.prescribed import monic_from_roots
-from zerosnet.numerics.roots import located_roots
+from zerosnet.numerics.roots import _aberth, located_roots
 
 
 def roots_of(*roots):
@@ -76,3 +77,16 @@ def test_roots_of_enormous_coefficients_are_found_where_powers_overflow():
     roots = located_roots(p)
     assert max(root.modulus for root in roots) == pytest.approx(1e50)
     assert sum(root.excess > 0 for root in roots) == 1
+
+
+def test_the_precision_that_all_threads_share_is_left_alone(monkeypatch):
+    before, seen = mpmath.mp.prec, []
+
+    def noting(coefficients, *arguments):
+        seen.append((mpmath.mp.prec, type(coefficients[0])))
+        return _aberth(coefficients, *arguments)
+
+    monkeypatch.setattr("zerosnet.numerics.roots._aberth", noting)
+    roots_of(1 + Fraction(1, 10**40), Fraction(1, 3), Fraction(-1, 7))
+    assert {precision for precision, _ in seen} == {before}
+    assert seen[-1][1] is not float  # floats did not suffice

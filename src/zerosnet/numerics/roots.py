@@ -78,14 +78,14 @@ def _simple_roots(p: Polynomial, self_inversive: bool) -> list[tuple[complex, fl
         start = []
     if not all(map(isfinite, start)):  # powers that overflowed
         start = []
-    from mpmath import mp
+    from mpmath import MPContext
 
-    bits = 128
+    mp, bits = MPContext(), 128  # with a precision of its own: that of mpmath.mp is one for all threads
     while True:
-        with mp.workprec(bits):
-            reals, unit = [mp.mpf(c) for c in p], mp.mpf(2) ** (4 - bits)
-            start = _aberth(reals, [mp.mpc(z) for z in start or _starting_points(p, mp)], unit)
-            located = _locate(reals, start, unit, self_inversive)
+        mp.prec = bits
+        reals, unit = [mp.mpf(c) for c in p], mp.mpf(2) ** (4 - bits)
+        start = _aberth(reals, [mp.mpc(z) for z in start or _starting_points(p, mp)], unit)
+        located = _locate(reals, start, unit, self_inversive)
         if located is not None:
             return located
         bits *= 2
