@@ -22,8 +22,10 @@ def started():
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
+    try:
+        yield driver
+    finally:
+        driver.quit()
 
 
 def texts(browser, selector):
@@ -47,6 +49,13 @@ def one(browser, selector):
 
 def button(browser, text):
     return next(b for b in browser.find_elements("tag name", "button") if text in b.text)
+
+
+def fill(browser, field, text):
+    """Put text into a field at once: what is half-typed would be asked for too, if keys came slowly."""
+    field.clear()
+    field.click()
+    browser.execute_cdp_cmd("Input.insertText", {"text": text})
 
 
 def address_bar(browser):

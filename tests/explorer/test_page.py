@@ -3,8 +3,9 @@
 from urllib.parse import urlparse
 
 import pytest
-from tests.explorer.browsing import WITHOUT_A_BROWSER, address_bar, button, label, one, texts, verdicts
+from tests.explorer.browsing import WITHOUT_A_BROWSER, address_bar, button, fill, label, one, texts, verdicts
 from tests.explorer.serving import eventually, start, stop
+from tests.ports import free_port
 
 pytestmark = [pytest.mark.browser, WITHOUT_A_BROWSER]
 pytest.importorskip("selenium", reason="selenium is not installed")
@@ -61,9 +62,7 @@ def test_the_locus_can_be_dragged_too(page):
 def test_an_exact_value_is_decided_exactly(page):
     browser = page()
     for text, expected in (("-1", "zero-stable"), ("1/3", "not zero-stable"), ("0.33333334", "zero-stable")):
-        exact = one(browser, ".exact")
-        exact.clear()
-        exact.send_keys(text)
+        fill(browser, one(browser, ".exact"), text)
         eventually(lambda expected=expected: verdicts(browser) == [expected])
     button(browser, "−1").click()  # an end of the stable set
     eventually(lambda: texts(browser, ".badge .kind") == ["weakly stable"])
@@ -182,7 +181,7 @@ def test_what_the_server_refuses_is_said_beside_the_old_view(browser, page):
 
 
 def test_a_server_that_goes_away_is_said_and_the_page_recovers(browser, page):
-    process, url = start()
+    process, url = start(free_port())
     try:
         page(url=url)
         stop(process)
@@ -195,6 +194,7 @@ def test_a_server_that_goes_away_is_said_and_the_page_recovers(browser, page):
         eventually(lambda: not one(browser, "#away").is_displayed())
         eventually(lambda: verdicts(browser) == ["not zero-stable"])
     finally:
+        browser.get("about:blank")  # before the server is gone for good, which would be said once more
         stop(process)
     lost = [entry["message"] for entry in browser.get_log("browser")]
     assert all("ERR_CONNECTION" in message or "ERR_EMPTY" in message for message in lost)

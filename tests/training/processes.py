@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-import socket
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from tests.ports import free_port
 
 from zerosnet.training import Options, RunSpec, Store, recipe, train
 from zerosnet.training.large import LargeTraining, StreamOptions
@@ -33,9 +33,7 @@ def options(folder: Path, *, every: str = "1000", **stream: Any) -> Options:
 
 def start(size: int, work: Callable[..., Any], *arguments: Any) -> tuple[list[Any], Any]:
     """Call a function in each of `size` processes that find themselves in torchrun's environment."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     answers = _SERVER.Queue()
     each = [_SERVER.Process(target=_call, args=(rank, size, port, answers, work, arguments)) for rank in range(size)]
     for process in each:
@@ -46,7 +44,7 @@ def start(size: int, work: Callable[..., Any], *arguments: Any) -> tuple[list[An
 def world_of(size: int, work: Callable[..., Any], *arguments: Any) -> list[Any]:
     """What the function gives in each process, by rank; an exception comes back as its type's name and its text."""
     each, answers = start(size, work, *arguments)
-    found = dict(answers.get(timeout=240) for _ in each)
+    found = dict(answers.get(timeout=600) for _ in each)
     for process in each:
         process.join(timeout=60)
     return [found[rank] for rank in range(size)]

@@ -65,14 +65,14 @@ def test_processes_that_do_not_share_the_batch_evenly_say_so_once(folder, tmp_pa
 
 
 def test_where_a_process_dies_the_others_end_and_the_run_goes_on(folder, alone, tmp_path):
-    run = spec(epochs=40)
+    run = spec(epochs=4000)  # hours: it is not over before a process is killed
     each, answers = start(2, losses_of, tmp_path, run, options(folder, every="0.01s", **SHARED))
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while not list(tmp_path.glob("*/checkpoints/*.safetensors")):
         assert time.monotonic() < deadline
         time.sleep(0.01)
     os.kill(each[1].pid, signal.SIGKILL)
-    rank, answer = answers.get(timeout=60)
+    rank, answer = answers.get(timeout=300)
     assert rank == 0 and answer.startswith("LostProcess") and "the same command goes on from there" in answer
     for process in each:
         process.join(timeout=60)
@@ -80,7 +80,7 @@ def test_where_a_process_dies_the_others_end_and_the_run_goes_on(folder, alone, 
     assert record.status == "stopped"
     rest = losses_of(tmp_path, run, options(folder, **SHARED), stop_after=2)
     assert len(rest) == 2
-    assert len(record.metrics()) < 40
+    assert len(record.metrics()) < 4000
 
 
 def test_smaller_data_sets_are_not_for_torchrun(monkeypatch, tmp_path, make_specs):
