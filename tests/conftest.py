@@ -23,6 +23,7 @@ with suppress(ModuleNotFoundError):  # tests of the GPU run where there may be l
     settings.load_profile("same")  # `pytest --hypothesis-profile explore` looks for cases that nobody has seen
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not config.pluginmanager.hasplugin("xdist"):
         return
