@@ -201,3 +201,15 @@ def test_what_is_impossible_is_said_before_anything_is_written(folder, tmp_path)
     for wrong in ({"broken": "maybe"}, {"workers": -1}):
         with pytest.raises(InputError, match=next(iter(wrong))):
             StreamOptions(**wrong)
+
+
+def test_runs_that_differ_in_their_seed_alone_share_what_is_compiled(folder, tmp_path, monkeypatch):
+    forgotten = []
+    monkeypatch.setattr("zerosnet.training.large_loop.forget_compiled", forgotten.append)
+    runs = [
+        replace(spec(epochs=1, model=model), seed=seed)
+        for model in ("zerosnet20_opt", "preresnet20")
+        for seed in (1, 2)
+    ]
+    train(runs, Store(tmp_path), options(folder))
+    assert len(Store(tmp_path).records()) == 4 and forgotten == [CPU, CPU]

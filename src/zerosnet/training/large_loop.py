@@ -43,12 +43,15 @@ def train_streamed(specs: Sequence[RunSpec], store: Store, options: Options, clo
     with clock, joined(world, device), progress, settings:
         data = world.together(partial(_check, specs, options, device, world))
         say_recipes([spec for spec in specs if read_result(store.folder(spec)) is None], progress)
+        before: RunSpec | None = None
         for spec in specs:
             if world.highest(STOP if clock.must_stop() else GO_ON) == STOP:
                 return
             with _claimed(store, spec, world, progress) as (begins, run):
                 if begins:
-                    forget_compiled(device)
+                    if before is None or replace(spec, seed=before.seed) != before:
+                        forget_compiled(device)  # what was compiled for one seed serves all others
+                    before = spec
                     training = LargeTraining(
                         spec,
                         data[spec],
