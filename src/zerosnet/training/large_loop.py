@@ -104,8 +104,7 @@ def train_one(training: LargeTraining, run: Run | None, options: Options, clock:
                     save()
                     if wish == STOP:
                         return
-            journal.record(epoch + 1, this_epoch(), [True])
-            this_epoch = Stopwatch(1)
+            journal.record(epoch + 1, this_epoch.lap, [True])
             display.epoch(journal.last() or [None])
             if training.diverged():
                 if run is not None:

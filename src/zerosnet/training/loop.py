@@ -55,6 +55,11 @@ class Stopwatch:
     def __call__(self) -> float:
         return self.before + (time.monotonic() - self.since) / self.replicas
 
+    def lap(self) -> float:
+        """What it shows; it begins anew at once, so that laps add up to the whole."""
+        shown, self.before, self.since = self(), 0.0, time.monotonic()
+        return shown
+
 
 def train_group(
     training: FusedTraining, runs: Sequence[Run], position: int, options: Options, clock: Clock, progress: Progress
@@ -95,8 +100,7 @@ def train_group(
                     return
                 if position % steps and timer.due_after_step():
                     save()
-            journal.record(epoch + 1, this_epoch(), is_open)
-            this_epoch = Stopwatch(replicas)
+            journal.record(epoch + 1, this_epoch.lap, is_open)
             for k, diverged in enumerate(training.diverged()):
                 if diverged and is_open[k]:
                     is_open[k] = False

@@ -1,7 +1,7 @@
 """What is written down of a group in training: a line an epoch for every run, and how each one ended."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from torch import Tensor
@@ -48,13 +48,16 @@ class Journal:
         """The newest row of every run with the best test accuracy so far, for display."""
         return [{**rows[-1], "best_test_accuracy": best(rows)[1]} if rows else None for rows in self.rows]
 
-    def record(self, epoch: int, seconds: float, open_runs: Sequence[bool]) -> None:
-        """Evaluate all replicas after `epoch` epochs and add a row to every run that has not ended."""
+    def record(self, epoch: int, seconds: Callable[[], float], open_runs: Sequence[bool]) -> None:
+        """Evaluate all replicas after `epoch` epochs and add a row to every run that has not ended.
+
+        `seconds` of the epoch are read once the device has done all of it, evaluation included.
+        """
         training = self.training
         for test in training.tests.values():
             test.run()
         tests = {name: test.scores() for name, test in training.tests.items()}
-        train, schemes = training.train_scores(), training.trained_schemes()
+        train, schemes, taken = training.train_scores(), training.trained_schemes(), seconds()
         for k, run in enumerate(self.runs):
             if not open_runs[k]:
                 continue
@@ -65,7 +68,7 @@ class Journal:
             row |= _named("train", train[k])
             for name, scores in tests.items():
                 row |= _named(name, scores[k])
-            row["seconds"] = seconds
+            row["seconds"] = taken
             if schemes is not None and schemes[k]:
                 row["coefficients"] = [scheme.to_json() for scheme in schemes[k]]
             run.append_metrics(row)
