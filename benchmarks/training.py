@@ -182,7 +182,8 @@ def measure(case: Case, device: torch.device, data: DataSet) -> Result:
         runs = [run for spec in specs if (run := Store(folder).claim(spec)) is not None]
         row |= checkpoint_cost(training, runs, device)
         train_group(training, runs, 0, options, Clock(), Lines(quiet=True))
-        epochs = [sum(r.metrics()[e]["seconds"] for r in runs) for e in range(1, case.epochs)]
+        longest = max((run.metrics() for run in runs), key=len)  # a run that diverges has no more rows
+        epochs = [case.replicas * row["seconds"] for row in longest[1:]]
         for held in runs:
             held.release()
     epoch = statistics.median(epochs)
@@ -190,7 +191,7 @@ def measure(case: Case, device: torch.device, data: DataSet) -> Result:
     row |= {
         "seconds_per_epoch": epoch,
         "seconds_per_epoch_and_network": epoch / case.replicas,
-        "outside_recorded_steps": max(0.0, 1 - inside / epoch),
+        "outside_recorded_steps": 1 - inside / epoch,  # below 0: something is measured wrongly
         "evaluation_share": row["evaluation_ms"] / 1e3 / epoch,
         "target": case.target,
         "peak_memory_gib": torch.cuda.max_memory_allocated() / 2**30 if device.type == "cuda" else None,
