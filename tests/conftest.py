@@ -1,4 +1,4 @@
-"""Tests side by side, `pytest -n 2`: a file stays in one process, and so does what shares a cluster or a GPU.
+"""Tests side by side, `pytest -n 2 --dist loadfile`: a file stays in one process, and so does what shares a cluster or a GPU.
 
 What a test draws depends neither on the tests before it nor on the day, and nothing fails because a machine is slow.
 """
@@ -7,10 +7,14 @@ import os
 import random
 import sys
 from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 _TOGETHER = {"test_cluster.py": "ray", "test_runner_on_ray.py": "ray"}
+_HAS_GPU = Path("/dev/nvidiactl").exists()
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # a core each; before torch is loaded, and for the processes that tests start
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -23,14 +27,25 @@ with suppress(ModuleNotFoundError):  # tests of the GPU run where there may be l
     settings.load_profile("same")  # `pytest --hypothesis-profile explore` looks for cases that nobody has seen
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.pluginmanager.hasplugin("xdist"):
-        return
-    for item in items:
-        file = str(item.path.relative_to(config.rootpath))
-        group = "gpu" if item.get_closest_marker("gpu") else _TOGETHER.get(item.path.name, file)
-        item.add_marker(pytest.mark.xdist_group(group))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Together(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _group(nodeid.partition("::")[0], config.rootpath)
+
+    return Together(config, log)
+
+
+@cache
+def _group(file: str, root: Path) -> str:
+    """The files with this name are run by one process."""
+    if _HAS_GPU and "mark.gpu" in (root / file).read_text(encoding="utf-8"):
+        return "gpu"
+    return _TOGETHER.get(Path(file).name, file)
 
 
 @pytest.hookimpl(tryfirst=True)
