@@ -1,4 +1,4 @@
-"""Tests side by side, `pytest -n 2 --dist loadfile`: a file stays in one process, and so does what shares a cluster or a GPU.
+"""Tests side by side, `--dist loadfile`: a file stays in one process, and so does what shares a cluster or a GPU.
 
 What a test draws depends neither on the tests before it nor on the day, and nothing fails because a machine is slow.
 """
