@@ -1,13 +1,14 @@
 """A chip that computes nothing: it checks every launch against the kernel's signature, and who waits for whom.
 
 Streams have vector clocks. Two accesses to the same memory, one of them a write, must be ordered by them; those of
-torch itself are seen too, on the stream that is current.
+torch itself are seen too, on the stream that is current. While a graph is recorded, its streams may wait for work of
+the recording only, and all of them must have been waited for at its end.
 """
 
 import re
 import subprocess
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -42,24 +43,46 @@ class Launch(NamedTuple):
     writes: set[int]
 
 
+class Event:
+    """How far a stream had come when it was recorded, and in which recording of a graph."""
+
+    def __init__(self, chip, enable_timing=False):
+        self.chip, self.clock, self.recording = chip, {}, None
+
+    def record(self):
+        self.clock, self.recording = dict(self.chip.current.clock), self.chip.current.recording
+
+    def synchronize(self):
+        pass
+
+    def elapsed_time(self, end):
+        return 1.0
+
+
 class Stream:
     """Work in order; `clock` says how far this stream and those it has waited for have come."""
 
     def __init__(self, chip):
-        self.chip, self.number, self.clock = chip, len(chip.streams), {}
+        self.chip, self.number, self.clock, self.recording = chip, len(chip.streams), {}, None
         chip.streams.append(self)
 
     def wait_event(self, event):
+        assert event.recording is self.chip.recording or event.recording is None, "an event of a recording that is over"
+        assert self.recording is None or event.recording is not None, "a recording waits for work outside of it"
+        self.recording = self.recording or event.recording
         for stream, time in event.clock.items():
             self.clock[stream] = max(self.clock.get(stream, 0), time)
 
     def wait_stream(self, other):
-        self.wait_event(SimpleNamespace(clock=dict(other.clock)))
+        with self.chip.stream(other):
+            event = Event(self.chip)
+            event.record()
+        self.wait_event(event)
 
 
 class Chip:
     def __init__(self):
-        self.streams, self.launched = [], []
+        self.streams, self.launched, self.recording = [], [], None
         self.current = Stream(self)
         self.written, self.read = {}, {}  # by address: (stream, time) of the last write, and of reads since
 
@@ -69,10 +92,24 @@ class Chip:
         yield
         self.current = before
 
-    def event(self):
-        event = SimpleNamespace(clock={})
-        event.record = lambda: event.clock.update(self.current.clock)
-        return event
+    def synchronize(self):
+        for stream in self.streams:
+            for other in self.streams:
+                stream.clock[other.number] = other.clock.get(other.number, 0)
+
+    @contextmanager
+    def graph(self, graph):
+        main, self.recording = Stream(self), object()
+        self.synchronize()
+        main.recording = self.recording
+        with self.stream(main):
+            yield
+        for stream in self.streams:
+            if stream.recording is not None:
+                assert main.clock[stream.number] == stream.clock[stream.number], "a recording ends without its streams"
+                stream.recording = None
+        self.recording = None
+        self.synchronize()
 
     def access(self, reads, writes, what):
         here, clock = self.current.number, self.current.clock
@@ -139,7 +176,9 @@ def install(monkeypatch):
     monkeypatch.setattr("zerosnet.kernels.cuda.program", program)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
     monkeypatch.setattr(torch.cuda, "Stream", lambda device=None: Stream(fake))
-    monkeypatch.setattr(torch.cuda, "Event", fake.event)
+    monkeypatch.setattr(torch.cuda, "Event", partial(Event, fake))
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", lambda: SimpleNamespace(replay=lambda: None))
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: fake.current)
-    monkeypatch.setattr(torch.cuda, "stream", fake.stream)
+    for name in ("stream", "graph", "synchronize"):
+        monkeypatch.setattr(torch.cuda, name, getattr(fake, name))
     return fake

@@ -81,13 +81,27 @@ def test_weight_sums_use_nothing_that_is_freed_while_they_run(chip):
     assert all(launch.reads | launch.writes <= held for launch in beside)
 
 
-@pytest.mark.parametrize(("channels", "width"), WIDTHS)
-def test_the_benchmark_calls_every_kernel_of_a_width_as_it_wants_to_be_called(chip, monkeypatch, channels, width):
-    def once(kernel, join=lambda: None, **_):
-        kernel(0)
-        join()
-        return 1.0
+@pytest.mark.parametrize(("name", "options"), MODELS)
+def test_a_step_can_be_recorded_and_called_again(chip, name, options):
+    model, images, labels = build(name, options)
+    step = NativeStep(model, list(model.parameters()), batch=BATCH)
+    step(images, labels)
+    with torch.cuda.graph(None), Watch(chip):
+        step(images, labels)
+    step(images, labels)
 
-    monkeypatch.setattr(benchmark, "microseconds", once)
+
+@pytest.mark.parametrize(("channels", "width"), WIDTHS)
+def test_the_benchmark_records_every_kernel_of_a_width(chip, monkeypatch, channels, width):
+    monkeypatch.setattr(benchmark, "WARM_SECONDS", 0)
     rows = benchmark.measure(channels, width, replicas=2, batch=BATCH, device="cpu")
-    assert all(row["floor_us"] > 0 and row["fraction"] == row["floor_us"] for row in rows)
+    assert all(0 < row["fraction"] == row["floor_us"] / row["us"] for row in rows)
+
+
+@pytest.mark.parametrize("join", [lambda self: None, lambda self: torch.cuda.current_stream().wait_stream(self.stream)])
+def test_a_recording_that_waits_for_work_outside_of_it_is_found(chip, monkeypatch, join):
+    """Where sums before it are not joined, and where streams are that have none."""
+    monkeypatch.setattr(benchmark, "WARM_SECONDS", 0)
+    monkeypatch.setattr(WeightAdder, "join", join)
+    with pytest.raises(AssertionError, match="a recording waits for work outside of it"):
+        benchmark.measure(16, 32, replicas=2, batch=BATCH, device="cpu")
