@@ -130,16 +130,16 @@ def in_parallel(
                 work(item)
             return
         with ThreadPoolExecutor(workers, thread_name_prefix="group") as pool:
-            futures = [pool.submit(work, item) for item in items]
             try:
+                futures = [pool.submit(work, item) for item in items]
                 ended = wait(futures, return_when=FIRST_EXCEPTION).done
                 for future in futures:
                     if future in ended:
                         future.result()
             except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)  # first: who is told to stop would take the next one
                 if stop is not None:
                     stop.set()
-                pool.shutdown(wait=False, cancel_futures=True)
                 raise
     finally:
         torch.set_num_threads(before)
