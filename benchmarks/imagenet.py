@@ -3,11 +3,14 @@
 Compute: one training step (forward, loss, backward, SGD) of each network, in turns, in one process; bf16, channels
 last, compiled, batch 256. timm's resnet50 under autocast, ours with bf16 convolutions and a bf16 state, as `zerosnet
 train --recipe imagenet` has them; ZeroSNet also with its history restarted at every stage change, which costs no
-projections of older states. Loader: JPEG files to batches on the device. End to end: the real training, with both.
+projections of older states. Loader: JPEG files to batches on the device. End to end: the real training, with both. For
+comparison: the GPU's own JPEG decoder, which the training does not use.
 
 Files are those of the folder that ZEROSNET_IMAGES names (train/<class>/*.JPEG and val/...), and files made here that
 have the size of ImageNet's, 500 x 375 pixels and about 100 kB. All of them fit into memory and are read from there: a
 slow disk is not part of these rates.
+
+What is measured is stored at once. What fails, or what there is no time for, is named and left out.
 """
 
 import gc
@@ -15,9 +18,9 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
-from dataclasses import replace
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,89 +29,167 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.cache import fill_cache
-from benchmarks.pictures import write_pictures
+from benchmarks.jpeg import fail, gpu_rates, loader_rate, watch
+from benchmarks.pictures import folders
+from benchmarks.record import Result
 from benchmarks.steps import Step, milliseconds, training_step
 from zerosnet.data import FolderData, open_folder
-from zerosnet.data.streaming import Decoder, Stream, training_items
 from zerosnet.models import create_model
 from zerosnet.training import RunSpec, recipe
 from zerosnet.training.large import LargeTraining, StreamOptions
+from zerosnet.training.precision import torch_settings
 from zerosnet.training.world import World
 
 TIMM, PRE, ZERO, RESTARTED = "timm resnet{}", "preresnet{}", "zerosnet{}_opt", "zerosnet{}_opt, history restarted"
 TARGETS = {"preresnet / timm": 0.95, "zerosnet / preresnet": 0.80, "end to end / compute": 0.6}
 CLASSES = 1000
 AT_ONCE = 4  # compilations side by side; each holds a network and a batch on the GPU
+TIME_LIMIT = 400  # seconds after which nothing new is begun
 
 
 def suffix() -> str:
     return "-cuda" if torch.cuda.is_available() else "-cpu"
 
 
-def run(
-    device: str = "cuda",
-    *,
-    depth: int = 50,
-    batch: int = 256,
-    side: int = 224,
-    rounds: int = 9,
-    seconds: float = 8.0,
-    files: int = 2048,
-    workers: int | None = None,
-) -> dict[str, Any]:
-    """Measure all three; `seconds` is how long the loader and the real training are watched."""
-    if device == "cuda" and not torch.cuda.is_available():
+@dataclass(frozen=True)
+class Settings:
+    """What is measured, and for how long: `seconds` the loader and the real training are watched."""
+
+    device: str = "cuda"
+    depth: int = 50
+    batch: int = 256
+    side: int = 224
+    rounds: int = 9
+    seconds: float = 8.0
+    files: int = 2048
+    workers: int = field(default_factory=lambda: max(1, len(os.sched_getaffinity(0)) - 1))
+
+    @property
+    def names(self) -> list[str]:
+        """The networks; in one of 18 layers no stage has room for three steps."""
+        kinds = (TIMM, PRE, ZERO, RESTARTED) if self.depth > 18 else (TIMM, PRE, ZERO)
+        return [name.format(self.depth) for name in kinds]
+
+
+def run(**changes: Any) -> Result | Iterator[Result]:
+    """What is known so far, again and again as it grows."""
+    settings = Settings(**changes)
+    if settings.device == "cuda" and not torch.cuda.is_available():
         return {"skipped": "no CUDA device"}
-    workers = max(1, len(os.sched_getaffinity(0)) - 1) if workers is None else workers
-    kinds = (TIMM, PRE, ZERO, RESTARTED) if depth > 18 else (TIMM, PRE, ZERO)  # 18: no stage has room for three steps
-    names = [name.format(depth) for name in kinds]
-    if device == "cuda":
-        fill_cache(_compile, [(name, batch, side) for name in names], AT_ONCE)
-    result: dict[str, Any] = {"device": device, "batch": batch, "side": side, "workers": workers, "targets": TARGETS}
-    result["compute"] = compute = _compute(names, batch, side, rounds, device)
-    with tempfile.TemporaryDirectory() as made:
-        result["sources"] = []
-        for source, folder in _folders(Path(made), files):
-            data = _with_all_classes(open_folder(f"imagefolder@{side}", folder))
-            row = {"source": source, "loader": _loader(data, batch, device, workers, seconds)}
-            if device == "cuda":
-                row["gpu decoder"] = _gpu_decoder(data)
-            _say(f"{source}: loader alone {row['loader']:.0f} images/s with {workers} workers")
-            for name in names[1:3]:
-                row[name] = rate = _end_to_end(name, data, batch, device, workers, seconds)
-                row[f"{name}, end to end / compute"] = rate / compute[name]
-                row[f"{name}, end to end / loader"] = rate / row["loader"]
-                _say(f"  {name} end to end {rate:.0f} images/s, {rate / compute[name]:.2f} of compute")
-            result["sources"].append(row)
-    timm, pre, zero, *restarted = (compute[name] for name in names)
-    result["ratios"] = {"preresnet / timm": pre / timm, "zerosnet / preresnet": zero / pre}
-    for rate in restarted:
-        result["ratios"]["zerosnet / zerosnet with its history restarted"] = zero / rate
-    _say(", ".join(f"{name} {value:.3f}" for name, value in result["ratios"].items()))
-    return result
+    return _measure(settings)
+
+
+def compile_ahead(settings: Settings = Settings()) -> None:  # noqa: B008 (frozen)
+    """Fill the compiler's cache; what else runs on the machine meanwhile should not be timed."""
+    fill_cache(_compile, [(name, settings.batch, settings.side) for name in settings.names], AT_ONCE)
+
+
+def _measure(settings: Settings) -> Iterator[Result]:
+    began = time.monotonic()
+    result: Result = {"targets": TARGETS} | {k: getattr(settings, k) for k in ("device", "batch", "side", "workers")}
+    left_out: dict[str, str] = {}
+
+    def so_far() -> Result:
+        return result | {"seconds": time.monotonic() - began} | ({"left_out": left_out} if left_out else {})
+
+    def attempt(what: str, work: Callable[[], Any]) -> Any:
+        """What `work` gives; None where it fails or there is no time for it."""
+        if time.monotonic() - began > TIME_LIMIT:
+            left_out[what] = "no time left"
+            return None
+        try:
+            return work()
+        except Exception as error:  # the other cases are worth having
+            traceback.print_exc()
+            left_out[what] = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            _say(f"{what} left out: {left_out[what]}")
+            return None
+        finally:
+            _clean(settings.device)
+
+    with torch_settings(torch.device(settings.device), deterministic=False):
+        if settings.device == "cuda":
+            attempt("compilation ahead", partial(compile_ahead, settings))
+            left_out.clear()  # what was not compiled ahead is compiled when it is needed
+            _say(f"compiled after {time.monotonic() - began:.0f} s")
+        result |= attempt("compute", partial(_compute, settings, left_out)) or {}
+        yield so_far()
+        compute: dict[str, float] = result.get("compute", {})
+        with tempfile.TemporaryDirectory() as made:
+            result["sources"] = []
+            for source, folder in folders(Path(made), settings.files):
+                data = _with_all_classes(open_folder(f"imagefolder@{settings.side}", folder))
+                result["sources"].append(row := {"source": source})
+                for name, work in _of_files(settings, data):
+                    if (found := attempt(f"{name}, {source}", work)) is not None:
+                        _say(f"{source}: {_entered(row, name, found, compute)}")
+                        yield so_far()
+    yield so_far()
+
+
+def _of_files(settings: Settings, data: FolderData) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """What is measured with a folder of files: name and work."""
+    batch, device, workers, seconds = settings.batch, settings.device, settings.workers, settings.seconds
+    yield "loader", partial(loader_rate, data, batch, device, workers, seconds)
+    for name in settings.names[1:3]:
+        yield name, partial(_end_to_end, name, data, batch, device, workers, seconds)
+    yield "GPU decoder", partial(gpu_rates, data, batch, seconds / 2, device)
+
+
+def _entered(row: Result, name: str, found: Any, compute: dict[str, float]) -> str:
+    """Put what was found into the row of its files, beside what it must be compared with; and say so."""
+    row[name] = found
+    if name not in compute:
+        return f"{name} {found:.0f} images/s" if isinstance(found, float) else f"{name} {found}"
+    row[f"{name}, end to end / compute"] = found / compute[name]
+    if "loader" in row:
+        row[f"{name}, end to end / loader"] = found / row["loader"]
+    return f"{name} end to end {found:.0f} images/s, {found / compute[name]:.2f} of compute"
 
 
 # -- compute -----------------------------------------------------------------------------------------------------------
 
 
-def _compute(names: Sequence[str], batch: int, side: int, rounds: int, device: str) -> dict[str, float]:
-    """Median rates, the networks taking turns."""
-    images, labels = _batch(batch, side, device)
-    steps = {name: _step(name, images, labels, device) for name in names}
-    for step in steps.values():
-        for _ in range(3):
-            step()
-    repeats = 1 if device == "cpu" else 8
-    turns: dict[str, list[float]] = {name: [] for name in names}
-    for turn in range(rounds):
-        for name in names if turn % 2 == 0 else reversed(names):
-            turns[name].append(milliseconds(steps[name], repeats, device))
+def _compute(settings: Settings, left_out: dict[str, str]) -> Result:
+    """Median rates, the networks taking turns, their ratios, and the size of the networks."""
+    device, batch = settings.device, settings.batch
+    images, labels = _batch(batch, settings.side, device)
+    steps: dict[str, Step] = {}
+    for name in settings.names:
+        began = time.monotonic()
+        try:
+            steps[name] = _step(name, images, labels, device)
+            for _ in range(3):
+                steps[name]()
+        except Exception as error:  # the other networks are worth having
+            traceback.print_exc()
+            steps.pop(name, None)
+            left_out[name] = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        _say(f"{name}: ready after {time.monotonic() - began:.0f} s")
+    turns: dict[str, list[float]] = {name: [] for name in steps}
+    for turn in range(settings.rounds):
+        for name in steps if turn % 2 == 0 else reversed(list(steps)):
+            turns[name].append(milliseconds(steps[name], 1 if device == "cpu" else 8, device))
     rates = {name: 1e3 * batch / statistics.median(times) for name, times in turns.items()}
+    ratios = _ratios({kind: rates.get(kind.format(settings.depth)) for kind in (TIMM, PRE, ZERO, RESTARTED)})
     for name, rate in rates.items():
-        _say(f"{name}: {rate:.0f} images/s")
-    steps.clear()
-    _clean(device)
-    return rates
+        _say(f"{name}: {rate:.0f} images/s ({min(turns[name]):.2f} to {max(turns[name]):.2f} ms a step)")
+    _say(", ".join(f"{name} {value:.3f}" for name, value in ratios.items()))
+    sizes = {name: _size(name, settings.side) for name in rates}
+    return {"networks": sizes, "compute": rates, "milliseconds": turns, "ratios": ratios}
+
+
+def _ratios(rate: dict[str, float | None]) -> dict[str, float]:
+    pairs = {
+        "preresnet / timm": (PRE, TIMM),
+        "zerosnet / preresnet": (ZERO, PRE),
+        "zerosnet / zerosnet with its history restarted": (ZERO, RESTARTED),
+    }
+    return {
+        name: first / second
+        for name, (one, other) in pairs.items()
+        if (first := rate[one]) is not None and (second := rate[other]) is not None
+    }
 
 
 def _step(name: str, images: Tensor, labels: Tensor, device: str) -> Step:
@@ -128,6 +209,16 @@ def _network(name: str, device: str) -> nn.Module:
     if device == "cuda":
         model.conv_dtype = model.state_dtype = torch.bfloat16
     return model
+
+
+def _size(name: str, side: int) -> dict[str, int]:
+    """Parameters, and the multiplications of one image's forward pass."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    model = _network(name, "cpu").eval()
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        model(torch.zeros(1, 3, side, side))
+    return {"parameters": sum(p.numel() for p in model.parameters()), "products": counter.get_total_flops() // 2}
 
 
 class Autocast(nn.Module):
@@ -155,110 +246,28 @@ def _compile(name: str, batch: int, side: int) -> None:
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def _folders(made: Path, files: int) -> Iterator[tuple[str, Path]]:
-    """What there is to read, with what must be said beside every rate."""
-    if given := os.environ.get("ZEROSNET_IMAGES"):
-        yield _description(Path(given)), Path(given)
-    kilobytes = write_pictures(made, files)
-    yield f"{files} made files of 500 x 375 pixels, {kilobytes:.0f} kB on average", made
-
-
-def _description(folder: Path) -> str:
-    """How many files a folder has for training, and how large they are, by the first of them."""
-    from PIL import Image
-
-    files = sorted(path for path in (folder / "train").glob("*/*") if path.is_file())
-    kilobytes = sum(path.stat().st_size for path in files) / len(files) / 1e3
-    with Image.open(files[0]) as image:
-        width, height = image.size
-    return f"{len(files)} given files of {width} x {height} pixels, {kilobytes:.0f} kB on average"
-
-
 def _with_all_classes(data: FolderData) -> FolderData:
     """The same images for a network of 1000 classes: that of ImageNet, and the one that is compiled already."""
     return replace(data, classes=(*data.classes, *(f"none {k}" for k in range(data.num_classes, CLASSES))))
-
-
-def _loader(data: FolderData, batch: int, device: str, workers: int, seconds: float) -> float:
-    """Images a second that reach the device, with nothing else to do."""
-    made = recipe("imagenet", "imagefolder")
-    items = partial(
-        training_items, len(data.train), seed=1, batch=batch, part=(0, 1), micro=batch, position=0, steps=10**6
-    )
-    decoder = Decoder(data.train, data.side, made.augmentation, 1)
-    stream = Stream(
-        decoder, items, batch=batch, device=torch.device(device), workers=workers, report=partial(_fail, "broken: ")
-    )
-    batches = iter(stream)
-    return _watch(lambda: next(batches), batch, seconds, device)
 
 
 def _end_to_end(name: str, data: FolderData, batch: int, device: str, workers: int, seconds: float) -> float:
     """Images a second of the training that `zerosnet train --recipe imagenet` does."""
     made = recipe("imagenet", "imagefolder", name, batch=batch, epochs=10**5)
     place = torch.device(device, 0) if device == "cuda" else torch.device(device)
-    training = LargeTraining(
-        RunSpec(name, data.name, made, 1),
-        data,
-        place,
-        World(),
-        StreamOptions(),
-        workers=workers,
-        report=partial(_fail, "broken: "),
-    )
+    spec = RunSpec(name, data.name, made, 1)
+    training = LargeTraining(spec, data, place, World(), StreamOptions(), workers=workers, report=fail)
     training.begin(0)
     try:
-        return _watch(training.step, batch, seconds, device)
+        return watch(training.step, batch, seconds, device)
     finally:
         training.close()
-        del training
-        _clean(device)
-
-
-def _gpu_decoder(data: FolderData, count: int = 512) -> float | str:
-    """Images a second of torchvision's decoder on the GPU (nvJPEG), without crop and resize; for comparison."""
-    from torchvision.io import decode_jpeg
-
-    count = min(count, len(data.train))
-    contents = [torch.frombuffer(bytearray(data.train.path(k).read_bytes()), dtype=torch.uint8) for k in range(count)]
-    try:
-        decode_jpeg(contents[:64], device="cuda")
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        for first in range(0, count, 64):
-            decode_jpeg(contents[first : first + 64], device="cuda")
-        torch.cuda.synchronize()
-    except RuntimeError as error:
-        return " ".join(str(error).split())[:200]
-    return count / (time.perf_counter() - start)
-
-
-def _watch(step: Callable[[], Any], batch: int, seconds: float, device: str) -> float:
-    """Images a second over a while, after a start in which what was decoded during compilation is used up."""
-    wait = torch.cuda.synchronize if device == "cuda" else nullcontext
-    for _ in range(3):
-        step()
-    wait()
-    began = time.perf_counter()
-    while time.perf_counter() - began < seconds / 3:
-        step()
-    wait()
-    start, steps = time.perf_counter(), 0
-    while time.perf_counter() - start < seconds:
-        step()
-        steps += 1
-    wait()
-    return steps * batch / (time.perf_counter() - start)
-
-
-def _fail(before: str, line: str) -> None:
-    raise RuntimeError(before + line)
 
 
 def _clean(device: str) -> None:
+    """What is compiled stays: the real training has the networks that were timed with data on the GPU."""
     gc.collect()
     if device == "cuda":
-        torch._dynamo.reset()
         torch.cuda.empty_cache()
 
 

@@ -1,7 +1,8 @@
-"""JPEG files that cost what ImageNet's cost to decode: as many pixels, about as many bytes."""
+"""JPEG files that cost what ImageNet's cost to decode, as many pixels and about as many bytes; or given files."""
 
 import io
 import os
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -11,6 +12,23 @@ from PIL import Image
 
 WIDTH, HEIGHT = 500, 375  # the most frequent size among ImageNet's
 GRAIN = 26.0  # standard deviation of the fine noise; decides the number of bytes
+
+
+def folders(made: Path, files: int) -> Iterator[tuple[str, Path]]:
+    """What there is to read, with what must be said beside every rate."""
+    if given := os.environ.get("ZEROSNET_IMAGES"):
+        yield _description(Path(given)), Path(given)
+    kilobytes = write_pictures(made, files)
+    yield f"{files} made files of 500 x 375 pixels, {kilobytes:.0f} kB on average", made
+
+
+def _description(folder: Path) -> str:
+    """How many files a folder has for training, and how large they are, by the first of them."""
+    files = sorted(path for path in (folder / "train").glob("*/*") if path.is_file())
+    kilobytes = sum(path.stat().st_size for path in files) / len(files) / 1e3
+    with Image.open(files[0]) as image:
+        width, height = image.size
+    return f"{len(files)} given files of {width} x {height} pixels, {kilobytes:.0f} kB on average"
 
 
 def write_pictures(root: Path, count: int, width: int = WIDTH, height: int = HEIGHT) -> float:

@@ -1,6 +1,26 @@
+import json
+
+import benchmarks.imagenet
 import pytest
 import torch
 from benchmarks.imagenet import run
+from benchmarks.jpeg import crops, nvjpeg_rates
+from benchmarks.pictures import write_pictures
+from benchmarks.record import keep
+
+from zerosnet.data import open_folder
+from zerosnet.data.decode import read_image
+from zerosnet.data.streaming import Decoder
+from zerosnet.training import recipe
+
+SMALL = {"device": "cpu", "depth": 34, "batch": 4, "side": 32, "rounds": 1, "seconds": 0.1, "files": 12, "workers": 0}
+NAMES = ["timm resnet34", "preresnet34", "zerosnet34_opt", "zerosnet34_opt, history restarted"]
+
+
+@pytest.fixture(autouse=True)
+def no_other_process(monkeypatch):
+    monkeypatch.delenv("ZEROSNET_IMAGES", raising=False)
+    monkeypatch.setattr(benchmarks.imagenet, "gpu_rates", nvjpeg_rates)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
@@ -8,14 +28,57 @@ def test_the_benchmark_is_skipped_where_there_is_no_gpu():
     assert run() == {"skipped": "no CUDA device"}
 
 
-def test_the_benchmark_measures_compute_loader_and_training_beside_each_other(monkeypatch):
-    monkeypatch.delenv("ZEROSNET_IMAGES", raising=False)
-    found = run("cpu", depth=34, batch=4, side=32, rounds=1, seconds=0.1, files=12, workers=0)
-    names = ["timm resnet34", "preresnet34", "zerosnet34_opt", "zerosnet34_opt, history restarted"]
-    assert list(found["compute"]) == names and all(rate > 0 for rate in found["compute"].values())
+def test_the_benchmark_measures_compute_loader_and_training_beside_each_other():
+    *_, found = run(**SMALL)
+    assert list(found["compute"]) == NAMES and all(rate > 0 for rate in found["compute"].values())
     (source,) = found["sources"]
     assert "500 x 375 pixels" in source["source"] and source["loader"] > 0
-    for name in names[1:3]:
+    for name in NAMES[1:3]:
         assert source[f"{name}, end to end / compute"] == pytest.approx(source[name] / found["compute"][name])
     ratio = found["compute"]["zerosnet34_opt"] / found["compute"]["preresnet34"]
     assert found["ratios"]["zerosnet / preresnet"] == pytest.approx(ratio)
+    networks = found["networks"]
+    assert networks["preresnet34"]["products"] < networks["zerosnet34_opt"]["products"]
+    assert networks["zerosnet34_opt, history restarted"]["products"] == networks["preresnet34"]["products"]
+    assert source["GPU decoder"]["loader"] > 0 and source["GPU decoder"]["difference"] < 1  # here the same decoder
+    assert "left_out" not in found
+
+
+def test_a_run_that_is_cut_keeps_what_it_has_measured(tmp_path, monkeypatch):
+    def cut(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(benchmarks.imagenet, "_end_to_end", cut)
+    path = tmp_path / "imagenet-cpu.json"
+    with pytest.raises(KeyboardInterrupt):
+        keep(path, {}, run(**SMALL | {"depth": 18}))
+    left = json.loads((tmp_path / "imagenet-cpu.partial.json").read_text())
+    assert left["partial"] and len(left["compute"]) == 3 and left["sources"][0]["loader"] > 0
+
+
+def test_what_fails_is_named_and_the_rest_is_measured(monkeypatch):
+    def fails(*_):
+        raise RuntimeError("no such luck")
+
+    monkeypatch.setattr(benchmarks.imagenet, "loader_rate", fails)
+    *_, found = run(**SMALL | {"depth": 18})
+    ((what, why),) = found["left_out"].items()
+    assert what.startswith("loader, 12 made files") and why == "RuntimeError: no such luck"
+    assert (
+        found["sources"][0]["zerosnet18_opt"] > 0 and "zerosnet18_opt, end to end / loader" not in found["sources"][0]
+    )
+
+
+def test_nothing_is_begun_when_the_time_is_over(monkeypatch):
+    monkeypatch.setattr(benchmarks.imagenet, "TIME_LIMIT", -1)
+    *_, found = run(**SMALL)
+    assert set(found["left_out"].values()) == {"no time left"} and "compute" not in found
+
+
+def test_the_gpu_would_cut_the_boxes_that_the_workers_cut(tmp_path):
+    write_pictures(tmp_path, 12)
+    files, box = open_folder("imagefolder@32", tmp_path).train, recipe("imagenet", "imagefolder").augmentation
+    items = [(0, index) for index in range(12)]
+    ours = crops([read_image(files.path(index)) for _, index in items], items, 32, box)
+    theirs = Decoder(files, 32, box, 1).__getitems__(items).images
+    assert (ours.int() - theirs.int()).abs().max() <= 1  # rounding
