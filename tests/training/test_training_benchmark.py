@@ -92,6 +92,7 @@ def test_networks_are_compiled_side_by_side_before_the_first_that_needs_it(measu
     plain = [case for case in CASES if case.kernels == "torch"]
     assert jobs == [(len(CASES) - len(plain), [(case,) for case in plain])]
     jobs.clear()
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     training.compile_ahead("K=30")
     assert jobs == [(len(CASES), [(case,) for case in plain if case.replicas == 30])]
 
