@@ -4,6 +4,7 @@ import errno
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -283,12 +284,14 @@ def test_what_cannot_be_trained_is_refused_before_anything_is_written(
     assert not (tmp_path / "store").exists()
 
 
-def test_an_interrupt_stops_groups_at_work_and_begins_no_other():
+@pytest.mark.parametrize("pause", [0.0, 0.2], ids=["while groups are handed out", "afterwards"])
+def test_an_interrupt_stops_groups_at_work_and_begins_no_other(pause: float):
     stop, begun, told = threading.Event(), [], []
 
     def work(item: int) -> None:
         begun.append(item)
         if len(begun) == 2:
+            time.sleep(pause)
             os.kill(os.getpid(), signal.SIGINT)
         told.append(stop.wait(60))
 
