@@ -50,7 +50,7 @@ def measure_step(layers: int, replicas: int, batch: int = 128) -> Result:
     model.conv_dtype = torch.bfloat16
     images = torch.randn(batch, 3 * replicas, 32, 32, device="cuda").contiguous(memory_format=torch.channels_last)
     labels = torch.randint(10, (replicas, batch), device="cuda")
-    step = NativeStep(model, list(model.parameters()), batch=batch)
+    step = NativeStep(model, batch=batch)
     ms = microseconds(lambda _: step(images, labels), calls=1) / 1e3
     floor = 1e3 * step_bytes(model, batch=batch) / BANDWIDTH
     return {"model": name, "replicas": replicas, "ms": ms, "floor_ms": floor, "fraction": floor / ms}

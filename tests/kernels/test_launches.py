@@ -40,7 +40,7 @@ def names(chip):
 
 def train(chip, name, options, steps=2):
     model, images, labels = build(name, options)
-    step = NativeStep(model, list(model.parameters()), batch=BATCH)
+    step = NativeStep(model, batch=BATCH)
     with Watch(chip):
         for _ in range(steps):
             _, _, gradients = step(images, labels)
@@ -72,7 +72,7 @@ def test_a_missing_wait_is_found(chip, monkeypatch, method):
 def test_weight_sums_use_nothing_that_is_freed_while_they_run(chip):
     """The allocator gives a freed piece of memory away at once, to the stream it came from."""
     model, images, labels = build("zerosnet20_opt", {})
-    native = (step := NativeStep(model, list(model.parameters()), batch=BATCH)).native
+    native = (step := NativeStep(model, batch=BATCH)).native
     step(images, labels)
     held = {gradient.data_ptr() for gradient in native.gradients.values()}
     held |= {part.data_ptr() for kernels in native.kernels.values() for part in kernels._weight_adder.buffers}
@@ -84,7 +84,7 @@ def test_weight_sums_use_nothing_that_is_freed_while_they_run(chip):
 @pytest.mark.parametrize(("name", "options"), MODELS)
 def test_a_step_can_be_recorded_and_called_again(chip, name, options):
     model, images, labels = build(name, options)
-    step = NativeStep(model, list(model.parameters()), batch=BATCH)
+    step = NativeStep(model, batch=BATCH)
     step(images, labels)
     with torch.cuda.graph(None), Watch(chip):
         step(images, labels)

@@ -10,6 +10,7 @@ from zerosnet.kernels.native import NativeNetwork
 from zerosnet.kernels.reference import ReferenceKernels
 from zerosnet.models import create_model
 from zerosnet.models.layers import BatchNorm
+from zerosnet.training.flat import Flat
 
 TEN = ["1,1,1;1", "9/4,-2,3/4;1/2", "1/3,5/9,1/9;16/9"]
 MODELS = [
@@ -81,6 +82,7 @@ class CountedKernels(ReferenceKernels):
 def test_a_step_keeps_two_activations_a_block_and_frees_them_on_the_way_back():
     _, native, images, labels = build("zerosnet56_opt", {}, batch=1, kernels=CountedKernels)
     unit = 32 * 32 * 16 * 8
+    native.refresh(training=True)
     CountedKernels.alive = CountedKernels.most = 0
     tape = native.forward(images, training=True)
     # f's inner activation and the high half of the state; the first blocks of later stages get f's from a product
@@ -96,6 +98,7 @@ def test_a_step_keeps_two_activations_a_block_and_frees_them_on_the_way_back():
 def test_an_evaluation_keeps_no_more_than_the_states_that_a_block_reads():
     _, native, images, _ = build("zerosnet56_opt", {}, batch=1, kernels=CountedKernels)
     unit = 32 * 32 * 16 * 8
+    native.refresh(training=False)
     CountedKernels.alive = CountedKernels.most = 0
     native.logits(native.forward(images, training=False, record=False))
     assert CountedKernels.most == 9 * unit  # three states in two halves, f's inner activation, the new state
@@ -107,6 +110,7 @@ def test_an_evaluation_keeps_no_more_than_the_states_that_a_block_reads():
 def test_losses_gradients_and_statistics_are_those_of_the_network(name, options, kernels):
     model, native, images, labels = build(name, options, kernels=kernels)
     before = {key: value.clone() for key, value in model.state_dict().items()}
+    native.refresh(training=True)
     tape = native.forward(images, training=True)
     losses, _ = native.losses(tape, lambda logits: losses_of(logits, labels))
     native.backward(tape)
@@ -129,6 +133,7 @@ def test_a_gamma_of_nothing_and_a_dead_channel_have_the_networks_gradients(name,
         for norm in (module for module in model.modules() if isinstance(module, BatchNorm)):
             norm.weight[:3] = torch.tensor([0.0, 1e-8, -1e-6], dtype=torch.float64)
             norm.bias[:4] = torch.tensor([0.3, 0.2, 0.1, -1e4], dtype=torch.float64)  # the fourth one never opens
+    native.refresh(training=True)
     tape = native.forward(images, training=True)
     native.losses(tape, lambda logits: losses_of(logits, labels))
     native.backward(tape)
@@ -166,3 +171,35 @@ def test_a_classifier_without_gradients_keeps_nothing_but_the_logits():
         logits = classifier(images)
     assert logits.grad_fn is None
     torch.testing.assert_close(logits, model(images).detach(), rtol=1e-9, atol=1e-12)
+
+
+def test_gradients_go_where_they_are_wanted():
+    model, native, images, labels = build("zerosnet20_opt", {})
+    flat = Flat(dict(model.named_parameters()), {name: 0 for name, _ in model.named_parameters()}, 1)
+    buffer = flat.empty()
+    kernels = list(native.kernels.values())
+    there = NativeNetwork(model, lambda c, w: next(k for k in kernels if k.channels == c), gradients=flat.views(buffer))
+    for one in (native, there):
+        one.refresh(training=True)
+        tape = one.forward(images, training=True)
+        one.losses(tape, lambda logits: losses_of(logits, labels))
+        one.backward(tape)
+    for found, expected in zip(flat.views(buffer), native.gradients.values(), strict=True):
+        assert torch.equal(found, expected)
+
+
+def test_a_network_is_what_it_was_at_its_last_refresh():
+    model, native, images, _ = build("zerosnet20_opt", {})
+    model.eval()
+
+    def logits():
+        return native.logits(native.forward(images, training=False, record=False))[0]
+
+    native.refresh(training=False)
+    before = logits()
+    with torch.no_grad():
+        model.bn.running_mean.add_(0.1)
+    assert torch.equal(logits(), before)
+    native.refresh(training=False)
+    assert not torch.allclose(logits(), before)
+    torch.testing.assert_close(logits(), model(images).detach(), rtol=1e-9, atol=1e-9)

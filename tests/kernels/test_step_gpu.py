@@ -48,7 +48,7 @@ def test_gradients_agree_with_float32_as_well_as_the_plain_step_does(name, optio
         )
 
     truth, bf16 = torch_step(exact), torch_step(plain)
-    losses, _, gradients = NativeStep(model, list(model.parameters()), batch=len(images))(images, labels)
+    losses, _, gradients = NativeStep(model, batch=len(images))(images, labels)
     torch.testing.assert_close(losses, truth.losses, rtol=0.02, atol=0.02)
     for (key, _), ours, theirs, exactly in zip(model.named_parameters(), gradients, bf16.gradients, truth.gradients):
         scale = exactly.norm() + 1e-12
@@ -75,7 +75,7 @@ def test_two_steps_are_bit_identical_and_a_nan_stays_in_its_replica():
     from zerosnet.kernels.step import NativeStep
 
     model, images, labels = setting("zerosnet20_opt", {"replicas": 4})
-    step = NativeStep(model, list(model.parameters()), batch=len(images))
+    step = NativeStep(model, batch=len(images))
     first = [g.clone() for g in step(images, labels)[2]]
     second = step(images, labels)[2]
     assert all(torch.equal(a, b) for a, b in zip(first, second))
@@ -94,7 +94,7 @@ def test_a_recorded_step_has_the_gradients_of_one_that_is_called():
     from zerosnet.training.capture import captured
 
     model, images, labels = setting("zerosnet20_tra", {"replicas": 2})
-    step = NativeStep(model, list(model.parameters()), batch=len(images))
+    step = NativeStep(model, batch=len(images))
     called = [g.clone() for g in step(images, labels)[2]]
     recorded = captured(lambda: step(images, labels)[2], list(model.buffers()), images.device)
     for gradient in step.native.gradients.values():
@@ -130,7 +130,7 @@ def test_loss_curves_of_fifty_steps_agree(name, options):
         parameters = list(network.parameters())
         return TorchStep(network, parameters, replicas=network.replicas, compiled=False)
 
-    native = NativeStep(networks[0], list(networks[0].parameters()), batch=32)
+    native = NativeStep(networks[0], batch=32)
     ours, bf16, exact = (curve(n, images, labels, s) for n, s in zip(networks, [native, *map(plain, networks[1:])]))
     assert ours[-8:].mean() < 0.9 * ours[:8].mean()
     spread = (bf16 - exact).abs().mean()

@@ -1,9 +1,10 @@
 import pytest
 import torch
+from torch import Tensor
 
 from zerosnet.data import DataSet, ImageSet, pixel_statistics
 from zerosnet.models import create_model
-from zerosnet.training.evaluate import CPU_BATCH, Score, batch_size, evaluate
+from zerosnet.training.evaluate import CPU_BATCH, Evaluation, Predictor, Score, batch_size, evaluate
 
 
 def test_scores_are_those_of_a_plain_pass(small_digits: DataSet) -> None:
@@ -58,3 +59,20 @@ def test_batches_shrink_with_the_size_of_the_images() -> None:
 
 def blank(count: int, side: int) -> ImageSet:
     return ImageSet(torch.zeros(1, dtype=torch.uint8).expand(count, 3, side, side), torch.zeros(count).long())
+
+
+def test_a_pass_takes_in_the_parameters_once(small_digits: DataSet) -> None:
+    told: list[str] = []
+
+    class Told(Predictor):
+        def refresh(self) -> None:
+            told.append("refresh")
+
+        def __call__(self, images: Tensor) -> Tensor:
+            told.append("batch")
+            return super().__call__(images)
+
+    predict = Told(create_model("zerosnet20_opt", in_chans=1, seed=1), replicas=1, compiled=False)
+    statistics = tuple(torch.tensor(values) for values in pixel_statistics(small_digits, "unit"))
+    Evaluation(predict, small_digits.test, statistics, batch=-(-len(small_digits.test) // 2)).run()
+    assert told == ["refresh", "batch", "batch"]

@@ -41,6 +41,7 @@ class _Logits(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, images: Tensor, native: NativeNetwork) -> Tensor:
+        native.refresh(training=False)
         tape = native.forward(images, training=False, record=ctx.needs_input_grad[0])
         ctx.tape, ctx.native = tape, native
         return native.logits(tape).transpose(0, 1)

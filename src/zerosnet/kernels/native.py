@@ -3,7 +3,7 @@
 The network's own parameters and running statistics are used; nothing is copied but the packed weights.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
 import torch
@@ -26,10 +26,18 @@ class NativeNetwork:
     """Forward and backward of a network for one batch size.
 
     `kernels` makes the kernels of a width from (channels, width); the plain model of them serves where there is no GPU.
-    `weights` False: for images' gradients only, with no room for those of the weights.
+    `weights` False: for images' gradients only, with no room for those of the weights. `gradients` is where the
+    parameters' gradients go, in their order and their layout in memory; None: into tensors of its own.
     """
 
-    def __init__(self, network: Network, kernels: Callable[[int, int], Kernels], *, weights: bool = True) -> None:
+    def __init__(
+        self,
+        network: Network,
+        kernels: Callable[[int, int], Kernels],
+        *,
+        weights: bool = True,
+        gradients: Sequence[Tensor] | None = None,
+    ) -> None:
         self.network, self.replicas = network, network.replicas
         self.kernels = {channels: kernels(channels, width) for channels, width in WIDTHS}
         self.blocks = [cast(Block, block) for block in network.stack.blocks]
@@ -42,8 +50,9 @@ class NativeNetwork:
             if isinstance(module, BatchNorm)
         }
         self.weights = weights
-        wanted = network.parameters() if weights else (p for norm in self.norms.values() for p in norm[:2])
-        self.gradients: dict[Tensor, Tensor] = {p: torch.zeros_like(p) for p in wanted}
+        wanted = list(network.parameters()) if weights else [p for norm in self.norms.values() for p in norm[:2]]
+        places = [torch.zeros_like(p) for p in wanted] if gradients is None else gradients
+        self.gradients: dict[Tensor, Tensor] = dict(zip(wanted, places, strict=True))
         self.norm_gradients = {
             module: NormGradient(
                 norm.table, self.gradients[norm.weight], self.gradients[norm.bias], self._table(module)
@@ -76,17 +85,22 @@ class NativeNetwork:
 
     # -- forward -------------------------------------------------------------------------------------------------------
 
+    @torch.no_grad()
+    def refresh(self, *, training: bool) -> None:
+        """Take in the parameters and, for evaluation, the running statistics as they are now."""
+        self._pack()
+        if not training:
+            for norm in self.norms.values():
+                fill_table_from_running(norm)
+
     def forward(self, images: Tensor, *, training: bool, record: bool = True) -> Tape:
         """All states, for images (B, K C, 32, 32); in training also the batch statistics, running ones included.
 
-        Without `record` only the last block is kept: enough for the logits, at a fraction of the memory.
+        What the parameters are is taken from the last `refresh`. Without `record` only the last block is kept: enough
+        for the logits, at a fraction of the memory.
         """
         coefficients = self._coefficients() if self._fixed is None else self._fixed
         with torch.no_grad():
-            self._pack()
-            if not training:
-                for norm in self.norms.values():
-                    fill_table_from_running(norm)
             k = self.kernels[WIDTHS[0][0]]
             history = [self._node(k.stem(images, self.stem, self.norms[self.slopes[0].bn1], training), k)]
             tape = Tape(coefficients, images, [], training)

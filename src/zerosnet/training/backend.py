@@ -1,9 +1,10 @@
 """Who computes the step: kernels of our own where they serve the network and the chip, plain torch everywhere else."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from zerosnet.errors import InputError
 from zerosnet.kernels import KernelsUnavailable, NativePredictor, NativeStep, reason_against
@@ -43,19 +44,24 @@ def choose_backend(
     label_smoothing: float,
     device: torch.device,
     compiled: bool,
+    gradients: Sequence[Tensor] | None = None,
 ) -> Backend:
-    """The backend of that name, or the best there is; one that cannot serve gives way to plain torch and says why."""
+    """The backend of that name, or the best there is; one that cannot serve gives way to plain torch and says why.
+
+    `gradients`: where they are wanted, for a step that can write them there.
+    """
     check_kernels(kernels)
-    parameters = list(network.parameters())
     why = ASKED_FOR if kernels == "torch" else reason_against(network, size, network.conv_dtype, device) or ""
     if not why:
         try:
-            native = NativeStep(network, parameters, batch=batch, label_smoothing=label_smoothing)
+            native = NativeStep(network, batch=batch, label_smoothing=label_smoothing, gradients=gradients)
             native.native.warm_up()
         except KernelsUnavailable as error:
             why = str(error)
         else:
             return Backend("native", NATIVE, native, lambda size: NativePredictor(network, batch=size))
-    step = TorchStep(network, parameters, replicas=network.replicas, label_smoothing=label_smoothing, compiled=compiled)
-    predictor = Predictor(network, replicas=network.replicas, compiled=compiled)
+    replicas = network.replicas
+    parameters = list(network.parameters())
+    step = TorchStep(network, parameters, replicas=replicas, label_smoothing=label_smoothing, compiled=compiled)
+    predictor = Predictor(network, replicas=replicas, compiled=compiled)
     return Backend("torch", PLAIN[network.conv_dtype], step, lambda _: predictor, why)

@@ -31,6 +31,9 @@ class Predict(Protocol):
 
     replicas: int
 
+    def refresh(self) -> None:
+        """Take in what the parameters are now, before a pass over many batches."""
+
     def __call__(self, images: Tensor) -> Tensor: ...
 
 
@@ -44,6 +47,9 @@ class Predictor:
             return per_replica(model(images), replicas)
 
         self._forward: Callable[[Tensor], Tensor] = compile_static(forward) if compiled else forward
+
+    def refresh(self) -> None:
+        """Nothing to do: the network itself is asked."""
 
     def __call__(self, images: Tensor) -> Tensor:
         if self.model.training:
@@ -89,6 +95,7 @@ class Evaluation:
         """Start the pass over the set; on CUDA this returns before the device is done."""
         for tensor in (self.start, self.losses, self.correct):
             tensor.zero_()
+        self.predict.refresh()
         for _ in range(self.passes):
             self._pass()
 

@@ -102,6 +102,8 @@ class Optimizer:
         self.factors = factors.expand(replicas, -1).contiguous()
         self.powers = torch.ones_like(self.factors)
         self.one_kernel = values.is_cuda if flat_update is None else flat_update
+        self.gradients: list[Tensor] | None = None
+        """Where a step may leave its gradients, shaped as the parameters, to save copying them; None: anywhere."""
         if self.one_kernel:
             self.flat_gradients = self.flat.empty()
             self.gradients = self.flat.views(self.flat_gradients)
@@ -113,7 +115,7 @@ class Optimizer:
         """One step of every living replica; lr and alive have an entry a replica."""
         self.powers.mul_(self.factors)
         rates = tuple(rate.to(self.flat.values.dtype) for rate in self.rule.rates(lr, self.powers))
-        if self.one_kernel:
+        if self.gradients is not None:
             if gradients[0] is not self.gradients[0]:
                 torch._foreach_copy_(self.gradients, list(gradients))
             flat = self.flat
