@@ -3,7 +3,7 @@
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 
@@ -28,6 +28,7 @@ from zerosnet.training.store import RunRecord, Store
 from zerosnet.training.world import under_torchrun
 
 Item = TypeVar("Item")
+LOOK = 0.5  # seconds; a signal that comes as Python begins to wait for other threads is noticed when it looks up
 
 
 def train(
@@ -132,7 +133,9 @@ def in_parallel(
         with ThreadPoolExecutor(workers, thread_name_prefix="group") as pool:
             try:
                 futures = [pool.submit(work, item) for item in items]
-                ended = wait(futures, return_when=FIRST_EXCEPTION).done
+                ended: set[Future[object]] = set()
+                while len(ended) < len(futures) and not any(future.exception() for future in ended):
+                    ended = wait(futures, LOOK, return_when=FIRST_EXCEPTION).done
                 for future in futures:
                     if future in ended:
                         future.result()
