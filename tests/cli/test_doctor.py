@@ -112,7 +112,7 @@ def test_every_extra_has_a_purpose() -> None:
 
 def completion(**settings: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "zerosnet"]
-    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **settings}, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **settings}, timeout=300)
 
 
 def test_shells_complete_commands_and_options() -> None:

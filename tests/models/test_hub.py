@@ -198,9 +198,10 @@ def fetch(endpoint: str, cache: Path, *names: str) -> list[str]:
         "    except InputError as error: print(error)"
     )
     quiet = {"HF_HOME": str(cache), "HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_XET": "1"}
-    scene = {**os.environ, **quiet, "HF_ENDPOINT": endpoint}
+    patient = {"HF_HUB_ETAG_TIMEOUT": "120", "HF_HUB_DOWNLOAD_TIMEOUT": "120"}
+    scene = {**os.environ, **quiet, **patient, "HF_ENDPOINT": endpoint}
     done = subprocess.run(
-        [sys.executable, "-c", code, *names], capture_output=True, text=True, env=scene, timeout=120, check=True
+        [sys.executable, "-c", code, *names], capture_output=True, text=True, env=scene, timeout=600, check=True
     )
     return done.stdout.splitlines()
 

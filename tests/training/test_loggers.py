@@ -70,6 +70,7 @@ def test_tensorboard_shows_every_epoch_once_after_an_interruption(tmp_path: Path
 def test_wandb_offline_keeps_a_run_one_run_after_an_interruption(tmp_path: Path, monkeypatch) -> None:
     pytest.importorskip("wandb")
     monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB__SERVICE_WAIT", "300")  # for its own process, which starts slowly on a busy machine
     with claimed(tmp_path) as run:
         log("wandb", run, ROWS[:2])
         log("wandb", run, ROWS[2:])
