@@ -97,7 +97,7 @@ def of_blocks(w: CudaKernels, unit: int) -> Timed:
             4,
         ),
         "state_gradient_3": (
-            lambda a: w.state_gradient(Slope(a[0], a[1], table), alphas, (a[2], a[3], a[4]), a[5], None),
+            lambda a: w.state_gradient(Slope(a[0], a[1], table), alphas, (a[2], a[3], a[4]), None, a[5], None),
             6,
         ),
         "pack_weights": (lambda a: w.pack([weight]), 8 * weight.numel() / unit),  # a float in, two bf16 out
@@ -123,10 +123,9 @@ def of_edges(w: CudaKernels, unit: int) -> Timed:
         found["pool_backward"] = (lambda a: w.pool_backward(pooled, a[0], grads, True), 2)
     else:
         columns = _rotated(lambda: w.patches(w.activation().normal_(), table))
-        small = _rotated(lambda: w.activation()[:, :, ::2, ::2].contiguous())
         found["patches"] = (lambda a: w.patches(a[0], table), 1 + 9 / 4)
         found["gather_patches"] = (lambda a: w.gather_patches(next(columns), a[0], grads, True), 9 / 4 + 1 + 1)
-        found["spread_even"] = (lambda a: w.spread_even(next(small)), 1 / 4 + 1)
+        found["take_even"] = (lambda a: w.take_even(a[0]), 1 / 4 + 1 / 4)
     return found
 
 

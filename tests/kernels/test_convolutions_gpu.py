@@ -179,10 +179,11 @@ def test_backward_of_a_convolution(channels, width, replicas, batch, odd, outer)
 
 
 @pytest.mark.parametrize("channels, width", WIDTHS)
-@pytest.mark.parametrize("terms", [1, 2, 3, 4])
+@pytest.mark.parametrize("terms", [0, 1, 2, 3, 4])
 @pytest.mark.parametrize("sloped", [False, True])
+@pytest.mark.parametrize("with_even", [False, True])
 @pytest.mark.parametrize("with_dots", [False, True])
-def test_gradient_of_a_state(channels, width, terms, sloped, with_dots):
+def test_gradient_of_a_state(channels, width, terms, sloped, with_even, with_dots):
     from zerosnet.kernels.values import Slope
 
     w = make(channels, width, 3, 5)
@@ -191,13 +192,18 @@ def test_gradient_of_a_state(channels, width, terms, sloped, with_dots):
     table, weights = noise(3, 4, channels, seed=70), noise(3, 4, seed=71)
     out = w.activation()
     slope = Slope(tensors[-1], tensors[-2], table) if sloped else None
-    dots = w.state_gradient(slope, weights, tuple(tensors[:terms]), out, tensors[-2] if with_dots else None)
-    expected = sum(weights[:, i].view(3, 1, 1, 1, 1).double() * tensors[i].double() for i in range(terms))
+    even = noise(3, 5, width // 2, width // 2, channels, seed=72).bfloat16() if with_even else None
+    dots = w.state_gradient(slope, weights, tuple(tensors[:terms]), even, out, tensors[-2] if with_dots else None)
+    expected = torch.zeros_like(out, dtype=torch.float64)
+    for i in range(terms):
+        expected += weights[:, i].view(3, 1, 1, 1, 1).double() * tensors[i].double()
+    if even is not None:
+        expected[:, :, ::2, ::2] += even.double()
     if sloped:
         gain, slope_, centre, offset = (table[:, i].view(3, 1, 1, 1, channels).double() for i in range(4))
         expected = expected + gain * tensors[-1].double() + slope_ * (tensors[-2].double() - centre) + offset
-    assert relative(out, expected) < 4e-3
-    if with_dots:
+    torch.testing.assert_close(out.double(), expected, rtol=1e-2, atol=1e-5)
+    if with_dots and terms:
         products = [(tensors[-2].double() * t.double()).sum((1, 2, 3, 4)) for t in tensors[:terms]]
         torch.testing.assert_close(dots[:, :terms].double(), torch.stack(products, 1), rtol=1e-3, atol=0.05)
 

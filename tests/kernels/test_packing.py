@@ -4,23 +4,13 @@ import ctypes
 
 import pytest
 import torch
-from tests.kernels.host import compile_for_host, needs_compiler, read_source
+from tests.kernels.host import CHIP, compile_for_host, needs_compiler, read_source
 from torch.nn import functional as F
 
 from zerosnet.kernels.cuda import POINTWISE_THREADS, _strides
 
 pytestmark = needs_compiler
 
-CHIP = """#include <cstddef>
-struct Index { int x, y; };
-static Index blockIdx, threadIdx;
-using bf16 = unsigned short;
-inline float __ldcg(const float* p) { return *p; }
-inline unsigned pack(float low, float) {  // to the nearest bf16, of two the even one
-  union { float number; unsigned bits; } v{low};
-  return (v.bits + 0x7fff + ((v.bits >> 16) & 1)) >> 16;
-}
-"""
 EVERY_THREAD = """
 extern "C" void c_pack_weights(const unsigned long long* addresses, bf16* forward, bf16* backward, int replicas,
                                int in_stride, int tap_stride, int blocks, int convolutions) {
@@ -51,8 +41,9 @@ def address(tensor):
     return ctypes.c_void_p(tensor.data_ptr())
 
 
-def blocks_for(channels):
-    return -(-REPLICAS * 9 * channels**2 // POINTWISE_THREADS)
+def blocks_for(channels, each=1):
+    """Thread blocks, where a thread has so many weights."""
+    return -(-REPLICAS * 9 * channels**2 // (each * POINTWISE_THREADS))
 
 
 def weights_like(channels, layout, count=2):
@@ -71,7 +62,7 @@ def test_packed_weights_are_those_of_the_convolution_and_of_its_adjoint(program,
     addresses = torch.tensor([w.data_ptr() for w in weights], dtype=torch.int64)
     forward, backward = (torch.zeros(2, REPLICAS, 9, channels, channels, dtype=torch.bfloat16) for _ in range(2))
     arguments = [address(t) for t in (addresses, forward, backward)]
-    library.c_pack_weights(*arguments, REPLICAS, *_strides(weights[0]), blocks_for(channels), len(weights))
+    library.c_pack_weights(*arguments, REPLICAS, *_strides(weights[0]), blocks_for(channels, 8), len(weights))
     channel_of = torch.tensor([library.c_channel_of_row(n) for n in range(channels)])
     x = torch.randn(1, REPLICAS * channels, 5, 5, generator=torch.Generator().manual_seed(1)).double()
     for i, weight in enumerate(weights):

@@ -24,10 +24,12 @@ def block_units(steps: int) -> int:
 def change_units(steps: int) -> float:
     """Units of the new width's U that the patches and projections of a stage change move beside that.
 
-    The old width's activation is 2 U: patches out 9/2 and in, their gradients out and in, y twice, dy out; a projection
-    reads and writes a quarter of a state and a state of the new width, forwards and backwards.
+    The old width's activation is 2 U: patches out 9/2 and in, their gradients out and in, y twice, dy out. A projection
+    takes a quarter of a state (in, out) and multiplies it (in, 1 out); backwards it gives the gradient of that quarter
+    (1 in, out), which goes into the state's (in), and the weight's (both in).
     """
-    return 4 * 4.5 + 3 * 2 + steps * (0.5 + 1 + 1 + 0.5 + 2)
+    quarter = 0.5
+    return 4 * 4.5 + 3 * 2 + steps * (2 * quarter + quarter + 1 + 1 + quarter + quarter + quarter + 1)
 
 
 def step_bytes(network: Network, *, batch: int) -> int:

@@ -28,8 +28,7 @@ class PointConvolution:
     """A projection of a state: conv1x1 with stride 2."""
 
     def __init__(self, y: Tensor, weight: Tensor, replicas: int, kernels: Kernels) -> None:
-        self.kernels = kernels
-        self.pixels = y[:, :, ::2, ::2].contiguous()
+        self.pixels = kernels.take_even(y)
         self.matrix = px.point_matrix(weight, replicas)
         self.result = px.product(self.pixels, self.matrix)
 
@@ -37,4 +36,5 @@ class PointConvolution:
         return px.from_point_matrix(px.outer_sum(self.pixels, gradient))
 
     def input_gradient(self, gradient: Tensor) -> Tensor:
-        return self.kernels.spread_even(px.product(gradient, self.matrix.transpose(1, 2)))
+        """At the pixels that it saw: every second one, (K, B, H/2, W/2, C)."""
+        return px.product(gradient, self.matrix.transpose(1, 2))

@@ -75,7 +75,7 @@ class CudaKernels:
             )
             self._packings[pointers] = (addresses, layouts[0], layouts[1])
         addresses, forward, backward = self._packings[pointers]
-        grid = (self._weight_grid, len(weights))
+        grid = (-(-self.replicas * self.sizes.weights // (8 * POINTWISE_THREADS)), len(weights))
         arguments = [addresses, forward, backward, self.replicas, *_strides(weights[0])]
         self._program.launch("pack_weights", grid, POINTWISE_THREADS, 0, arguments)
         return [Packed(*pair) for pair in zip(forward, backward)]
@@ -161,22 +161,30 @@ class CudaKernels:
         self._program.launch(name, grid, sizes.backward_threads, sizes.backward_shared, arguments)
         if weight_gradient is not None:
             arguments = [parts, weight_gradient, self.replicas, sizes.backward_blocks, *_strides(weight_gradient)]
+            grid = (-(-self.replicas * sizes.weights // POINTWISE_THREADS), 1)
             with self._weight_adder.beside():
-                self._program.launch("add_weight_parts", (self._weight_grid, 1), POINTWISE_THREADS, 0, arguments)
+                self._program.launch("add_weight_parts", grid, POINTWISE_THREADS, 0, arguments)
 
     def join(self) -> None:
         if "_weight_adder" in self.__dict__:  # made when it is first needed
             self._weight_adder.join()
 
     def state_gradient(
-        self, slope: Slope | None, weights: Tensor, terms: tuple[Tensor, ...], out: Tensor, dots_with: Tensor | None
+        self,
+        slope: Slope | None,
+        weights: Tensor,
+        terms: tuple[Tensor, ...],
+        even: Tensor | None,
+        out: Tensor,
+        dots_with: Tensor | None,
     ) -> Tensor | None:
         blocks = -(-8 * self.sizes.multiprocessors // self.replicas)
         name = ("history" if slope is None else "state") + "_gradient" + ("" if dots_with is None else "_dots")
         dots = weights if dots_with is None else self._floats(self.replicas, blocks, MAX_STEPS)
         gradient, y, table = slope if slope is not None else (out, out if dots_with is None else dots_with, weights)
         unused = [out] * (MAX_STEPS - len(terms))
-        arguments = [gradient, y, table, weights, *terms, *unused, out, dots, self.batch]
+        through = [out if even is None else even, int(even is not None)]
+        arguments = [gradient, y, table, weights, *terms, *unused, *through, out, dots, self.batch]
         self._program.launch(f"{name}_{len(terms)}", (blocks, self.replicas), POINTWISE_THREADS, 0, arguments)
         return None if dots_with is None else dots.sum(1)
 
@@ -187,8 +195,7 @@ class CudaKernels:
 
     def norm_backward(self, slope: Slope) -> Tensor:
         out = self.activation()
-        unused = [slope.table, *[out] * MAX_STEPS]
-        self._edge("norm_backward", [*slope, *unused, out, slope.table, self.batch])
+        self.state_gradient(slope, slope.table, (), None, out, None)
         return out
 
     def patches(self, x: Tensor, norm: Tensor) -> Tensor:
@@ -203,9 +210,10 @@ class CudaKernels:
         self._edge("gather_patches", arguments)
         return out
 
-    def spread_even(self, small: Tensor) -> Tensor:
-        out = self.activation()
-        self._edge("spread_even", [small, out, self.batch])
+    def take_even(self, x: Tensor) -> Tensor:
+        half = self.width // 2
+        out = x.new_empty(self.replicas, self.batch, half, half, self.channels)
+        self._edge("take_even", [x, out, self.batch])
         return out
 
     def pool(self, x: Tensor, norm: Tensor) -> Tensor:
@@ -244,10 +252,6 @@ class CudaKernels:
     def _edge_blocks(self) -> int:
         """Four a multiprocessor, and no more than there are images: the sums of a block take a row of `_sums`."""
         return min(-(-4 * self.sizes.multiprocessors // self.replicas), self.batch)
-
-    @property
-    def _weight_grid(self) -> int:
-        return -(-self.replicas * self.sizes.weights // POINTWISE_THREADS)
 
 
 def _strides(weight: Tensor) -> tuple[int, int]:

@@ -257,7 +257,7 @@ class NativeNetwork:
         for p in step.projected:
             self._close(p.node, None, tape, slopes)
             assert p.node.gradient is not None
-            p.source.extra.append(p.convolution.input_gradient(p.node.gradient))
+            p.source.through = p.convolution.input_gradient(p.node.gradient)
             if self.weights:
                 self.gradients[p.weight].copy_(p.convolution.weight_gradient(p.node.gradient))
         dz = k.norm_backward(slope)
@@ -268,13 +268,13 @@ class NativeNetwork:
         return source
 
     def _close(self, node: Node, slope: Slope | None, tape: Tape, slopes: Tensor) -> None:
-        """The gradient of a state whose users have all been met: alpha-weighted gradients, projections, f's slope."""
-        terms = (*(tape.gradients[block] for block, _ in node.users), *node.extra)
+        """The gradient of a state whose users have all been met: alpha-weighted gradients, projection, f's slope."""
+        terms = tuple(tape.gradients[block] for block, _ in node.users)
         node.gradient = node.kernels.activation()
-        dots = node.kernels.state_gradient(
-            slope, self._term_weights(node, tape), terms, node.gradient, node.state.high if self.is_trained else None
-        )
-        node.extra.clear()
+        state = node.state.high if self.is_trained else None
+        weights = self._term_weights(node, tape)
+        dots = node.kernels.state_gradient(slope, weights, terms, node.through, node.gradient, state)
+        node.through = None
         if dots is not None:
             for i, (block, lag) in enumerate(node.users):
                 slopes[block, :, lag] = dots[:, i]
@@ -289,12 +289,11 @@ class NativeNetwork:
         return torch.stack(rows) / betas
 
     def _term_weights(self, node: Node, tape: Tape) -> Tensor:
-        """(K, 4): the alphas of a state's users, and ones for what comes through projections."""
-        key = (*node.users, len(node.extra))
+        """(K, 4): the alphas of a state's users."""
+        key = tuple(node.users)
         if key not in self._weights or self.is_trained:
             numbers = tape.coefficients.detach()
             columns = [numbers[block, :, lag] for block, lag in node.users]
-            columns += [torch.ones_like(numbers[0, :, 0])] * len(node.extra)
             columns += [torch.zeros_like(numbers[0, :, 0])] * (MAX_STEPS - len(columns))
             self._weights[key] = torch.stack(columns, 1).contiguous()
         return self._weights[key]

@@ -89,16 +89,24 @@ class ReferenceKernels:
         self._backward(norm_backward(slope), x, weights, out, norm, weight_gradient, training)
 
     def state_gradient(
-        self, slope: Slope | None, weights: Tensor, terms: tuple[Tensor, ...], out: Tensor, dots_with: Tensor | None
+        self,
+        slope: Slope | None,
+        weights: Tensor,
+        terms: tuple[Tensor, ...],
+        even: Tensor | None,
+        out: Tensor,
+        dots_with: Tensor | None,
     ) -> Tensor | None:
         total = torch.zeros_like(out) if slope is None else norm_backward(slope)
         for i, term in enumerate(terms):
             total = total + per_replica(weights[:, i]) * term
+        if even is not None:
+            total[:, :, ::2, ::2] += even
         out.copy_(total)
         if dots_with is None:
             return None
         dots = [(dots_with * term).sum((1, 2, 3, 4)) for term in terms]
-        return torch.stack([*dots, *[torch.zeros_like(dots[0])] * (4 - len(dots))], 1)
+        return torch.stack([*dots, *[weights.new_zeros(self.replicas)] * (4 - len(dots))], 1)
 
     def join(self) -> None:
         """Nothing runs beside the main work here."""
@@ -115,10 +123,8 @@ class ReferenceKernels:
     def gather_patches(self, columns: Tensor, x: Tensor, norm: NormGradient, training: bool) -> Tensor:
         return self._masked(px.gather_patches(columns), x, norm, training)
 
-    def spread_even(self, small: Tensor) -> Tensor:
-        result = torch.zeros_like(self.activation())
-        result[:, :, ::2, ::2] = small
-        return result
+    def take_even(self, x: Tensor) -> Tensor:
+        return x[:, :, ::2, ::2].contiguous()
 
     def pool(self, x: Tensor, norm: Tensor) -> Tensor:
         return activate(x, norm).mean((2, 3))

@@ -15,7 +15,7 @@ class Node:
     state: State
     kernels: Kernels
     users: list[tuple[int, int]] = field(default_factory=list)  # (block, lag): alpha[lag] of that block multiplies it
-    extra: list[Tensor] = field(default_factory=list)  # gradients that come through projections
+    through: Tensor | None = None  # the gradient that comes through its projection, at every second pixel
     gradient: Tensor | None = None
 
 

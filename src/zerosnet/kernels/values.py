@@ -121,10 +121,17 @@ class Kernels(Protocol):
         """Backward of f's first convolution; the gradient of its output is batch norm's backward of `slope`."""
 
     def state_gradient(
-        self, slope: Slope | None, weights: Tensor, terms: tuple[Tensor, ...], out: Tensor, dots_with: Tensor | None
+        self,
+        slope: Slope | None,
+        weights: Tensor,
+        terms: tuple[Tensor, ...],
+        even: Tensor | None,
+        out: Tensor,
+        dots_with: Tensor | None,
     ) -> Tensor | None:
         """out = bn_backward(slope) + sum_i weights[:, i] terms[i], the adjoint of the multistep sum.
 
+        `even` (K, B, W/2, W/2, C) is added at every second pixel: what came through a projection.
         With a state in `dots_with`, the inner products (K, 4) of that state with every term.
         """
 
@@ -145,8 +152,8 @@ class Kernels(Protocol):
     def gather_patches(self, columns: Tensor, x: Tensor, norm: NormGradient, training: bool) -> Tensor:
         """The adjoint of `patches` up to bn(x), and batch norm's bookkeeping."""
 
-    def spread_even(self, small: Tensor) -> Tensor:
-        """(K, B, W/2, W/2, C) into every second pixel of (K, B, W, W, C), zeros elsewhere."""
+    def take_even(self, x: Tensor) -> Tensor:
+        """Every second pixel in both directions: (K, B, W/2, W/2, C)."""
 
     def pool(self, x: Tensor, norm: Tensor) -> Tensor:
         """Mean over the pixels of relu(bn(x)): (K, B, C) in the type of the tables."""

@@ -50,16 +50,16 @@ channel_statistics(const bf16* x, float* sums, int* counters, const float* gamma
 // The 3x3 neighbourhoods of relu(bn(x)) at every second pixel, (K, B, W/2, W/2, 9, C). 1 U in, 9/4 U out.
 extern "C" __global__ void __launch_bounds__(EDGE_THREADS)
 activated_patches(const bf16* x, const float* norm, bf16* out, int batch) {
-  const int k = blockIdx.y, items = batch * (PIXELS / 4) * 9 * CHUNKS;
-  const float* table = norm + (size_t)k * 4 * C;
+  const int k = blockIdx.y, items = batch * (PIXELS / 4) * 9 * CHUNKS, chunk = threadIdx.x % CHUNKS;  // the same in every turn
+  float scale[8], shift[8];
+  load_chunk(scale, norm + ((size_t)k * 4 + SCALE) * C + chunk * 8);
+  load_chunk(shift, norm + ((size_t)k * 4 + SHIFT) * C + chunk * 8);
   for (int i = blockIdx.x * EDGE_THREADS + threadIdx.x; i < items; i += gridDim.x * EDGE_THREADS) {
-    const int chunk = i % CHUNKS, tap = (i / CHUNKS) % 9, q = i / (CHUNKS * 9), b = q / (PIXELS / 4), o = q % (PIXELS / 4);
+    const int tap = (i / CHUNKS) % 9, q = i / (CHUNKS * 9), b = q / (PIXELS / 4), o = q % (PIXELS / 4);
     const int row = 2 * (o / (W / 2)) + tap / 3 - 1, column = 2 * (o % (W / 2)) + tap % 3 - 1;
     uint4 v = make_uint4(0, 0, 0, 0);
     if (row >= 0 && row < W && column >= 0 && column < W) {
-      float f[8], scale[8], shift[8];
-      load_chunk(scale, table + SCALE * C + chunk * 8);
-      load_chunk(shift, table + SHIFT * C + chunk * 8);
+      float f[8];
       unpack8(f, __ldg((const uint4*)x + (((size_t)k * batch + b) * PIXELS + row * W + column) * CHUNKS + chunk));
 #pragma unroll
       for (int j = 0; j < 8; j++) f[j] = activate(f[j], scale[j], shift[j]);
@@ -70,11 +70,13 @@ activated_patches(const bf16* x, const float* norm, bf16* out, int batch) {
 }
 
 struct GradientSums {  // the tail that the two kernels below share: sums of dzhat and dzhat x, and batch norm's bookkeeping
-  float first[8] = {}, second[8] = {};
-  __device__ __forceinline__ uint4 add(float (&v)[8], const float (&x)[8], const float* table, int chunk) {
-    float scale[8], shift[8];
-    load_chunk(scale, table + SCALE * C + chunk * 8);
-    load_chunk(shift, table + SHIFT * C + chunk * 8);
+  float first[8] = {}, second[8] = {}, scale[8], shift[8];
+  __device__ __forceinline__ GradientSums(const float* norm) {  // of the thread's chunk, which is the same in every turn
+    const float* table = norm + (size_t)blockIdx.y * 4 * C + threadIdx.x % CHUNKS * 8;
+    load_chunk(scale, table + SCALE * C);
+    load_chunk(shift, table + SHIFT * C);
+  }
+  __device__ __forceinline__ uint4 add(float (&v)[8], const float (&x)[8]) {
 #pragma unroll
     for (int j = 0; j < 8; j++) v[j] = fmaf(x[j], scale[j], shift[j]) <= 0.f ? 0.f : v[j];
     const uint4 words = pack8(v);
@@ -98,7 +100,7 @@ gather_patches(const bf16* columns, const bf16* x, bf16* out, float* sums, int* 
                float* gamma_grad, float* beta_grad, float* table, int batch, int training) {
   constexpr int HALF = W / 2;
   const int k = blockIdx.y, items = batch * (PIXELS / 4) * CHUNKS;
-  GradientSums tail;
+  GradientSums tail(norm);
   for (int i = blockIdx.x * EDGE_THREADS + threadIdx.x; i < items; i += gridDim.x * EDGE_THREADS) {
     const int chunk = i % CHUNKS, q = (i / CHUNKS) % (PIXELS / 4), b = i / (CHUNKS * (PIXELS / 4)), row = q / HALF, column = q % HALF;
     const size_t image = (size_t)k * batch + b;
@@ -119,19 +121,19 @@ gather_patches(const bf16* columns, const bf16* x, bf16* out, float* sums, int* 
       const size_t pixel = (image * PIXELS + (2 * row + p / 2) * W + 2 * column + p % 2) * CHUNKS + chunk;
       float f[8];
       unpack8(f, __ldg((const uint4*)x + pixel));
-      ((uint4*)out)[pixel] = tail.add(v[p / 2][p % 2], f, norm + (size_t)k * 4 * C, chunk);
+      ((uint4*)out)[pixel] = tail.add(v[p / 2][p % 2], f);
     }
   }
   tail.finish(sums, counters, {norm, gamma_grad, beta_grad, table}, batch, training);
 }
 
-// Every second pixel in both directions from `small`, zeros elsewhere. 1/4 U in, 1 U out.
-extern "C" __global__ void __launch_bounds__(EDGE_THREADS) spread_even(const bf16* small, bf16* out, int batch) {
-  const int k = blockIdx.y, items = batch * PIXELS * CHUNKS;
+// Every second pixel in both directions, (K, B, W/2, W/2, C). 1/4 U in, 1/4 U out.
+extern "C" __global__ void __launch_bounds__(EDGE_THREADS) take_even(const bf16* x, bf16* out, int batch) {
+  const int k = blockIdx.y, items = batch * (PIXELS / 4) * CHUNKS;
   for (int i = blockIdx.x * EDGE_THREADS + threadIdx.x; i < items; i += gridDim.x * EDGE_THREADS) {
-    const int chunk = i % CHUNKS, pixel = (i / CHUNKS) % PIXELS, b = i / (CHUNKS * PIXELS), row = pixel / W, column = pixel % W;
-    const size_t from = (((size_t)k * batch + b) * (PIXELS / 4) + (row / 2) * (W / 2) + column / 2) * CHUNKS + chunk;
-    ((uint4*)out)[(size_t)k * items + i] = (row | column) & 1 ? make_uint4(0, 0, 0, 0) : __ldg((const uint4*)small + from);
+    const int chunk = i % CHUNKS, q = (i / CHUNKS) % (PIXELS / 4), b = i / (CHUNKS * (PIXELS / 4));
+    const int pixel = 2 * (q / (W / 2)) * W + 2 * (q % (W / 2));
+    ((uint4*)out)[(size_t)k * items + i] = __ldg((const uint4*)x + (((size_t)k * batch + b) * PIXELS + pixel) * CHUNKS + chunk);
   }
 }
 
@@ -158,7 +160,7 @@ extern "C" __global__ void __launch_bounds__(EDGE_THREADS)
 pool_backward(const float* gradient, const bf16* x, bf16* out, float* sums, int* counters, const float* norm,
               float* gamma_grad, float* beta_grad, float* table, int batch, int training) {
   const int k = blockIdx.y, items = batch * PIXELS * CHUNKS;
-  GradientSums tail;
+  GradientSums tail(norm);
   for (int i = blockIdx.x * EDGE_THREADS + threadIdx.x; i < items; i += gridDim.x * EDGE_THREADS) {
     const int chunk = i % CHUNKS, b = i / (CHUNKS * PIXELS);
     float v[8], f[8];
@@ -166,7 +168,7 @@ pool_backward(const float* gradient, const bf16* x, bf16* out, float* sums, int*
 #pragma unroll
     for (int j = 0; j < 8; j++) v[j] *= 1.f / PIXELS;
     unpack8(f, __ldg((const uint4*)x + (size_t)k * items + i));
-    ((uint4*)out)[(size_t)k * items + i] = tail.add(v, f, norm + (size_t)k * 4 * C, chunk);
+    ((uint4*)out)[(size_t)k * items + i] = tail.add(v, f);
   }
   tail.finish(sums, counters, {norm, gamma_grad, beta_grad, table}, batch, training);
 }
@@ -194,7 +196,7 @@ __device__ __forceinline__ void load_image(const Images& images, int k, int b, i
 }
 
 // y_0 = conv(images), with the statistics for the first batch norm. The images in, 1 U out.
-extern "C" __global__ void __launch_bounds__(EDGE_THREADS)
+extern "C" __global__ void __launch_bounds__(EDGE_THREADS, 2)
 stem_forward(const float* pixels, const float* weights, bf16* out, float* sums, int* counters, const float* gamma,
              const float* beta, float* running_mean, float* running_var, float* table, double momentum, double eps,
              int batch, int channels, int batch_stride, int channel_stride, int row_stride, int column_stride,
