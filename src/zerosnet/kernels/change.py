@@ -12,7 +12,7 @@ class StridedConvolution:
     def __init__(self, y: Tensor, norm: Tensor, weight: Tensor, replicas: int, kernels: Kernels) -> None:
         self.y, self.kernels = y, kernels
         self.patches = kernels.patches(y, norm)
-        self.matrix = px.patch_matrix(weight, replicas)
+        self.matrix = px.patch_matrix(weight, replicas).to(y.dtype)
         self.result = px.product(self.patches, self.matrix)
 
     def weight_gradient(self, gradient: Tensor) -> Tensor:
@@ -29,7 +29,7 @@ class PointConvolution:
 
     def __init__(self, y: Tensor, weight: Tensor, replicas: int, kernels: Kernels) -> None:
         self.pixels = kernels.take_even(y)
-        self.matrix = px.point_matrix(weight, replicas)
+        self.matrix = px.point_matrix(weight, replicas).to(y.dtype)
         self.result = px.product(self.pixels, self.matrix)
 
     def weight_gradient(self, gradient: Tensor) -> Tensor:
