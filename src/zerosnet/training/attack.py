@@ -62,8 +62,8 @@ def attack_runs(
         raise InputError("no run was given; expected at least one id")
     stored = {} if again else {r.id: found for r in records.values() if (found := read_attack(r, name, options))}
     waiting = [record for record in records.values() if record.id not in stored]
-    names = dict.fromkeys(record.spec.dataset for record in waiting)
-    sets = {name: load_for_test(name, data, workers=cores(), report=say) for name in names}
+    datasets = dict.fromkeys(record.spec.dataset for record in waiting)
+    sets = {dataset: load_for_test(dataset, data, workers=cores(), report=say) for dataset in datasets}
     surrogates = {dataset: find_surrogate(store, dataset) for dataset in sets} if chosen.surrogate else {}
     corrupted = {dataset: find_corruptions(data, dataset) for dataset in sets} if chosen.corrupted and data else {}
     workers = cores() if device.type == "cpu" else 1

@@ -11,9 +11,8 @@ from zerosnet.data import ImageSet, gather, weight
 from zerosnet.training.capture import captured, compile_static
 from zerosnet.training.step import per_replica, sample_losses
 
-CPU_BATCH = (
-    256  # images of 32 x 32; does not depend on the number of replicas: results are the same to the bit alone or fused
-)
+# images of 32 x 32; does not depend on the number of replicas: results are the same to the bit alone or fused
+CPU_BATCH = 256
 CUDA_IMAGES = 2_500  # such images times replicas that fill a large GPU in one forward pass, in little memory
 
 
