@@ -21,6 +21,7 @@ MODELS = [
     ("preresnet20", {"replicas": 2}),
     ("lmresnet20", {"replicas": 2}),
     ("zerosnet20", {"scheme": "from-roots(1/2,-1/4,1/8)"}),
+    ("zerosnet20", {"scheme": "1/4,1/4,1/4,1/4;1", "replicas": 2}),  # a projected state is projected once more
 ]
 
 

@@ -16,6 +16,7 @@ CASES = [
     ("zerosnet20_tra", {"replicas": 2}),
     ("preresnet20", {"replicas": 2}),
     ("lmresnet20", {"replicas": 2}),
+    ("zerosnet20", {"replicas": 2, "scheme": "1/4,1/4,1/4,1/4;1"}),  # a projected state is projected once more
 ]
 
 
