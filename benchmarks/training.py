@@ -153,13 +153,13 @@ def _compile(case: Case) -> None:
     """So `prepare_seconds` of a compiled case is what a second training of its kind waits."""
     device = torch.device("cuda")
     with torch_settings(device, deterministic=False):
-        prepare(_specs(case), synthetic(50_000, 32), device, kernels=case.kernels)
+        prepare(specs_of(case), synthetic(50_000, 32), device, kernels=case.kernels)
 
 
 def measure(case: Case, device: torch.device, data: DataSet) -> Result:
     """One case through the engine's own loop, and its parts."""
-    specs = _specs(case)
-    _clean(device)
+    specs = specs_of(case)
+    clean(device)
     options = Options(device, checkpoint_every=Interval(seconds=1e9))
     with tempfile.TemporaryDirectory() as folder, torch_settings(device, deterministic=False):
         began = time.monotonic()
@@ -174,10 +174,10 @@ def measure(case: Case, device: torch.device, data: DataSet) -> Result:
             "prepare_seconds": time.monotonic() - began,
         }
         count = min(10 + 1_000 // case.replicas, training.steps // 2)
-        row["step_ms"] = _milliseconds(training.step, count, device)
+        row["step_ms"] = milliseconds(training.step, count, device)
         training.feed.counter.zero_()
         test = training.tests["test"]
-        row["evaluation_ms"] = _milliseconds(test.run, 2, device)
+        row["evaluation_ms"] = milliseconds(test.run, 2, device)
         row["profile"] = busiest_kernels(training.step) if device.type == "cuda" else []
         training.feed.counter.zero_()
         runs = [run for spec in specs if (run := Store(folder).claim(spec)) is not None]
@@ -240,7 +240,7 @@ def synthetic(images: int, size: int) -> DataSet:
     return DataSet("cifar10", part(images), part(images // 5), 10, (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616))
 
 
-def _specs(case: Case) -> list[RunSpec]:
+def specs_of(case: Case) -> list[RunSpec]:
     """The runs of a case: recipe paper, each with its own seed, the schemes in turn."""
     chosen, schemes = recipe("paper", "cifar10", epochs=case.epochs), [Scheme.parse(f"zerosnet({s})") for s in SCHEMES]
     return [
@@ -249,7 +249,7 @@ def _specs(case: Case) -> list[RunSpec]:
     ]
 
 
-def _milliseconds(function: Callable[[], Any], count: int, device: torch.device) -> float:
+def milliseconds(function: Callable[[], Any], count: int, device: torch.device) -> float:
     """A call, after as many others: a chip that was idle takes a while to reach its speed."""
     for _ in range(count):
         function()
@@ -266,7 +266,7 @@ def _wait(device: torch.device) -> None:
         torch.cuda.synchronize()
 
 
-def _clean(device: torch.device) -> None:
+def clean(device: torch.device) -> None:
     """Nothing of the case before must count in the peak memory of the next."""
     forget_compiled(device)
     if device.type == "cuda":

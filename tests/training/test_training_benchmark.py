@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from benchmarks import training
+import torch
+from benchmarks import parts, training
 from benchmarks.training import CASES, Case, on_cuda, peak_memory
 
 NUMBERS = (
@@ -95,6 +96,14 @@ def test_networks_are_compiled_side_by_side_before_the_first_that_needs_it(measu
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     training.compile_ahead("K=30")
     assert jobs == [(len(CASES), [(case,) for case in plain if case.replicas == 30])]
+
+
+def test_every_part_can_be_left_out():
+    case = Case("torch", 20, 2, 1, 1, 1.0)
+    (*_, whole) = parts.on(torch.device("cpu"), case, images=256, size=8)
+    assert [row["name"] for row in whole["rows"]] == [part.name for part in parts.PARTS]
+    assert all(row["step_ms"] > 0 for row in whole["rows"])
+    assert [row["step_ms"] / row["ms_per_network"] for row in whole["rows"]] == pytest.approx([2, 2, 2, 2, 2, 1])
 
 
 def test_a_small_case_goes_through_the_whole_engine():
