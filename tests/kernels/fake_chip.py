@@ -132,9 +132,11 @@ class Chip:
         assert len(parameters) == len(arguments), name
         reads, writes = [], []
         for parameter, argument in zip(parameters, arguments):
-            kind, pointer, _ = re.fullmatch(r"(?:const )?([\w ]+?)(\*?) (\w+)", parameter).groups()
+            kind, pointer, called = re.fullmatch(r"(?:const )?([\w ]+?)(\*?) (\w+)", parameter).groups()
             if pointer:
                 assert argument.dtype == POINTERS[kind], (name, parameter)
+                if kind == "bf16" or called == "weight_parts":  # which are read and written 16 bytes at a time
+                    assert argument.is_contiguous() and argument.data_ptr() % 16 == 0, (name, parameter)
                 (reads if parameter.startswith("const") else writes).append(argument.data_ptr())
             else:
                 assert type(argument) is NUMBERS[kind], (name, parameter)

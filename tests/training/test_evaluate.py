@@ -4,7 +4,7 @@ from torch import Tensor
 
 from zerosnet.data import DataSet, ImageSet, pixel_statistics
 from zerosnet.models import create_model
-from zerosnet.training.evaluate import CPU_BATCH, Evaluation, Predictor, Score, batch_size, evaluate
+from zerosnet.training.evaluate import CPU_BATCH, CUDA_IMAGES, Evaluation, Predictor, Score, batch_size, evaluate
 
 
 def test_scores_are_those_of_a_plain_pass(small_digits: DataSet) -> None:
@@ -48,7 +48,7 @@ def test_replicas_score_the_same_bits_as_alone_and_the_mode_comes_back(small_dig
 @pytest.mark.parametrize("replicas", [1, 10, 30, 300])
 def test_batches_on_a_gpu_shrink_with_the_number_of_replicas(replicas: int) -> None:
     size = batch_size(blank(10_000, 32), replicas, torch.device("cuda"))
-    assert 100 <= size * replicas <= max(10_000, 100 * replicas)
+    assert 100 <= size * replicas <= max(CUDA_IMAGES, 100 * replicas)
     assert batch_size(blank(355, 28), replicas, torch.device("cpu")) == 178
 
 
