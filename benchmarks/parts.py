@@ -70,5 +70,4 @@ def measure(part: Part, case: Case, data: DataSet, device: torch.device) -> Resu
         )
         step = training.step if part.recorded else training._step
         ms = milliseconds(step, min(COUNT, training.steps // 2), device)
-    memory = torch.cuda.max_memory_allocated() / 2**30 if device.type == "cuda" else None
-    return {"step_ms": ms, "ms_per_network": ms / len(specs), "peak_memory_gib": memory}
+    return {"step_ms": ms, "ms_per_network": ms / len(specs)}

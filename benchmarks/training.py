@@ -116,7 +116,10 @@ def on_cuda(
             left_out[case.name] = "no time left"
             continue
         if compiles:
-            fill_cache(_compile, to_compile)
+            try:
+                fill_cache(_compile, to_compile)
+            except Exception:  # each case then compiles for itself
+                traceback.print_exc()
             to_compile = []
             print(f"   compiled; {time.monotonic() - began:.0f} s so far", flush=True)
         try:

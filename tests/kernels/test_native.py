@@ -89,7 +89,7 @@ def test_a_step_keeps_two_activations_a_block_and_frees_them_on_the_way_back():
     # f's inner activation and the high half of the state; the first blocks of later stages get f's from a product
     kept = sum(2 * unit / 2**stage * 9 for stage in range(3)) - unit / 2 - unit / 4
     assert CountedKernels.alive == kept
-    native.losses(tape, lambda logits: losses_of(logits, labels))
+    native.head.losses(tape, lambda logits: losses_of(logits, labels))
     native.backward(tape)
     assert CountedKernels.most < kept + 2 * unit
     del tape
@@ -101,7 +101,7 @@ def test_an_evaluation_keeps_no_more_than_the_states_that_a_block_reads():
     unit = 32 * 32 * 16 * 8
     native.refresh(training=False)
     CountedKernels.alive = CountedKernels.most = 0
-    native.logits(native.forward(images, training=False, record=False))
+    native.head.logits(native.forward(images, training=False, record=False))
     assert CountedKernels.most == 9 * unit  # three states in two halves, f's inner activation, the new state
     assert CountedKernels.alive == 0
 
@@ -113,7 +113,7 @@ def test_losses_gradients_and_statistics_are_those_of_the_network(name, options,
     before = {key: value.clone() for key, value in model.state_dict().items()}
     native.refresh(training=True)
     tape = native.forward(images, training=True)
-    losses, _ = native.losses(tape, lambda logits: losses_of(logits, labels))
+    losses, _ = native.head.losses(tape, lambda logits: losses_of(logits, labels))
     native.backward(tape)
     statistics = {key: value.clone() for key, value in model.state_dict().items()}
     model.load_state_dict(before)
@@ -136,7 +136,7 @@ def test_a_gamma_of_nothing_and_a_dead_channel_have_the_networks_gradients(name,
             norm.bias[:4] = torch.tensor([0.3, 0.2, 0.1, -1e4], dtype=torch.float64)  # the fourth one never opens
     native.refresh(training=True)
     tape = native.forward(images, training=True)
-    native.losses(tape, lambda logits: losses_of(logits, labels))
+    native.head.losses(tape, lambda logits: losses_of(logits, labels))
     native.backward(tape)
     logits = model.train()(images).view(len(images), model.replicas, -1).transpose(0, 1)
     losses_of(logits, labels).sum().backward()
@@ -183,7 +183,7 @@ def test_gradients_go_where_they_are_wanted():
     for one in (native, there):
         one.refresh(training=True)
         tape = one.forward(images, training=True)
-        one.losses(tape, lambda logits: losses_of(logits, labels))
+        one.head.losses(tape, lambda logits: losses_of(logits, labels))
         one.backward(tape)
     for found, expected in zip(flat.views(buffer), native.gradients.values(), strict=True):
         assert torch.equal(found, expected)
@@ -194,7 +194,7 @@ def test_a_network_is_what_it_was_at_its_last_refresh():
     model.eval()
 
     def logits():
-        return native.logits(native.forward(images, training=False, record=False))[0]
+        return native.head.logits(native.forward(images, training=False, record=False))[0]
 
     native.refresh(training=False)
     before = logits()

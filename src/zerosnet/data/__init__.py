@@ -1,6 +1,6 @@
 """Data sets as uint8 arrays, and batches made from them on the device."""
 
-from zerosnet.data.dataset import SCALINGS, DataSet, ImageSet, pixel_statistics, weight
+from zerosnet.data.dataset import SCALINGS, DataSet, ImageSet, image_weight, pixel_statistics
 from zerosnet.data.gather import gather
 from zerosnet.data.imagefolder import FileSet, FolderData
 from zerosnet.data.plan import Augmentation, EpochPlan, epoch_plan, stack
@@ -20,6 +20,7 @@ __all__ = [
     "epoch_plan",
     "gather",
     "image_size",
+    "image_weight",
     "list_datasets",
     "load",
     "open_folder",
@@ -28,5 +29,4 @@ __all__ = [
     "stack",
     "stream",
     "stream_seed",
-    "weight",
 ]

@@ -37,7 +37,7 @@ class ImageSet:
         return ImageSet(self.images[index], self.labels[index])
 
 
-def weight(images: Tensor) -> int:
+def image_weight(images: Tensor) -> int:
     """How many images of 32 x 32 one of these counts for, at least one: batches of larger images are to be smaller."""
     return max(1, images.shape[2] * images.shape[3] // 32**2)
 

@@ -44,12 +44,12 @@ class _Logits(torch.autograd.Function):
         native.refresh(training=False)
         tape = native.forward(images, training=False, record=ctx.needs_input_grad[0])
         ctx.tape, ctx.native = tape, native
-        return native.logits(tape).transpose(0, 1)
+        return native.head.logits(tape).transpose(0, 1)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         native, tape = ctx.native, ctx.tape
-        native.from_logits(tape, gradients[0].transpose(0, 1).contiguous())
+        native.head.from_logits(tape, gradients[0].transpose(0, 1).contiguous())
         gradient = native.image_gradient(native.backward(tape))
         ctx.tape = None
         return gradient, None

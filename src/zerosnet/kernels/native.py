@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from zerosnet.kernels import patches as px
 from zerosnet.kernels.change import PointConvolution, StridedConvolution
+from zerosnet.kernels.head import Head
 from zerosnet.kernels.reference import fill_table_from_running, planes
 from zerosnet.kernels.tape import BlockTape, Node, Projected, Tape
 from zerosnet.kernels.values import MAX_STEPS, Kernels, Norm, NormGradient, Packed, Slope, State
@@ -43,7 +44,6 @@ class NativeNetwork:
         self.blocks = [cast(Block, block) for block in network.stack.blocks]
         self.slopes = [cast(Basic, block.f) for block in self.blocks]
         self.stem, self.bn = cast(CifarStem, network.stem).conv.weight, cast(BatchNorm, network.bn)
-        self.fc = cast(Linear, network.fc)
         self.norms = {
             module: Norm(module.weight, module.bias, module.running_mean, module.running_var, self._table(module))
             for module in network.modules()
@@ -59,6 +59,9 @@ class NativeNetwork:
             )
             for module, norm in self.norms.items()
         }
+        fc = cast(Linear, network.fc)
+        of_fc = (self.gradients[fc.weight], self.gradients[fc.bias]) if weights else None
+        self.head = Head(fc, self.norm_gradients[self.bn], of_fc)
         self.is_trained = any(True for _ in network.coefficient_parameters())
         self._fixed = None if self.is_trained else self._coefficients().detach()
         self._packed: dict[Tensor, Packed] = {}
@@ -75,7 +78,7 @@ class NativeNetwork:
 
     def _coefficients(self) -> Tensor:
         """(blocks, K, 5): four alphas and beta; differentiable where they are trained."""
-        like = self.fc.weight
+        like = self.head.fc.weight
         blocks = []
         for row in self.network.stack.rows(like):
             numbers = (*row.alphas, *[0.0] * (MAX_STEPS - len(row.alphas)), row.betas[0])
@@ -165,51 +168,11 @@ class NativeNetwork:
             weights: list[Tensor] = [c.weight for c in convolutions if c.in_channels == c.channels == channels]
             self._packed.update(zip(weights, kernels.pack(weights)))
 
-    # -- head ----------------------------------------------------------------------------------------------------------
-
-    def logits(self, tape: Tape) -> Tensor:
-        """(K, B, classes), without gradients."""
-        with torch.no_grad():
-            return self._classify(self._pool(tape))
-
-    def _pool(self, tape: Tape) -> Tensor:
-        return tape.last.kernels.pool(tape.last.state.high, self.norms[self.bn].table)
-
-    def _classify(self, pooled: Tensor) -> Tensor:
-        matrix, bias = (t.unflatten(0, (self.replicas, -1)) for t in (self.fc.weight, self.fc.bias))
-        return torch.baddbmm(bias[:, None], pooled, matrix.transpose(1, 2))
-
-    def losses(self, tape: Tape, objective: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
-        """Losses (K,), an objective of the logits (K, B, classes), and those logits.
-
-        The gradients of the sum of losses through the head are left for `backward`.
-        """
-        parameters: list[Tensor] = [self.fc.weight, self.fc.bias] if self.weights else []
-        with torch.enable_grad():
-            pooled = self._pool(tape).requires_grad_()
-            logits = self._classify(pooled)
-            losses = objective(logits)
-            gradient, *others = torch.autograd.grad(losses.sum(), [pooled, *parameters])
-        for parameter, other in zip(parameters, others):
-            self.gradients[parameter].copy_(other)
-        self._pool_backward(tape, gradient)
-        return losses.detach(), logits.detach()
-
-    def from_logits(self, tape: Tape, gradient: Tensor) -> None:
-        """Leave the gradient of the last state for `backward`, from that of the logits (K, B, classes)."""
-        matrix = self.fc.weight.detach().unflatten(0, (self.replicas, -1))
-        self._pool_backward(tape, torch.bmm(gradient.to(matrix.dtype), matrix))
-
-    def _pool_backward(self, tape: Tape, gradient: Tensor) -> None:
-        last, norm = tape.last, self.norm_gradients[self.bn]
-        dy = last.kernels.pool_backward(gradient, last.state.high, norm, tape.training)
-        last.gradient = last.kernels.norm_backward(Slope(dy, last.state.high, norm.table))
-
     # -- backward ------------------------------------------------------------------------------------------------------
 
     @torch.no_grad()
     def backward(self, tape: Tape) -> Tensor:
-        """From the gradient of the last state (see `losses`) to that of the first, which it returns.
+        """From the gradient of the last state (see `Head`) to that of the first, which it returns.
 
         The parameters' gradients go into `gradients`. The tape is used up: what a block kept is freed behind it.
         """

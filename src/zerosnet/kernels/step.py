@@ -51,7 +51,7 @@ class NativeStep:
 
         self.native.refresh(training=True)
         tape = self.native.forward(images, training=True)
-        losses, logits = self.native.losses(tape, objective)
+        losses, logits = self.native.head.losses(tape, objective)
         self.native.backward(tape)
         correct = (logits.argmax(-1) == labels).sum(1)
         return losses, correct, self.gradients
@@ -70,4 +70,4 @@ class NativePredictor:
 
     @torch.no_grad()
     def __call__(self, images: Tensor) -> Tensor:
-        return self.native.logits(self.native.forward(images, training=False, record=False))
+        return self.native.head.logits(self.native.forward(images, training=False, record=False))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from zerosnet.data import stream, weight
+from zerosnet.data import image_weight, stream
 from zerosnet.errors import InputError
 from zerosnet.robustness.attacks import Attack, attempt, climb
 from zerosnet.robustness.fast import fast
@@ -94,7 +94,7 @@ def subject(
         raise InputError(f"batch is {batch}; expected a number of images, at least 1")
     if batch is None:
         most = max(CUDA_IMAGES // replicas_of(model), 64) if images.is_cuda else CPU_BATCH
-        batch = max(1, most // weight(images))
+        batch = max(1, most // image_weight(images))
     passes = -(-len(images) // batch)
     return Subject(
         model, images, labels.long(), classes, surrogate, torch.arange(len(images)), -(-len(images) // passes)

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from zerosnet.data import ImageSet, gather, weight
+from zerosnet.data import ImageSet, gather, image_weight
 from zerosnet.training.capture import captured, compile_static
 from zerosnet.training.step import per_replica, sample_losses
 
@@ -120,7 +120,7 @@ class Evaluation:
 def batch_size(images: ImageSet, replicas: int, device: torch.device) -> int:
     """How many images to take at a time, such that all of them fill the batches as evenly as possible."""
     most = max(CUDA_IMAGES // replicas, 100) if device.type == "cuda" else CPU_BATCH
-    passes = -(-len(images) // max(1, most // weight(images.images)))
+    passes = -(-len(images) // max(1, most // image_weight(images.images)))
     return -(-len(images) // passes)
 
 
