@@ -62,8 +62,9 @@ class Event:
 class Stream:
     """Work in order; `clock` says how far this stream and those it has waited for have come."""
 
-    def __init__(self, chip):
+    def __init__(self, chip, beside=False):
         self.chip, self.number, self.clock, self.recording = chip, len(chip.streams), {}, None
+        self.beside = beside
         chip.streams.append(self)
 
     def wait_event(self, event):
@@ -83,6 +84,7 @@ class Stream:
 class Chip:
     def __init__(self):
         self.streams, self.launched, self.recording = [], [], None
+        self.kept, self.read_beside = [], set()  # what torch made beside the main work, and addresses of what it read
         self.current = Stream(self)
         self.written, self.read = {}, {}  # by address: (stream, time) of the last write, and of reads since
 
@@ -164,6 +166,10 @@ class Watch(TorchDispatchMode):
                 if isinstance(tensor, torch.Tensor):
                     (writes if written else reads).add(tensor.data_ptr())
         self.chip.access(reads - writes, writes, str(function))
+        if self.chip.current.beside:
+            self.chip.read_beside |= reads
+            if isinstance(result, torch.Tensor):  # on a device its memory would not be given to other streams
+                self.chip.kept.append(result)
         return result
 
 
@@ -177,7 +183,7 @@ def install(monkeypatch):
     properties = SimpleNamespace(multi_processor_count=MULTIPROCESSORS)
     monkeypatch.setattr("zerosnet.kernels.cuda.program", program)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
-    monkeypatch.setattr(torch.cuda, "Stream", lambda device=None: Stream(fake))
+    monkeypatch.setattr(torch.cuda, "Stream", lambda device=None: Stream(fake, beside=True))
     monkeypatch.setattr(torch.cuda, "Event", partial(Event, fake))
     monkeypatch.setattr(torch.cuda, "CUDAGraph", lambda: SimpleNamespace(replay=lambda: None))
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: fake.current)

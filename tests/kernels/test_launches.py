@@ -65,8 +65,22 @@ def test_an_evaluation_and_gradients_of_images_do_too(chip, name, options):
 def test_a_missing_wait_is_found(chip, monkeypatch, method):
     forgetful = {"join": lambda self: None, "parts": lambda self: self.buffers[self.turn]}
     monkeypatch.setattr(WeightAdder, method, forgetful[method])
-    with pytest.raises(Race, match="add_weight_parts"):
+    with pytest.raises(Race, match=r"add_weight_parts|does not wait for aten"):
         train(chip, "zerosnet20_tra", {"replicas": 2})
+
+
+def test_what_is_read_beside_the_main_work_is_kept_until_it_is_done(chip, monkeypatch):
+    """The allocator gives a freed piece of memory away at once, to the stream it came from."""
+    beside, kept = WeightAdder.beside, set()
+
+    def noted(self, *keep):
+        kept.update(tensor.data_ptr() for tensor in keep)
+        return beside(self, *keep)
+
+    monkeypatch.setattr(WeightAdder, "beside", noted)
+    train(chip, "zerosnet20_opt", {}, steps=1)
+    made_there = {tensor.data_ptr() for tensor in chip.kept}
+    assert kept and kept == chip.read_beside - made_there
 
 
 def test_weight_sums_use_nothing_that_is_freed_while_they_run(chip):

@@ -1,4 +1,4 @@
-"""Sums of weight gradients beside the main work, on a second stream."""
+"""Weight gradients beside the main work, on a second stream: nothing but the update waits for them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,12 +8,13 @@ from torch import Tensor
 
 
 class WeightAdder:
-    """Adds up the blocks' weight gradients on a second stream, beside the next kernel, from two buffers in turn."""
+    """Adds up the blocks' weight gradients from two buffers in turn, and does what else can be done `beside`."""
 
     def __init__(self, buffers: Tensor) -> None:
         self.buffers, self.turn = buffers, 0
         self.stream = torch.cuda.Stream(buffers.device)
         self.free: list[torch.cuda.Event | None] = [None, None]
+        self.under_way, self.kept = False, list[Tensor]()
 
     def parts(self) -> Tensor:
         """The buffer whose turn it is, once the sums of its last content are done."""
@@ -23,10 +24,22 @@ class WeightAdder:
         return self.buffers[self.turn]
 
     @contextmanager
-    def beside(self) -> Iterator[None]:
-        """Work on the second stream that follows what has been launched so far."""
+    def beside(self, *keep: Tensor) -> Iterator[None]:
+        """Work on the second stream that follows what has been launched so far.
+
+        What it reads must not be freed before `join`: memory goes back to the stream that it came from, which does not
+        wait. Tensors to `keep` are held until then.
+        """
+        self.under_way = True
+        self.kept += keep
         self.stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(self.stream):
+            yield
+
+    @contextmanager
+    def sums(self) -> Iterator[None]:
+        """The same, for the sums over the buffer whose turn it is."""
+        with self.beside():
             yield
             event = torch.cuda.Event()
             event.record()
@@ -34,7 +47,8 @@ class WeightAdder:
         self.turn = 1 - self.turn
 
     def join(self) -> None:
-        """Wait for the sums that are under way. (A graph that is being recorded may wait for its own work only.)"""
-        if any(self.free):
+        """Wait for what is under way. (A graph that is being recorded may wait for its own work only.)"""
+        if self.under_way:
             torch.cuda.current_stream().wait_stream(self.stream)
-        self.free = [None, None]
+        self.free, self.under_way = [None, None], False
+        self.kept.clear()

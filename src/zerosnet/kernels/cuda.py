@@ -1,5 +1,6 @@
 """The CUDA kernels of one width as functions of tensors: which threads, how much shared memory, which arguments."""
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -162,8 +163,11 @@ class CudaKernels:
         if weight_gradient is not None:
             arguments = [parts, weight_gradient, self.replicas, sizes.backward_blocks, *_strides(weight_gradient)]
             grid = (-(-self.replicas * sizes.weights // POINTWISE_THREADS), 1)
-            with self._weight_adder.beside():
+            with self._weight_adder.sums():
                 self._program.launch("add_weight_parts", grid, POINTWISE_THREADS, 0, arguments)
+
+    def beside(self, *keep: Tensor) -> AbstractContextManager[None]:
+        return self._weight_adder.beside(*keep)
 
     def join(self) -> None:
         if "_weight_adder" in self.__dict__:  # made when it is first needed

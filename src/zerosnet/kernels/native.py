@@ -222,10 +222,12 @@ class NativeNetwork:
             assert p.node.gradient is not None
             p.source.through = p.convolution.input_gradient(p.node.gradient)
             if self.weights:
-                self.gradients[p.weight].copy_(p.convolution.weight_gradient(p.node.gradient))
+                with k.beside(p.convolution.pixels, p.node.gradient):
+                    self.gradients[p.weight].copy_(p.convolution.weight_gradient(p.node.gradient))
         dz = k.norm_backward(slope)
         if self.weights:
-            self.gradients[weight].copy_(step.strided.weight_gradient(dz))
+            with k.beside(step.strided.patches, dz):
+                self.gradients[weight].copy_(step.strided.weight_gradient(dz))
         dy = step.strided.input_gradient(dz, bn1, tape.training)
         self._close(source, Slope(dy, source.state.high, bn1.table), tape, slopes)
         return source

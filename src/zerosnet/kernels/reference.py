@@ -3,6 +3,7 @@
 Tests hold the CUDA kernels to it; on a machine without a GPU it takes their place in tests of everything around them.
 """
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -107,6 +108,9 @@ class ReferenceKernels:
             return None
         dots = [(dots_with * term).sum((1, 2, 3, 4)) for term in terms]
         return torch.stack([*dots, *[weights.new_zeros(self.replicas)] * (4 - len(dots))], 1)
+
+    def beside(self, *keep: Tensor) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def join(self) -> None:
         """Nothing runs beside the main work here."""

@@ -1,5 +1,6 @@
 """What passes between the kernels, and the interface of one width: the CUDA kernels and their plain model share it."""
 
+from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
 from torch import Tensor
@@ -135,8 +136,11 @@ class Kernels(Protocol):
         With a state in `dots_with`, the inner products (K, 4) of that state with every term.
         """
 
+    def beside(self, *keep: Tensor) -> AbstractContextManager[None]:
+        """For gradients of weights, which nothing waits for: beside the main work, with `keep` held until `join`."""
+
     def join(self) -> None:
-        """Wait, on the device, for weight gradients that are still being added up beside the main work."""
+        """Wait, on the device, for what is under way beside the main work."""
 
     # -- what surrounds the blocks -------------------------------------------------------------------------------------
 
