@@ -1,15 +1,12 @@
 import json
-import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 pytest.importorskip("pydantic", reason="the explorer's extra is not installed")
 
-from zerosnet.explorer import locus
 from zerosnet.explorer.locus import families_document, locus_document
 from zerosnet.explorer.query import Locus
-from zerosnet.numerics import FAMILIES, ParameterSet, Scheme, root_condition
+from zerosnet.numerics import FAMILIES, Scheme, root_condition
 
 
 def test_the_locus_of_a_family_has_its_exact_stable_set():
@@ -59,21 +56,3 @@ def test_all_families_are_described_and_fit_into_json():
     assert [family["name"] for family in document] == list(FAMILIES)
     assert next(family for family in document if family["name"] == "zerosnet")["holes"] == [0.0]
     json.dumps(document, allow_nan=False)
-
-
-def test_sets_are_solved_one_at_a_time_whatever_the_number_of_threads(monkeypatch):
-    inside, seen = [], []
-
-    class Family:
-        def stable_set(self):
-            inside.append(self)
-            time.sleep(0.02)
-            seen.append(len(inside))
-            inside.remove(self)
-            return ParameterSet()
-
-    monkeypatch.setattr(locus, "family_named", lambda name: Family())
-    monkeypatch.setattr(locus, "_solved", locus._solved.__wrapped__)
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(locus.stable_set, "abcd"))
-    assert seen == [1, 1, 1, 1]

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from itertools import groupby
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,6 @@ from zerosnet.numerics import family as family_named
 
 _STABLE = {1: "stable", 2: "borderline"}  # the codes of `classify`
 _LARGEST = 1e6  # roots beyond are not drawn
-# sympy keeps intervals about roots for later, and changes the sign of one for a moment to read its end: a thread that
-# reads it then refines the wrong one, without end
-_ONE_AT_A_TIME = Lock()
 
 
 def locus_document(query: Locus) -> dict[str, Any]:
@@ -44,14 +40,9 @@ def locus_document(query: Locus) -> dict[str, Any]:
     }
 
 
+@lru_cache(maxsize=len(FAMILIES))
 def stable_set(name: str) -> dict[str, Any]:
     """A family's exact set, with ends as floats for drawing beside the exact ones."""
-    with _ONE_AT_A_TIME:
-        return _solved(name)
-
-
-@lru_cache(maxsize=len(FAMILIES))
-def _solved(name: str) -> dict[str, Any]:
     found = family_named(name).stable_set()
     intervals = [
         {**interval.to_json(), "from": _float(interval.low), "to": _float(interval.high), "kind": "stable"}

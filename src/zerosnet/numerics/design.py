@@ -14,6 +14,7 @@ from zerosnet.errors import InputError
 from zerosnet.numerics import number as num
 from zerosnet.numerics.axis_intervals import real_interval
 from zerosnet.numerics.number import Number
+from zerosnet.numerics.one_at_a_time import one_at_a_time
 from zerosnet.numerics.optimum import MOST_STEPS, Optimum, barrier, fixed_symmetric, least_modulus, only_q
 from zerosnet.numerics.order import local_error_coefficient
 from zerosnet.numerics.scheme import Scheme
@@ -69,6 +70,7 @@ class Design:
         }
 
 
+@one_at_a_time
 def design(steps: int, order: int) -> Design:
     """The scheme with the least largest parasitic modulus among those with `steps` steps, one slope, and that order.
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from zerosnet.numerics.number import number
+from zerosnet.numerics.one_at_a_time import one_at_a_time
 from zerosnet.numerics.parameter_set import Interval, ParameterSet
 from zerosnet.numerics.polynomial import integer_polynomial
 from zerosnet.numerics.schur import decide
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 Alphas = Callable[[Any], Sequence[Any]]
 
 
+@one_at_a_time
 def solve_stable_set(alphas: Alphas) -> ParameterSet:
     """Solve the root condition for x, where alphas(x) are rational functions of x with rational coefficients.
 
