@@ -4,7 +4,17 @@ import pytest
 from tests.kernels.host import compile_for_host, needs_compiler, read_source
 
 WIDTHS = [(16, 32), (32, 16), (64, 8)]
-FUNCTIONS = {"swizzled": 2, "strip_offset": 1, "strip_row": 1, "strip_column": 1, "span_bytes": 2, "channel_of_row": 1}
+FUNCTIONS = {
+    "swizzled": 2,
+    "strip_offset": 1,
+    "strip_row": 1,
+    "strip_column": 1,
+    "tile_pixel": 1,
+    "tile_offset": 1,
+    "span_offset": 2,
+    "span_bytes": 2,
+    "channel_of_row": 1,
+}
 CONSTANTS = (
     "C",
     "W",
@@ -17,6 +27,7 @@ CONSTANTS = (
     "SPAN",
     "PASSES",
     "WARPS_M",
+    "TEAMS",
 )
 
 pytestmark = needs_compiler
@@ -71,14 +82,32 @@ def test_strips_are_reached_by_immediate_offsets(layout):
                     assert base + layout.strip_offset(strip) == layout.pixel(row, column + dx, chunk)
 
 
-def test_the_span_of_a_thread_is_reached_by_immediate_offsets(layout):
-    for m in range(layout.TILE_M // 16):
+def test_sixteen_channels_further_is_an_exclusive_or_away(layout):
+    for column in range(layout.W + 2):
         for half in range(2):
-            for g in range(8):
-                row, column = divmod(m * 16 + half * 8 + g, layout.W)
-                for chunk in range(layout.C // 8):
-                    base = layout.swizzled(layout.strip_column(g) + 1, chunk)
-                    assert base + layout.span_bytes(m, half) == layout.pixel(row, column + 1, chunk)
+            for k in range(layout.C // 16):
+                there = layout.swizzled(column, half) ^ layout.swizzled(0, 2 * k)
+                assert there == layout.swizzled(column, 2 * k + half)
+    for aligned in (layout.ROW_BYTES, layout.TILE_BYTES, 2 * layout.C**2):  # what addresses begin with
+        assert aligned % layout.PIXEL_BYTES == 0
+
+
+def test_tiles_cover_the_image_and_the_spans_of_a_thread_are_reached_by_immediate_offsets(layout):
+    seen = []
+    for tile in range(layout.W**2 // layout.TILE_M):
+        for m in range(layout.TILE_M // 16):
+            for half in range(2):
+                for g in range(8):
+                    offset, rest = divmod(layout.span_offset(m, half), layout.C)
+                    pixel = layout.tile_pixel(tile) + offset + g
+                    row, column = divmod(pixel, layout.W)
+                    seen.append(pixel)
+                    assert rest == 0
+                    for chunk in range(layout.C // 8):
+                        base = layout.swizzled(layout.strip_column(g) + 1, chunk)
+                        there = base + layout.tile_offset(tile) + layout.span_bytes(m, half)
+                        assert there == layout.pixel(row, column + 1, chunk)
+    assert sorted(seen) == list(range(layout.W**2))
 
 
 def test_rows_of_weights_are_a_permutation_that_gives_every_thread_neighbouring_channels(layout):
@@ -100,4 +129,5 @@ def test_sizes_on_the_host_are_those_of_the_sources(layout):
 
     sizes = Sizes(layout.C, layout.W, replicas=10, batch=128, multiprocessors=132)
     assert sizes.tile_bytes == layout.TILE_BYTES
-    assert sizes.forward_shared == layout.TILE_BYTES + 18 * layout.C**2
+    assert sizes.forward_shared == layout.TEAMS * layout.TILE_BYTES + 18 * layout.C**2
+    assert sizes.forward_threads == 128 * layout.TEAMS

@@ -55,7 +55,7 @@ def function_of(name, text):
 def width(request, tmp_path_factory):
     edges = read_source("edges.cu")
     sums = re.search(r"^struct GradientSums .*?^};$", edges, re.M | re.S).group()
-    parts = [function_of("load_chunk", edges), WITHOUT_SUMS, sums]
+    parts = [function_of("load_chunk", read_source("common.cuh")), WITHOUT_SUMS, sums]
     parts += [function_of(n, edges) for n in ("take_even", "activated_patches", "gather_patches", "pool_backward")]
     sizes = f"#define THREADS {POINTWISE_THREADS}\n#define EDGE_THREADS THREADS\n#define REPLICAS {REPLICAS}\n"
     source = [read_source("layout.cuh"), CHIP, ACTIVATE, read_source("pointwise.cu"), sizes, *parts, EVERY_THREAD]

@@ -115,6 +115,7 @@ def test_the_hungriest_kernel_fits_the_shared_memory_of_a_hopper_block():
 def test_blocks_share_out_the_images(channels, width, replicas, batch):
     sizes = Sizes(channels, width, replicas, batch, multiprocessors=132)
     assert 1 <= sizes.forward_blocks <= batch
+    assert sizes.sums >= sizes.teams * sizes.forward_blocks
     assert 1 <= sizes.backward_blocks <= batch
     per_block = 2 if channels == 64 else 1
     # no block goes without work: the sums of a block without images would be garbage

@@ -13,7 +13,6 @@ from zerosnet.kernels.compile import Program, program
 from zerosnet.kernels.sizes import Sizes
 from zerosnet.kernels.values import EPS, MAX_STEPS, MOMENTUM, Norm, NormGradient, Packed, Slope, State
 
-FORWARD_THREADS = 128
 POINTWISE_THREADS = 256
 
 
@@ -38,7 +37,7 @@ class CudaKernels:
 
     @cached_property
     def _sums(self) -> Tensor:
-        return self._floats(self.replicas * self.batch * 2 * self.channels)
+        return self._floats(self.replicas * self.sizes.sums * 2 * self.channels)
 
     @cached_property
     def _counters(self) -> Tensor:
@@ -117,7 +116,7 @@ class CudaKernels:
         arguments: list[Any] = [x, norm, weights.forward, coefficients, *halves, *out, self._sums, self._counters]
         arguments += [*following, MOMENTUM, EPS, self.batch, int(training)]
         grid = (self.sizes.forward_blocks, self.replicas)
-        self._program.launch(name, grid, FORWARD_THREADS, self.sizes.forward_shared, arguments)
+        self._program.launch(name, grid, self.sizes.forward_threads, self.sizes.forward_shared, arguments)
 
     def backward_inner(
         self,

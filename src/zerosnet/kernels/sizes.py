@@ -24,8 +24,17 @@ class Sizes:
         return 9 * self.channels**2
 
     @property
+    def teams(self) -> int:
+        """Of four warps in a block of the forward kernels, each with images of its own; they share the weights."""
+        return 4 if self.channels == 64 else 1
+
+    @property
     def forward_shared(self) -> int:
-        return self.tile_bytes + 2 * self.weights
+        return self.teams * self.tile_bytes + 2 * self.weights
+
+    @property
+    def forward_threads(self) -> int:
+        return 128 * self.teams
 
     @property
     def backward_shared(self) -> int:
@@ -38,9 +47,13 @@ class Sizes:
 
     @property
     def forward_blocks(self) -> int:
-        """Thread blocks a replica: one an image; where weights are many a block stays for several images."""
-        resident = 2 if self.channels == 64 else 4
-        return self.batch if self.channels == 16 else self._spread(resident)
+        """Thread blocks a replica. They stay for several images: each loads the weights once."""
+        return self._spread(1 if self.channels == 64 else 3, images=self.teams)
+
+    @property
+    def sums(self) -> int:
+        """Rows of partial sums a replica: no kernel has more teams or blocks than this."""
+        return max(self.batch, self.teams * self.forward_blocks)
 
     @property
     def backward_blocks(self) -> int:

@@ -39,41 +39,87 @@ struct WeightGradient {
     const int a_pixel = (lane & 7) + ((lane >> 4) << 3), a_half = (lane >> 3) & 1;
     const int g_pixel = (lane & 7) + (((lane >> 3) & 1) << 3), g_half = lane >> 4;
     const int in_block = C == 16 ? 0 : C == 32 ? warp & 1 : warp & 3, out_block = C == 32 ? warp >> 1 : 0;
-    const int dy0 = C == 64 ? warp >> 2 : 0;
-    constexpr int STRIPS = W == 32 ? 2 : 1, ROWS = PIXELS / 16 / STRIPS, SHARE = C == 16 ? ROWS / 4 : ROWS;
-    const int first = (C == 16 ? warp * SHARE : 0) * strip_offset(STRIPS);
+    const int row0 = C == 16 ? warp * SHARE : 0, dy0 = C == 64 ? warp >> 2 : 0;
     unsigned at_a[3], at_g[GROUPS];
 #pragma unroll
     for (int dx = 0; dx < 3; dx++)
-      at_a[dx] = tile_a + first + (strip_row(a_pixel) + dy0) * ROW_BYTES + swizzled(strip_column(a_pixel) + dx, 2 * in_block + a_half);
+      at_a[dx] = tile_a + (row0 + strip_row(a_pixel) + dy0) * ROW_BYTES + swizzled(strip_column(a_pixel) + dx, 2 * in_block + a_half);
 #pragma unroll
     for (int n = 0; n < GROUPS; n++)
-      at_g[n] = tile_g + first + (strip_row(g_pixel) + 1) * ROW_BYTES + swizzled(strip_column(g_pixel) + 1, 2 * (out_block + n) + g_half);
+      at_g[n] = tile_g + (row0 + strip_row(g_pixel) + 1) * ROW_BYTES + swizzled(strip_column(g_pixel) + 1, 2 * (out_block + n) + g_half);
+    if constexpr (C == 64) add_strips(at_g, at_a);
+    else
 #pragma unroll 1
-    for (int row = 0; row < SHARE; row++) {
+      for (int strip = 0; strip < ACROSS; strip++) {
+        add_rows(at_g[0], at_a);
+        at_g[0] += strip_offset(1);
 #pragma unroll
-      for (int strip = 0; strip < STRIPS; strip++) {
-        unsigned g[GROUPS][4];
+        for (int dx = 0; dx < 3; dx++) at_a[dx] += strip_offset(1);
+      }
+  }
+
+ private:
+  static constexpr int SHARE = C == 16 ? W / 4 : W;  // rows of a warp
+
+  // Three taps of a row, all outputs; strip by strip.
+  __device__ __forceinline__ void add_strips(unsigned (&at_g)[GROUPS], unsigned (&at_a)[3]) {
+#pragma unroll 1
+    for (int strip = 0; strip < PIXELS / 16; strip++) {
+      unsigned g[GROUPS][4];
 #pragma unroll
-        for (int n = 0; n < GROUPS; n++) ldmatrix_transposed(g[n], at_g[n] + strip_offset(strip));
+      for (int n = 0; n < GROUPS; n++) ldmatrix_transposed(g[n], at_g[n] + strip * strip_offset(1));
 #pragma unroll
-        for (int i = 0; i < TAPS; i++) {
-          unsigned a[4];
-          ldmatrix_transposed(a, at_a[i % 3] + (i / 3) * ROW_BYTES + strip_offset(strip));
+      for (int dx = 0; dx < TAPS; dx++) {
+        unsigned a[4];
+        ldmatrix_transposed(a, at_a[dx % 3] + strip * strip_offset(1));
 #pragma unroll
-          for (int n = 0; n < GROUPS; n++) {
-            mma(acc[i][2 * n], a, g[n][0], g[n][1]);
-            mma(acc[i][2 * n + 1], a, g[n][2], g[n][3]);
-          }
+        for (int n = 0; n < GROUPS; n++) {
+          mma(acc[dx][2 * n], a, g[n][0], g[n][1]);
+          mma(acc[dx][2 * n + 1], a, g[n][2], g[n][3]);
         }
       }
-#pragma unroll
-      for (int dx = 0; dx < 3; dx++) at_a[dx] += strip_offset(STRIPS);
-#pragma unroll
-      for (int n = 0; n < GROUPS; n++) at_g[n] += strip_offset(STRIPS);
     }
   }
 
+  // All taps, 16 outputs; row by row of one strip. A row of a, once in registers, meets the three rows of g that its taps
+  // reach: g[dy] is the row dy above it. Each row of a is loaded while the one before it is at work.
+  __device__ __forceinline__ void add_rows(unsigned at_g, const unsigned (&at_a)[3]) {
+    unsigned g[3][4], a[3][4];
+#pragma unroll
+    for (int dx = 0; dx < 3; dx++) ldmatrix_transposed(a[dx], at_a[dx]);
+    ldmatrix_transposed(g[0], at_g);
+    meet<0, 0>(g, a, at_g, at_a, 0);
+    meet<0, 1>(g, a, at_g, at_a, 1);
+#pragma unroll 2
+    for (int row = 2; row < SHARE; row++) meet<0, 2>(g, a, at_g, at_a, row);
+    meet<1, 2>(g, a, at_g, at_a, SHARE);
+    meet<2, 2>(g, a, at_g, at_a, SHARE + 1);
+  }
+
+  // Row `row` of a with the rows FIRST to LAST above it. What is loaded for the next one: a, unless there is none, and g,
+  // which beyond the last row is not used.
+  template <int FIRST, int LAST>
+  __device__ __forceinline__ void meet(unsigned (&g)[3][4], unsigned (&a)[3][4], unsigned at_g, const unsigned (&at_a)[3], int row) {
+    unsigned next[4];
+    if constexpr (FIRST == 0) ldmatrix_transposed(next, at_g + (row + 1) * ROW_BYTES);
+#pragma unroll
+    for (int dx = 0; dx < 3; dx++) {
+#pragma unroll
+      for (int dy = FIRST; dy <= LAST; dy++) {
+        mma(acc[(dy * 3 + dx) % TAPS][0], a[dx], g[dy][0], g[dy][1]);
+        mma(acc[(dy * 3 + dx) % TAPS][1], a[dx], g[dy][2], g[dy][3]);
+      }
+      if constexpr (FIRST < 2) ldmatrix_transposed(a[dx], at_a[dx] + (row + 1) * ROW_BYTES);
+    }
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+      g[2][j] = g[1][j];
+      g[1][j] = g[0][j];
+      if constexpr (FIRST == 0) g[0][j] = next[j];
+    }
+  }
+
+ public:
   // Store to [9][C in][C out]; at 16 channels the four warps have a quarter of the pixels each and add up in turn.
   __device__ __forceinline__ void store(float* to, float* shared, int warp, int lane) {
     const int gr = lane >> 2, t = lane & 3;
@@ -95,7 +141,7 @@ struct WeightGradient {
               *p = v;
             }
       }
-      if (C == 16) asm volatile("bar.sync 2,128;" ::: "memory");
+      if (C == 16) wait_for_team(1);
     }
     if (C == 16)
       for (int i = warp * 32 + lane; i < 9 * C * C / 4; i += 128) ((float4*)to)[i] = ((const float4*)shared)[i];
@@ -116,8 +162,8 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
   unsigned char *tile_g = shared, *tile_a = shared + IMAGES * TILE_BYTES, *packed = shared + 2 * IMAGES * TILE_BYTES;
   const int k = blockIdx.y, thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
 
-  clear_tiles(shared, 2 * IMAGES, thread, BACKWARD_THREADS);
   load_weights(packed, weights + (size_t)k * 9 * C * C, thread, BACKWARD_THREADS);
+  clear_tiles(shared, 2 * IMAGES, thread, BACKWARD_THREADS);
   const Filler<BACKWARD_THREADS> fill(thread);
   const float beta = OUTER ? 0.f : coefficients[k * 5 + 4];
   // What turns memory into g and a: scale and shift of x; gain, slope and offset of (dzhat, z). Where a thread has many
@@ -136,6 +182,7 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
       tables[4][thread] = z_row[OFFSET * C] - z_row[SLOPE * C] * z_row[CENTRE * C];
     }
   }
+  wait_for_copies();
   __syncthreads();
 #pragma unroll
   for (int j = 0; j < 8; j++) {
@@ -170,12 +217,11 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
       if constexpr (OUTER) copy_async(&slot->z, (const uint4*)z + at);
       copy_async(&slot->x, (const uint4*)x + at);
     }
-    asm volatile("cp.async.commit_group;" ::: "memory");
   };
   if constexpr (PREFETCH) prefetch(IMAGES * blockIdx.x);
   auto load_images = [&](int b0) {
     if constexpr (PREFETCH) {
-      asm volatile("cp.async.wait_group 0;" ::: "memory");
+      wait_for_copies();
 #pragma unroll
       for (int n = 0; n < IMAGES; n++)
         if (b0 + n < batch) commit(slots[n * BACKWARD_THREADS], n * TILE_BYTES + fill.target(0));
@@ -195,12 +241,6 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
     }
     __syncthreads();
     if constexpr (PREFETCH) prefetch(b0 + IMAGES * gridDim.x);
-    else if (b0 + gridDim.x < batch) {
-      const size_t next = ((size_t)k * batch + b0 + gridDim.x) * IMAGE;
-      prefetch_image(gradient + next, thread, BACKWARD_THREADS);
-      prefetch_image(x + next, thread, BACKWARD_THREADS);
-      if constexpr (OUTER) prefetch_image(z + next, thread, BACKWARD_THREADS);
-    }
   };
 
   if (warp < 4) {
@@ -212,37 +252,40 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
       load_images(b0);
 #pragma unroll 1
       for (int pass = 0; pass < IMAGES * PASSES; pass++) {
-        const int n = pass / PASSES, pixel0 = ((pass % PASSES) * WARPS_M + warp / WARPS_N) * TILE_M;
+        const int n = pass / PASSES, at = (pass % PASSES) * WARPS_M + warp / WARPS_N;
         if (b0 + n >= batch) break;
-        const unsigned from = n * TILE_BYTES + pixel0 / W * ROW_BYTES;
-        const size_t start = (((size_t)k * batch + b0 + n) * PIXELS + pixel0 + g) * C + channel0;
+        const unsigned from = n * TILE_BYTES + tile_offset(at);
+        const size_t start = (((size_t)k * batch + b0 + n) * PIXELS + tile_pixel(at) + g) * C + channel0;
+        constexpr int SPANS = 2 * TILES_M, SLOTS = C == 32 ? 2 : SPANS;  // x of span i travels meanwhile, too
+        unsigned raw[SLOTS][SPAN / 2];
+#pragma unroll
+        for (int i = 0; i < SLOTS; i++) load_ahead(raw[i], x + start + span_offset(i / 2, i % 2));
         float acc[TILES_M][TILES_N][4];
         convolve(acc, from);
 #pragma unroll
-        for (int m = 0; m < TILES_M; m++)
+        for (int i = 0; i < SPANS; i++) {
+          float in[SPAN];
+          unsigned words[SPAN / 2], open[SPAN / 2];
+          unpack_span(in, raw[i % SLOTS]);
+          if (i + SLOTS < SPANS) load_ahead(raw[i % SLOTS], x + start + span_offset((i + SLOTS) / 2, (i + SLOTS) % 2));
+          load_words(open, activated + from + span_bytes(i / 2, i % 2));
 #pragma unroll
-          for (int half = 0; half < 2; half++) {
-            float in[SPAN];
-            unsigned words[SPAN / 2], open[SPAN / 2];
-            load_span(in, x + start + span_offset(m, half));
-            load_words(open, activated + from + span_bytes(m, half));
-#pragma unroll
-            for (int j = 0; j < SPAN / 2; j++) {
-              // a is never negative: adding 0x7fff to a half carries into its top bit exactly where a > 0
-              const unsigned mask = ((open[j] + 0x7fff7fffu) >> 15 & 0x00010001u) * 0xffffu;
-              words[j] = pack(acc[m][j][2 * half], acc[m][j][2 * half + 1]) & mask;
-              const float2 r = unpack(words[j]);
-              first[2 * j] += r.x;
-              first[2 * j + 1] += r.y;
-              second[2 * j] = fmaf(r.x, in[2 * j], second[2 * j]);
-              second[2 * j + 1] = fmaf(r.y, in[2 * j + 1], second[2 * j + 1]);
-            }
-            store_span(out + start + span_offset(m, half), words);
+          for (int j = 0; j < SPAN / 2; j++) {
+            // a is never negative: adding 0x7fff to a half carries into its top bit exactly where a > 0
+            const unsigned mask = ((open[j] + 0x7fff7fffu) >> 15 & 0x00010001u) * 0xffffu;
+            words[j] = pack(acc[i / 2][j][2 * (i % 2)], acc[i / 2][j][2 * (i % 2) + 1]) & mask;
+            const float2 r = unpack(words[j]);
+            first[2 * j] += r.x;
+            first[2 * j + 1] += r.y;
+            second[2 * j] = fmaf(r.x, in[2 * j], second[2 * j]);
+            second[2 * j + 1] = fmaf(r.y, in[2 * j + 1], second[2 * j + 1]);
           }
+          store_span(out + start + span_offset(i / 2, i % 2), words);
+        }
       }
       __syncthreads();
     }
-    store_sums<1>(first, second, scratch, sums + ((size_t)k * gridDim.x + blockIdx.x) * 2 * C, warp, lane);
+    store_sums(first, second, scratch, sums + ((size_t)k * gridDim.x + blockIdx.x) * 2 * C, 0, warp, lane);
   } else {
     WeightGradient gradient_of_weights;
     for (int b0 = IMAGES * blockIdx.x; b0 < batch; b0 += IMAGES * gridDim.x) {

@@ -30,6 +30,8 @@ __device__ __forceinline__ void copy_async(void* to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0],[%1],16;" ::"r"(shared_address(to)), "l"(from) : "memory");
 }
 
+__device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
 __device__ __forceinline__ unsigned pack(float low, float high) {
   unsigned pair;
   asm("cvt.rn.bf16x2.f32 %0,%1,%2;" : "=r"(pair) : "f"(high), "f"(low));
@@ -52,9 +54,14 @@ __device__ __forceinline__ void load_words(unsigned (&words)[SPAN / 2], const vo
   if constexpr (SPAN == 8) { uint4 v = *(const uint4*)p; words[0] = v.x; words[1] = v.y; words[2] = v.z; words[3] = v.w; }
   else { uint2 v = *(const uint2*)p; words[0] = v.x; words[1] = v.y; }
 }
-__device__ __forceinline__ void load_span(float (&f)[SPAN], const bf16* p) {
-  unsigned words[SPAN / 2];
-  load_words(words, p);
+// The same from memory, at this place in the program and no later: what travels while other work is done.
+__device__ __forceinline__ void load_ahead(unsigned (&words)[SPAN / 2], const bf16* p) {
+  if constexpr (SPAN == 8)
+    asm volatile("ld.global.nc.v4.u32 {%0,%1,%2,%3},[%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3]) : "l"(p));
+  else asm volatile("ld.global.nc.v2.u32 {%0,%1},[%2];" : "=r"(words[0]), "=r"(words[1]) : "l"(p));
+}
+__device__ __forceinline__ void unpack_span(float (&f)[SPAN], const unsigned (&words)[SPAN / 2]) {
 #pragma unroll
   for (int j = 0; j < SPAN / 2; j++) { float2 u = unpack(words[j]); f[2 * j] = u.x; f[2 * j + 1] = u.y; }
 }
@@ -82,38 +89,41 @@ struct Filler {
   __device__ __forceinline__ unsigned target(int item) const { return offset + item * ROWS * ROW_BYTES; }
 };
 
-// Ask for an image that will be read soon, so that it waits in the cache and not in memory.
-__device__ __forceinline__ void prefetch_image(const bf16* image, int thread, int threads) {
-  for (int i = thread; i < IMAGE / 64; i += threads) asm volatile("prefetch.global.L2 [%0];" ::"l"(image + i * 64));
-}
-
-// Weights of one replica, [9][C rows][C], into shared memory.
+// Weights of one replica, [9][C rows][C], into shared memory; they are there after `wait_for_copies` and a barrier.
 __device__ __forceinline__ void load_weights(unsigned char* to, const bf16* from, int thread, int threads) {
   for (int i = thread; i < 9 * C * CHUNKS; i += threads) {
     int chunk = i % CHUNKS, row = (i / CHUNKS) % C, tap = i / (CHUNKS * C);
-    *(uint4*)(to + tap * C * C * 2 + swizzled(row, chunk)) = __ldg((const uint4*)from + i);
+    copy_async(to + tap * C * C * 2 + swizzled(row, chunk), (const uint4*)from + i);
   }
 }
 
-// The 3x3 convolution of images in shared memory by one warp: TILE_M pixels x TILE_N channels at a time.
-// RESIDENT keeps the weights in registers, which at 16 channels they fit.
+// The 3x3 convolution of an image in shared memory by one warp: TILES_M strips x TILE_N channels at a time.
+// A row of pixels, once in registers, serves the three rows of outputs that it reaches. RESIDENT keeps the weights in
+// registers, which at 16 channels they fit.
 template <bool RESIDENT>
 struct Convolution {
-  unsigned a_address[3][K_STEPS], b_address[K_STEPS];
+  static constexpr int SOURCES = (TILES_M - 1) * STRIP_ROWS + 3;  // rows at which a strip of inputs begins
+  unsigned a_address[3], b_address;  // of the first 16 input channels; `^ swizzled(0, 2 * k)` of the k-th
   unsigned resident[RESIDENT ? 9 : 1][4];
 
   __device__ __forceinline__ Convolution(unsigned tile, unsigned weights, int row0, int lane) {
     const int p = lane & 15, a_half = lane >> 4, b_row = row0 + (lane & 7) + ((lane >> 4) << 3), b_half = (lane >> 3) & 1;
 #pragma unroll
-    for (int k = 0; k < K_STEPS; k++) {
-#pragma unroll
-      for (int dx = 0; dx < 3; dx++)
-        a_address[dx][k] = tile + strip_row(p) * ROW_BYTES + swizzled(strip_column(p) + dx, 2 * k + a_half);
-      b_address[k] = weights + swizzled(b_row, 2 * k + b_half);
-    }
+    for (int dx = 0; dx < 3; dx++)
+      a_address[dx] = tile + strip_row(p) * ROW_BYTES + swizzled(strip_column(p) + dx, a_half);
+    b_address = weights + swizzled(b_row, b_half);
     if constexpr (RESIDENT)
 #pragma unroll
-      for (int tap = 0; tap < 9; tap++) ldmatrix(resident[tap], b_address[0] + tap * C * C * 2);
+      for (int tap = 0; tap < 9; tap++) ldmatrix(resident[tap], b_address + tap * C * C * 2);
+  }
+
+  __device__ __forceinline__ void load_weights(unsigned (&b)[TILES_N / 2][4], int tap, int k) const {
+#pragma unroll
+    for (int n = 0; n < TILES_N / 2; n++)
+      if constexpr (RESIDENT)
+#pragma unroll
+        for (int j = 0; j < 4; j++) b[n][j] = resident[tap][j];
+      else ldmatrix(b[n], (b_address ^ swizzled(0, 2 * k)) + tap * C * C * 2 + n * 16 * PIXEL_BYTES);
   }
 
   // `from`: where the tile of pixels begins, in bytes from the beginning of the image.
@@ -124,29 +134,35 @@ struct Convolution {
       for (int n = 0; n < TILES_N; n++)
 #pragma unroll
         for (int j = 0; j < 4; j++) acc[m][n][j] = 0.f;
-#pragma unroll RESIDENT ? 3 : 1
-    for (int dy = 0; dy < 3; dy++)
 #pragma unroll
-      for (int dx = 0; dx < 3; dx++)
+    for (int dx = 0; dx < 3; dx++)
 #pragma unroll
-        for (int k = 0; k < K_STEPS; k++) {
-          unsigned b[TILES_N / 2][4];
+      for (int k = 0; k < K_STEPS; k++) {
+        unsigned b[3][TILES_N / 2][4];
 #pragma unroll
-          for (int n = 0; n < TILES_N / 2; n++)
-            if constexpr (RESIDENT)
+        for (int dy = 0; dy < 3; dy++) load_weights(b[dy], dy * 3 + dx, k);
 #pragma unroll
-              for (int j = 0; j < 4; j++) b[n][j] = resident[dy * 3 + dx][j];
-            else ldmatrix(b[n], b_address[k] + (dy * 3 + dx) * C * C * 2 + n * 16 * PIXEL_BYTES);
+        for (int row = 0; row < SOURCES; row++) {
+          unsigned a[4];
+          ldmatrix(a, ((a_address[dx] + from) ^ swizzled(0, 2 * k)) + row * ROW_BYTES);
 #pragma unroll
-          for (int m = 0; m < TILES_M; m++) {
-            unsigned a[4];
-            ldmatrix(a, a_address[dx][k] + from + dy * ROW_BYTES + strip_offset(m));
+          for (int dy = 0; dy < 3; dy++) {
+            if (row < dy || (row - dy) % STRIP_ROWS || (row - dy) / STRIP_ROWS >= TILES_M) continue;
 #pragma unroll
-            for (int n = 0; n < TILES_N; n++) mma(acc[m][n], a, b[n / 2][2 * (n % 2)], b[n / 2][2 * (n % 2) + 1]);
+            for (int n = 0; n < TILES_N; n++)
+              mma(acc[(row - dy) / STRIP_ROWS][n], a, b[dy][n / 2][2 * (n % 2)], b[dy][n / 2][2 * (n % 2) + 1]);
           }
         }
+        __syncwarp();  // keeps the compiler from loading too much ahead, for which there are no registers
+      }
   }
 };
+
+// A chunk's row of a table.
+__device__ __forceinline__ void load_chunk(float (&f)[8], const float* p) {
+#pragma unroll
+  for (int j = 0; j < 8; j++) f[j] = p[j];
+}
 
 // Batch norm and ReLU; a NaN stays one.
 __device__ __forceinline__ float activate(float x, float scale, float shift) {
@@ -154,11 +170,13 @@ __device__ __forceinline__ float activate(float x, float scale, float shift) {
   return v <= 0.f ? 0.f : v;
 }
 
-// Two sums a channel over all that a block has seen, [2][C], into `row` of the partial sums. Deterministic: no atomics.
-// Called by 4 warps that share the `barrier`; `scratch` holds 4 * 2 * TILE_N floats.
-template <int BARRIER>
+// A team is 4 warps that share images and a barrier (number 0 is __syncthreads).
+__device__ __forceinline__ void wait_for_team(int team) { asm volatile("bar.sync %0,128;" ::"r"(team + 1) : "memory"); }
+
+// Two sums a channel over all that a team has seen, [2][C], into `row` of the partial sums. Deterministic: no atomics.
+// Called by the 4 warps of a team; `scratch` holds 4 * 2 * TILE_N floats.
 __device__ __forceinline__ void store_sums(float (&first)[SPAN], float (&second)[SPAN], float* scratch, float* row,
-                                           int warp, int lane) {
+                                           int team, int warp, int lane) {
   const int t = lane & 3;
 #pragma unroll
   for (int j = 0; j < SPAN; j++) {
@@ -172,7 +190,7 @@ __device__ __forceinline__ void store_sums(float (&first)[SPAN], float (&second)
       scratch[(warp * 2 + 1) * TILE_N + SPAN * t + j] = second[j];
     }
   }
-  asm volatile("bar.sync %0,128;" ::"n"(BARRIER) : "memory");
+  wait_for_team(team);
   for (int i = warp * 32 + lane; i < 2 * C; i += 128) {
     int which = i / C, channel = i % C, group = channel / TILE_N;
     float sum = 0.f;

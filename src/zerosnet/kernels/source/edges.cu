@@ -25,11 +25,6 @@ __device__ void store_chunk_sums(float (&first)[8], float (&second)[8], float* r
   }
 }
 
-__device__ __forceinline__ void load_chunk(float (&f)[8], const float* p) {
-#pragma unroll
-  for (int j = 0; j < 8; j++) f[j] = p[j];
-}
-
 // Statistics of x for the batch norm that follows. 1 U.
 extern "C" __global__ void __launch_bounds__(EDGE_THREADS)
 channel_statistics(const bf16* x, float* sums, int* counters, const float* gamma, const float* beta, float* running_mean,

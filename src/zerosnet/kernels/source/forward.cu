@@ -26,6 +26,14 @@ __device__ void finish_normalisation(const Normalisation& bn, const float* rows,
   }
 }
 
+constexpr int FORWARD_THREADS = 128 * TEAMS;
+constexpr int FORWARD_RESIDENT = C == 64 ? 1 : 3;  // blocks on a multiprocessor: registers are worth more than threads
+
+template <int STEPS>
+struct Past {  // of one span: high and low halves of the states that it is summed from
+  unsigned high[STEPS + 1][SPAN / 2], low[STEPS + 1][SPAN / 2];
+};
+
 // STEPS = 0: z = conv(relu(bn(x))) is stored in bf16: 2 U of traffic (U: one bf16 activation).
 // STEPS > 0: y = sum_i alpha_i y_i + beta conv(...) is stored in two halves: (3 + 2 STEPS) U.
 template <int STEPS>
@@ -34,35 +42,30 @@ __device__ void conv_forward(const bf16* __restrict__ x, const float* __restrict
                              bf16* __restrict__ out, bf16* __restrict__ out_low, float* __restrict__ sums,
                              int* __restrict__ counters, const Normalisation bn, int batch, int training) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  __shared__ float scratch[4 * 2 * TILE_N];
-  unsigned char *tile = shared, *packed = shared + TILE_BYTES;
-  const int k = blockIdx.y, thread = threadIdx.x, lane = thread & 31, warp = thread >> 5, g = lane >> 2, t = lane & 3;
-  const int row0 = (warp % WARPS_N) * TILE_N, channel0 = row0 + SPAN * t;
+  __shared__ float scratch[TEAMS][4 * 2 * TILE_N];
+  const int k = blockIdx.y, team = threadIdx.x / 128, thread = threadIdx.x % 128, lane = thread & 31, warp = thread >> 5;
+  const int g = lane >> 2, t = lane & 3, row0 = (warp % WARPS_N) * TILE_N, channel0 = row0 + SPAN * t;
+  const int number = blockIdx.x * TEAMS + team, teams = gridDim.x * TEAMS;
+  unsigned char *tile = shared + team * TILE_BYTES, *packed = shared + TEAMS * TILE_BYTES;
 
+  load_weights(packed, weights + (size_t)k * 9 * C * C, threadIdx.x, FORWARD_THREADS);
   clear_tiles(tile, 1, thread, 128);
-  load_weights(packed, weights + (size_t)k * 9 * C * C, thread, 128);
   const Filler<128> fill(thread);
-  float scale[8], shift[8], alpha[STEPS + 1];
-#pragma unroll
-  for (int j = 0; j < 8; j++) {
-    scale[j] = norm[(k * 4 + SCALE) * C + fill.chunk * 8 + j];
-    shift[j] = norm[(k * 4 + SHIFT) * C + fill.chunk * 8 + j];
-  }
+  float alpha[STEPS + 1];
 #pragma unroll
   for (int i = 0; i < STEPS; i++) alpha[i] = coefficients[k * 5 + i];
   const float beta = STEPS ? coefficients[k * 5 + 4] : 1.f;
   float sum[SPAN] = {}, square[SPAN] = {};
+  wait_for_copies();
   __syncthreads();
   constexpr bool RESIDENT = C == 16 && STEPS == 0;  // with a history to read the registers are better spent on that
   const Convolution<RESIDENT> convolve(shared_address(tile), shared_address(packed), row0, lane);
 
-  for (int b = blockIdx.x; b < batch; b += gridDim.x) {
+  for (int b = number; b < batch; b += teams) {
     const size_t image = ((size_t)k * batch + b) * IMAGE;
-#pragma unroll
-    for (int i = 0; i < STEPS; i++) {
-      prefetch_image(high[i] + image, thread, 128);
-      prefetch_image(low[i] + image, thread, 128);
-    }
+    float scale[8], shift[8];
+    load_chunk(scale, norm + (k * 4 + SCALE) * C + fill.chunk * 8);
+    load_chunk(shift, norm + (k * 4 + SHIFT) * C + fill.chunk * 8);
 #pragma unroll 8
     for (int i = 0; i < Filler<128>::ITEMS; i++) {
       float f[8];
@@ -71,58 +74,67 @@ __device__ void conv_forward(const bf16* __restrict__ x, const float* __restrict
       for (int j = 0; j < 8; j++) f[j] = activate(f[j], scale[j], shift[j]);
       *(uint4*)(tile + fill.target(i)) = pack8(f);
     }
-    __syncthreads();
+    wait_for_team(team);
 #pragma unroll 1
     for (int pass = 0; pass < PASSES; pass++) {
-      const int pixel0 = (pass * WARPS_M + warp / WARPS_N) * TILE_M;
-      float acc[TILES_M][TILES_N][4];
-      convolve(acc, pixel0 / W * ROW_BYTES);
-      const size_t first = image + (size_t)(pixel0 + g) * C + channel0;
+      const int at = pass * WARPS_M + warp / WARPS_N;
+      const size_t first = image + (size_t)(tile_pixel(at) + g) * C + channel0;
+      // The history of span i travels while the tensor cores work, or while the spans before it are summed.
+      constexpr int SPANS = 2 * TILES_M, SLOTS = C == 16 ? 4 : C == 32 && STEPS < 4 ? 2 : 1;
+      Past<STEPS> past[SLOTS];
+      auto ask = [&](int i) {
 #pragma unroll
-      for (int m = 0; m < TILES_M; m++)
-#pragma unroll
-        for (int half = 0; half < 2; half++) {
-          const size_t at = first + span_offset(m, half);
-          float v[SPAN];
-          unsigned words[SPAN / 2];
-#pragma unroll
-          for (int j = 0; j < SPAN; j++) v[j] = acc[m][j / 2][2 * half + j % 2];
-          if constexpr (STEPS > 0) {
-#pragma unroll
-            for (int j = 0; j < SPAN; j++) v[j] *= beta;
-#pragma unroll
-            for (int i = 0; i < STEPS; i++) {
-              float h[SPAN], l[SPAN];
-              load_span(h, high[i] + at);
-              load_span(l, low[i] + at);
-#pragma unroll
-              for (int j = 0; j < SPAN; j++) v[j] = fmaf(alpha[i], h[j] + l[j], v[j]);
-            }
-          }
-#pragma unroll
-          for (int j = 0; j < SPAN / 2; j++) words[j] = pack(v[2 * j], v[2 * j + 1]);
-          store_span(out + at, words);
-          unsigned rest[SPAN / 2];
-#pragma unroll
-          for (int j = 0; j < SPAN / 2; j++) {  // statistics of what the next layer reads: the rounded value
-            const float2 r = unpack(words[j]);
-            if constexpr (STEPS > 0) rest[j] = pack(v[2 * j] - r.x, v[2 * j + 1] - r.y);
-            sum[2 * j] += r.x; square[2 * j] += r.x * r.x;
-            sum[2 * j + 1] += r.y; square[2 * j + 1] += r.y * r.y;
-          }
-          if constexpr (STEPS > 0) store_span(out_low + at, rest);
+        for (int n = 0; n < STEPS; n++) {
+          load_ahead(past[i % SLOTS].high[n], high[n] + first + span_offset(i / 2, i % 2));
+          load_ahead(past[i % SLOTS].low[n], low[n] + first + span_offset(i / 2, i % 2));
         }
+      };
+#pragma unroll
+      for (int i = 0; i < SLOTS; i++) ask(i);
+      float acc[TILES_M][TILES_N][4];
+      convolve(acc, tile_offset(at));
+#pragma unroll
+      for (int i = 0; i < SPANS; i++) {
+        const size_t place = first + span_offset(i / 2, i % 2);
+        float v[SPAN];
+#pragma unroll
+        for (int j = 0; j < SPAN; j++) v[j] = acc[i / 2][j / 2][2 * (i % 2) + j % 2];
+        if constexpr (STEPS > 0) {
+#pragma unroll
+          for (int j = 0; j < SPAN; j++) v[j] *= beta;
+#pragma unroll
+          for (int n = 0; n < STEPS; n++) {
+            float h[SPAN], l[SPAN];
+            unpack_span(h, past[i % SLOTS].high[n]);
+            unpack_span(l, past[i % SLOTS].low[n]);
+#pragma unroll
+            for (int j = 0; j < SPAN; j++) v[j] = fmaf(alpha[n], h[j] + l[j], v[j]);
+          }
+          if (i + SLOTS < SPANS) ask(i + SLOTS);
+        }
+        unsigned words[SPAN / 2], rest[SPAN / 2];
+#pragma unroll
+        for (int j = 0; j < SPAN / 2; j++) {  // statistics of what the next layer reads: the rounded value
+          words[j] = pack(v[2 * j], v[2 * j + 1]);
+          const float2 r = unpack(words[j]);
+          if constexpr (STEPS > 0) rest[j] = pack(v[2 * j] - r.x, v[2 * j + 1] - r.y);
+          sum[2 * j] += r.x; square[2 * j] += r.x * r.x;
+          sum[2 * j + 1] += r.y; square[2 * j + 1] += r.y * r.y;
+        }
+        store_span(out + place, words);
+        if constexpr (STEPS > 0) store_span(out_low + place, rest);
+      }
     }
-    __syncthreads();
+    wait_for_team(team);
   }
   if (!training) return;
-  store_sums<1>(sum, square, scratch, sums + ((size_t)k * gridDim.x + blockIdx.x) * 2 * C, warp, lane);
-  if (is_last_block(counters + k, gridDim.x, thread))
-    finish_normalisation(bn, sums, k, gridDim.x, (float)batch * PIXELS, thread, 128);
+  store_sums(sum, square, scratch[team], sums + ((size_t)k * teams + number) * 2 * C, team, warp, lane);
+  if (is_last_block(counters + k, gridDim.x, threadIdx.x))
+    finish_normalisation(bn, sums, k, teams, (float)batch * PIXELS, threadIdx.x, FORWARD_THREADS);
 }
 
 #define FORWARD_KERNEL(name, STEPS)                                                                                      \
-  extern "C" __global__ void __launch_bounds__(128, C == 64 ? 2 : 4) name(                                               \
+  extern "C" __global__ void __launch_bounds__(FORWARD_THREADS, FORWARD_RESIDENT) name(                                               \
       const bf16* x, const float* norm, const bf16* weights, const float* coefficients, const bf16* h0, const bf16* l0,  \
       const bf16* h1, const bf16* l1, const bf16* h2, const bf16* l2, const bf16* h3, const bf16* l3, bf16* out,         \
       bf16* out_low, float* sums, int* counters, const float* gamma, const float* beta, float* running_mean,             \

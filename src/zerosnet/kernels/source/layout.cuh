@@ -11,13 +11,21 @@ constexpr int IMAGE = PIXELS * C;              // elements of one image
 constexpr int PITCH = W + 8, PIXEL_BYTES = 2 * C, ROW_BYTES = PITCH * PIXEL_BYTES;
 constexpr int TILE_BYTES = (W + 2) * ROW_BYTES;
 
-// Warp tile of the implicit matrix product (pixels x output channels): 4 warps cover an image in PASSES.
+// A strip is 16 pixels: half a row, a row, or two rows of 8.
+constexpr int ACROSS = W == 32 ? 2 : 1, STRIP_ROWS = W == 8 ? 2 : 1;
+
+// Warp tile of the implicit matrix product: TILES_M strips below each other x TILE_N output channels. 4 warps cover an
+// image in PASSES.
 constexpr int WARPS_N = C == 64 ? 2 : 1, WARPS_M = 4 / WARPS_N;
 constexpr int TILE_N = C / WARPS_N, TILE_M = C == 64 ? 32 : 64;
 constexpr int TILES_N = TILE_N / 8, TILES_M = TILE_M / 16;
 constexpr int PASSES = PIXELS / (WARPS_M * TILE_M);
 constexpr int SPAN = TILE_N / 4;  // neighbouring channels that one thread holds after the product
 constexpr int K_STEPS = C / 16;
+
+// A block of the forward kernels has TEAMS of 4 warps, each with images of its own: at 64 channels they share the
+// weights, which are large.
+constexpr int TEAMS = C == 64 ? 4 : 1;
 
 // Byte offset of a chunk within a row of pixels (or of weights). The xor keeps any eight neighbours in different banks,
 // whatever the shift of the tap.
@@ -26,18 +34,24 @@ LAYOUT constexpr int swizzled(int column, int chunk) {
   return column * PIXEL_BYTES + ((chunk ^ ((column >> shift) & (CHUNKS - 1))) << 4);
 }
 
-// Where the i-th tile of 16 pixels begins, in bytes: 16 pixels of a row, or two rows of 8.
+// Where the i-th strip of an image begins, in bytes.
 LAYOUT constexpr int strip_offset(int i) {
-  return W == 32 ? (i / 2) * ROW_BYTES + (i % 2) * 16 * PIXEL_BYTES : W == 16 ? i * ROW_BYTES : 2 * i * ROW_BYTES;
+  return (i / ACROSS) * STRIP_ROWS * ROW_BYTES + (i % ACROSS) * 16 * PIXEL_BYTES;
 }
 // Row and column of pixel p of a strip.
 LAYOUT constexpr int strip_row(int p) { return W == 8 ? p >> 3 : 0; }
 LAYOUT constexpr int strip_column(int p) { return W == 8 ? p & 7 : p; }
 
+// Where a tile of TILES_M strips begins: its first pixel, and its place in bytes.
+LAYOUT constexpr int tile_pixel(int tile) {
+  return tile / ACROSS * TILES_M * STRIP_ROWS * W + tile % ACROSS * 16;
+}
+LAYOUT constexpr int tile_offset(int tile) { return strip_offset(tile / ACROSS * TILES_M * ACROSS + tile % ACROSS); }
+
 // After the product a thread holds SPAN channels of pixels g and g + 8 of every strip: where these lie from its first one.
-LAYOUT constexpr int span_offset(int m, int half) { return (m * 16 + half * 8) * C; }  // elements
+LAYOUT constexpr int span_offset(int m, int half) { return (m * STRIP_ROWS * W + half * 8) * C; }  // elements
 LAYOUT constexpr int span_bytes(int m, int half) {  // in a tile of shared memory
-  return strip_offset(m) + (W == 8 ? half * ROW_BYTES : half * 8 * PIXEL_BYTES);
+  return m * STRIP_ROWS * ROW_BYTES + half * (W == 8 ? ROW_BYTES : 8 * PIXEL_BYTES);
 }
 
 // Channel whose weights stand in row n of a packed tap: after the product each thread holds SPAN neighbouring channels.
