@@ -129,5 +129,7 @@ def test_sizes_on_the_host_are_those_of_the_sources(layout):
 
     sizes = Sizes(layout.C, layout.W, replicas=10, batch=128, multiprocessors=132)
     assert sizes.tile_bytes == layout.TILE_BYTES
-    assert sizes.forward_shared == layout.TEAMS * layout.TILE_BYTES + 18 * layout.C**2
+    ahead = 0 if layout.C == 16 else 2 * layout.C * layout.W**2
+    assert sizes.step_shared == layout.TEAMS * layout.TILE_BYTES + 18 * layout.C**2
+    assert sizes.inner_shared == sizes.step_shared + layout.TEAMS * ahead
     assert sizes.forward_threads == 128 * layout.TEAMS

@@ -3,7 +3,8 @@
 PyTorch's run-time compiler is a private interface, so it is used here and nowhere else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -35,17 +36,20 @@ def compile_program(definitions: Sequence[str], capability: str, entry: str) -> 
     return binary if isinstance(binary, bytes) else binary.encode()
 
 
+@cache
+def _binary(channels: int, width: int, capability: str) -> bytes:
+    return compile_program([f"-DCHANNELS={channels}", f"-DWIDTH={width}"], capability, ENTRY)
+
+
 class Program:
     """The kernels of one width on one device; `launch` puts one on the current stream."""
 
     def __init__(self, channels: int, width: int) -> None:
         major, minor = torch.cuda.get_device_capability()
-        definitions = [f"-DCHANNELS={channels}", f"-DWIDTH={width}"]
         try:
             from torch.cuda._utils import _cuda_load_module
 
-            binary = compile_program(definitions, f"{major}{minor}", ENTRY)
-            self._module: Any = _cuda_load_module(binary)
+            self._module: Any = _cuda_load_module(_binary(channels, width, f"{major}{minor}"))
             _ = getattr(self._module, ENTRY).set_shared_memory_config  # PyTorch 2.8 does not have it yet
         except Exception as error:  # whatever is wrong with a compiler or a private interface, there is another engine
             reason = " ".join(str(error).split())[:300] or type(error).__name__
@@ -68,3 +72,12 @@ def program(channels: int, width: int, device: int) -> Program:
     """The program of a width, compiled once for the process."""
     with torch.cuda.device(device):
         return Program(channels, width)
+
+
+def programs(shapes: Iterable[tuple[int, int]], device: int) -> list[Program]:
+    """Those of several widths, compiled side by side: each takes a processor a few seconds."""
+    shapes, (major, minor) = list(shapes), torch.cuda.get_device_capability(device)
+    with ThreadPoolExecutor(len(shapes)) as pool:
+        for channels, width in shapes:
+            pool.submit(_binary, channels, width, f"{major}{minor}")  # what goes wrong is met again below
+    return [program(channels, width, device) for channels, width in shapes]

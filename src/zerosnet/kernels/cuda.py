@@ -115,8 +115,9 @@ class CudaKernels:
         halves = [half for state in (*history, *unused) for half in state]
         arguments: list[Any] = [x, norm, weights.forward, coefficients, *halves, *out, self._sums, self._counters]
         arguments += [*following, MOMENTUM, EPS, self.batch, int(training)]
-        grid = (self.sizes.forward_blocks, self.replicas)
-        self._program.launch(name, grid, self.sizes.forward_threads, self.sizes.forward_shared, arguments)
+        sizes = self.sizes
+        grid, shared = (sizes.forward_blocks, self.replicas), sizes.step_shared if history else sizes.inner_shared
+        self._program.launch(name, grid, sizes.forward_threads, shared, arguments)
 
     def backward_inner(
         self,

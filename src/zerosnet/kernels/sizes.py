@@ -29,8 +29,15 @@ class Sizes:
         return 4 if self.channels == 64 else 1
 
     @property
-    def forward_shared(self) -> int:
+    def step_shared(self) -> int:
+        """Of `conv_step`; the rest of the chip's shared memory caches the history."""
         return self.teams * self.tile_bytes + 2 * self.weights
+
+    @property
+    def inner_shared(self) -> int:
+        """Of `conv_inner`, with an image on its way."""
+        ahead = 0 if self.channels == 16 else 2 * self.channels * self.width**2
+        return self.step_shared + self.teams * ahead
 
     @property
     def forward_threads(self) -> int:
@@ -38,7 +45,7 @@ class Sizes:
 
     @property
     def backward_shared(self) -> int:
-        images, slots = (2, 2 * 512 * 48) if self.channels == 64 else (1, 0)  # two at a time, fetched ahead
+        images, slots = (2, 512 * 48) if self.channels == 64 else (1, 0)  # two stages, and an image on its way
         return 2 * images * self.tile_bytes + 2 * self.weights + slots
 
     @property
@@ -58,7 +65,7 @@ class Sizes:
     @property
     def backward_blocks(self) -> int:
         """Few and long-lived, since each of them stores a weight gradient of its own."""
-        return self._spread(1, images=2) if self.channels == 64 else self._spread(2)
+        return self._spread(1 if self.channels == 64 else 2)
 
     def _spread(self, resident: int, images: int = 1) -> int:
         """As many blocks as the chip holds, with the work (so many images at a time) shared out evenly."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from zerosnet.kernels.compile import KernelsUnavailable, program
+from zerosnet.kernels.compile import KernelsUnavailable, programs
 from zerosnet.kernels.native import WIDTHS
 from zerosnet.kernels.sizes import Sizes
 from zerosnet.kernels.values import MAX_STEPS
@@ -29,8 +29,8 @@ CHIPS = (
         "Hopper (H100, H200)",
         {
             (16, 32): "mma.sync m16n8k16, weights in registers where there is no history to read",
-            (32, 16): "mma.sync m16n8k16, weights in shared memory",
-            (64, 8): "mma.sync m16n8k16, weights in shared memory; backward two images at a time, by cp.async",
+            (32, 16): "mma.sync m16n8k16, weights in shared memory; forward fetches ahead by cp.async",
+            (64, 8): "mma.sync m16n8k16, weights in shared memory; forward and backward fetch ahead by cp.async",
         },
     ),
 )
@@ -67,8 +67,7 @@ def reason_against_device(device: torch.device) -> str | None:
 def reason_against_compiler(device: torch.device) -> str | None:
     """Why a device that should have kernels cannot get them; None if it can. Compiles them, once for the process."""
     try:
-        for channels, width in WIDTHS:
-            program(channels, width, device.index or 0)
+        programs(WIDTHS, device.index or 0)
     except KernelsUnavailable as error:
         return str(error)
     return None
@@ -95,4 +94,5 @@ def reason_against_network(network: Network, size: tuple[int, int], conv_dtype: 
 def most_shared_memory() -> int:
     """Bytes of shared memory that the hungriest kernel asks for, what it declares itself included."""
     declared = 16 * 1024
-    return declared + max(Sizes(channels, width, 1, 1, 1).backward_shared for channels, width in WIDTHS)
+    sizes = [Sizes(channels, width, 1, 1, 1) for channels, width in WIDTHS]
+    return declared + max(max(size.inner_shared, size.backward_shared) for size in sizes)

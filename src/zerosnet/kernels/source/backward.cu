@@ -1,11 +1,14 @@
 // Backward of one convolution in one kernel. Four warps compute the gradient of its input (with the ReLU mask and the two
 // sums of batch norm's backward), the others the gradient of its weights, from the same two images in shared memory:
 // g, the gradient of the convolution's output, and a = relu(bn(x)), its input.
-constexpr int WEIGHT_WARPS = C == 64 ? 12 : 4;
-constexpr int BACKWARD_THREADS = 128 + 32 * WEIGHT_WARPS;
-constexpr int IMAGES = C == 64 ? 2 : 1;  // at a time: small images share the barriers
-constexpr bool PREFETCH = C == 64;
+constexpr int WEIGHT_WARPS = C == 64 ? 12 : 4, WEIGHT_THREADS = 32 * WEIGHT_WARPS;
+constexpr int BACKWARD_THREADS = 128 + WEIGHT_THREADS;
 constexpr int TAPS = C == 64 ? 3 : 9, GROUPS = C == 64 ? 4 : 1;  // a weight warp: 16 input channels, TAPS taps, 16 GROUPS outputs
+
+// At 64 channels one block has a multiprocessor to itself, and what it does in turn nothing else would overlap: there are
+// two STAGES of images, and the weight warps fill one while the others still work on the other.
+constexpr int STAGES = C == 64 ? 2 : 1, FILL_THREADS = STAGES == 2 ? WEIGHT_THREADS : BACKWARD_THREADS;
+enum { WEIGHT_TEAM = 2, FULL = 3, EMPTY = 5 };  // barriers; FULL and EMPTY are two each
 
 struct GradientNorm {  // what the last block does with the sums: batch norm's backward bookkeeping
   const float* norm;   // the forward table of the same batch norm
@@ -141,7 +144,7 @@ struct WeightGradient {
               *p = v;
             }
       }
-      if (C == 16) wait_for_team(1);
+      if (C == 16) wait_at<WEIGHT_THREADS>(WEIGHT_TEAM);
     }
     if (C == 16)
       for (int i = warp * 32 + lane; i < 9 * C * C / 4; i += 128) ((float4*)to)[i] = ((const float4*)shared)[i];
@@ -159,12 +162,14 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
                               int want_weights) {
   extern __shared__ __align__(1024) unsigned char shared[];
   __shared__ float scratch[4 * 2 * TILE_N];
-  unsigned char *tile_g = shared, *tile_a = shared + IMAGES * TILE_BYTES, *packed = shared + 2 * IMAGES * TILE_BYTES;
+  constexpr int STAGE_BYTES = 2 * TILE_BYTES;  // g, then a
+  unsigned char* packed = shared + STAGES * STAGE_BYTES;
   const int k = blockIdx.y, thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
+  const int rounds = (batch - blockIdx.x + gridDim.x - 1) / gridDim.x;  // its images are blockIdx.x, + gridDim.x, ...
 
   load_weights(packed, weights + (size_t)k * 9 * C * C, thread, BACKWARD_THREADS);
-  clear_tiles(shared, 2 * IMAGES, thread, BACKWARD_THREADS);
-  const Filler<BACKWARD_THREADS> fill(thread);
+  clear_tiles(shared, 2 * STAGES, thread, BACKWARD_THREADS);
+  const Filler<FILL_THREADS> fill(thread - (BACKWARD_THREADS - FILL_THREADS));
   const float beta = OUTER ? 0.f : coefficients[k * 5 + 4];
   // What turns memory into g and a: scale and shift of x; gain, slope and offset of (dzhat, z). Where a thread has many
   // items an image the first two are worth registers.
@@ -184,78 +189,76 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
   }
   wait_for_copies();
   __syncthreads();
-#pragma unroll
-  for (int j = 0; j < 8; j++) {
-    own[0][j] = tables[0][fill.chunk * 8 + j];
-    own[1][j] = tables[1][fill.chunk * 8 + j];
+  if constexpr (IN_REGISTERS) {
+    load_chunk(own[0], tables[0] + fill.chunk * 8);
+    load_chunk(own[1], tables[1] + fill.chunk * 8);
   }
   auto table = [&](int i, int j) { return IN_REGISTERS && i < 2 ? own[i % 2][j] : tables[i][fill.chunk * 8 + j]; };
 
   struct Raw { uint4 gradient, z, x; };
-  auto commit = [&](const Raw& raw, unsigned target) {
+  auto commit = [&](const Raw& raw, unsigned char* to) {
     float f[8], v[8];
     unpack8(f, raw.gradient);
     unpack8(v, raw.z);
 #pragma unroll
     for (int j = 0; j < 8; j++) f[j] = OUTER ? fmaf(table(2, j), f[j], fmaf(table(3, j), v[j], table(4, j))) : beta * f[j];
-    *(uint4*)(tile_g + target) = pack8(f);
+    *(uint4*)to = pack8(f);
     unpack8(f, raw.x);
 #pragma unroll
     for (int j = 0; j < 8; j++) f[j] = activate(f[j], table(0, j), table(1, j));
-    *(uint4*)(tile_a + target) = pack8(f);
+    *(uint4*)(to + TILE_BYTES) = pack8(f);
   };
-  // Images b0, b0 + 1, ... into shared memory; one beyond the batch becomes zeros, which add nothing. At 64 channels a
-  // thread has one item an image; those of the next images travel while the tensor cores work, into slots of its own.
-  constexpr int ITEMS = Filler<BACKWARD_THREADS>::ITEMS;
-  Raw* slots = (Raw*)(packed + 9 * C * C * 2) + thread;
-  auto prefetch = [&](int b0) {
-#pragma unroll
-    for (int n = 0; n < IMAGES; n++) {
-      const size_t at = ((size_t)k * batch + min(b0 + n, batch - 1)) * (IMAGE / 8) + thread;
-      Raw* slot = slots + n * BACKWARD_THREADS;
-      copy_async(&slot->gradient, (const uint4*)gradient + at);
-      if constexpr (OUTER) copy_async(&slot->z, (const uint4*)z + at);
-      copy_async(&slot->x, (const uint4*)x + at);
-    }
-  };
-  if constexpr (PREFETCH) prefetch(IMAGES * blockIdx.x);
-  auto load_images = [&](int b0) {
-    if constexpr (PREFETCH) {
-      wait_for_copies();
-#pragma unroll
-      for (int n = 0; n < IMAGES; n++)
-        if (b0 + n < batch) commit(slots[n * BACKWARD_THREADS], n * TILE_BYTES + fill.target(0));
-        else {
-          *(uint4*)(tile_g + n * TILE_BYTES + fill.target(0)) = make_uint4(0, 0, 0, 0);
-          *(uint4*)(tile_a + n * TILE_BYTES + fill.target(0)) = make_uint4(0, 0, 0, 0);
-        }
-    } else {
-      const size_t image = ((size_t)k * batch + b0) * (IMAGE / 8);
+  auto image_of = [&](int round) { return ((size_t)k * batch + blockIdx.x + round * gridDim.x) * (IMAGE / 8); };
+
+  // One stage: all threads fill it, then all work on it.
+  auto fill_at_once = [&](int round) {
 #pragma unroll 4
-      for (int i = 0; i < ITEMS; i++) {
-        const size_t at = image + fill.source(i);
-        Raw raw = {__ldg((const uint4*)gradient + at), make_uint4(0, 0, 0, 0), __ldg((const uint4*)x + at)};
-        if constexpr (OUTER) raw.z = __ldg((const uint4*)z + at);
-        commit(raw, fill.target(i));
-      }
+    for (int i = 0; i < fill.ITEMS; i++) {
+      const size_t at = image_of(round) + fill.source(i);
+      Raw raw = {__ldg((const uint4*)gradient + at), make_uint4(0, 0, 0, 0), __ldg((const uint4*)x + at)};
+      if constexpr (OUTER) raw.z = __ldg((const uint4*)z + at);
+      commit(raw, shared + fill.target(i));
     }
     __syncthreads();
-    if constexpr (PREFETCH) prefetch(b0 + IMAGES * gridDim.x);
+  };
+  // Two: an image is asked for in one round, into slots of shared memory, and filled in in the next.
+  Raw* slots = (Raw*)(packed + 9 * C * C * 2);
+  auto ask = [&](int round) {
+    if (round >= rounds) return;
+#pragma unroll
+    for (int i = 0; i < fill.ITEMS; i++)
+      if (fill.has(i)) {
+        const size_t at = image_of(round) + fill.source(i);
+        Raw* slot = slots + fill.source(i);
+        copy_async(&slot->gradient, (const uint4*)gradient + at);
+        if constexpr (OUTER) copy_async(&slot->z, (const uint4*)z + at);
+        copy_async(&slot->x, (const uint4*)x + at);
+      }
+  };
+  auto fill_ahead = [&](int round) {
+    if (round >= rounds) return;
+    if (round >= STAGES) wait_at<BACKWARD_THREADS>(EMPTY + round % 2);
+    wait_for_copies();
+#pragma unroll
+    for (int i = 0; i < fill.ITEMS; i++)
+      if (fill.has(i)) commit(slots[fill.source(i)], shared + round % 2 * STAGE_BYTES + fill.target(i));
+    arrive_at<BACKWARD_THREADS>(FULL + round % 2);
+    ask(round + 1);
   };
 
   if (warp < 4) {
     const int g = lane >> 2, t = lane & 3, row0 = (warp % WARPS_N) * TILE_N, channel0 = row0 + SPAN * t;
-    const Convolution<C == 16> convolve(shared_address(tile_g), shared_address(packed), row0, lane);
-    const unsigned char* activated = tile_a + ROW_BYTES + swizzled(strip_column(g) + 1, channel0 / 8) + (channel0 % 8) * 2;
+    const Convolution<C == 16> convolve(shared_address(shared), shared_address(packed), row0, lane);
+    const unsigned char* activated = shared + TILE_BYTES + ROW_BYTES + swizzled(strip_column(g) + 1, channel0 / 8) + (channel0 % 8) * 2;
     float first[SPAN] = {}, second[SPAN] = {};
-    for (int b0 = IMAGES * blockIdx.x; b0 < batch; b0 += IMAGES * gridDim.x) {
-      load_images(b0);
+    for (int round = 0; round < rounds; round++) {
+      if constexpr (STAGES == 1) fill_at_once(round);
+      else wait_at<BACKWARD_THREADS>(FULL + round % 2);
 #pragma unroll 1
-      for (int pass = 0; pass < IMAGES * PASSES; pass++) {
-        const int n = pass / PASSES, at = (pass % PASSES) * WARPS_M + warp / WARPS_N;
-        if (b0 + n >= batch) break;
-        const unsigned from = n * TILE_BYTES + tile_offset(at);
-        const size_t start = (((size_t)k * batch + b0 + n) * PIXELS + tile_pixel(at) + g) * C + channel0;
+      for (int pass = 0; pass < PASSES; pass++) {
+        const int tile = pass * WARPS_M + warp / WARPS_N;
+        const unsigned from = round % STAGES * STAGE_BYTES + tile_offset(tile);
+        const size_t start = image_of(round) * 8 + (tile_pixel(tile) + g) * C + channel0;
         constexpr int SPANS = 2 * TILES_M, SLOTS = C == 32 ? 2 : SPANS;  // x of span i travels meanwhile, too
         unsigned raw[SLOTS][SPAN / 2];
 #pragma unroll
@@ -283,18 +286,25 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
           store_span(out + start + span_offset(i / 2, i % 2), words);
         }
       }
-      __syncthreads();
+      if constexpr (STAGES == 1) __syncthreads();
+      else if (round + STAGES < rounds) arrive_at<BACKWARD_THREADS>(EMPTY + round % 2);
     }
     store_sums(first, second, scratch, sums + ((size_t)k * gridDim.x + blockIdx.x) * 2 * C, 0, warp, lane);
   } else {
     WeightGradient gradient_of_weights;
-    for (int b0 = IMAGES * blockIdx.x; b0 < batch; b0 += IMAGES * gridDim.x) {
-      load_images(b0);
-      if (want_weights)
-#pragma unroll 1
-        for (int n = 0; n < IMAGES; n++)
-          gradient_of_weights.add(shared_address(tile_g) + n * TILE_BYTES, shared_address(tile_a) + n * TILE_BYTES, warp - 4, lane);
-      __syncthreads();
+    if constexpr (STAGES == 2) {
+      ask(0);
+      fill_ahead(0);
+    }
+    for (int round = 0; round < rounds; round++) {
+      if constexpr (STAGES == 1) fill_at_once(round);
+      else {
+        fill_ahead(round + 1);
+        wait_at<WEIGHT_THREADS>(WEIGHT_TEAM);
+      }
+      const unsigned stage = shared_address(shared) + round % STAGES * STAGE_BYTES;
+      if (want_weights) gradient_of_weights.add(stage, stage + TILE_BYTES, warp - 4, lane);
+      if constexpr (STAGES == 1) __syncthreads();
     }
     if (want_weights)
       gradient_of_weights.store(weight_parts + ((size_t)k * gridDim.x + blockIdx.x) * 9 * C * C, (float*)shared, warp - 4, lane);

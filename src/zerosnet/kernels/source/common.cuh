@@ -78,13 +78,14 @@ __device__ __forceinline__ void clear_tiles(unsigned char* tiles, int images, in
 // A thread fills the same chunk of the same column in every ROWS-th row.
 template <int THREADS>
 struct Filler {
-  static constexpr int ROWS = THREADS / (CHUNKS * W), ITEMS = W / ROWS;
+  static constexpr int ROWS = THREADS / (CHUNKS * W), ITEMS = (W + ROWS - 1) / ROWS;
   int chunk, first;  // its chunk of 8 channels; its first item in memory, in chunks
   unsigned offset;   // where that goes in shared memory
   __device__ __forceinline__ Filler(int thread) : chunk(thread % CHUNKS), first(thread) {
     const int pixel = thread / CHUNKS;
     offset = (pixel / W + 1) * ROW_BYTES + swizzled(pixel % W + 1, chunk);
   }
+  __device__ __forceinline__ bool has(int item) const { return W % ROWS == 0 || source(item) < PIXELS * CHUNKS; }
   __device__ __forceinline__ int source(int item) const { return first + item * THREADS; }
   __device__ __forceinline__ unsigned target(int item) const { return offset + item * ROWS * ROW_BYTES; }
 };
@@ -170,8 +171,14 @@ __device__ __forceinline__ float activate(float x, float scale, float shift) {
   return v <= 0.f ? 0.f : v;
 }
 
-// A team is 4 warps that share images and a barrier (number 0 is __syncthreads).
-__device__ __forceinline__ void wait_for_team(int team) { asm volatile("bar.sync %0,128;" ::"r"(team + 1) : "memory"); }
+// Barriers for some of a block's threads: to wait for the others, or to let them go on (number 0 is __syncthreads).
+template <int THREADS>
+__device__ __forceinline__ void wait_at(int barrier) { asm volatile("bar.sync %0,%1;" ::"r"(barrier), "n"(THREADS) : "memory"); }
+template <int THREADS>
+__device__ __forceinline__ void arrive_at(int barrier) { asm volatile("bar.arrive %0,%1;" ::"r"(barrier), "n"(THREADS) : "memory"); }
+
+// A team is 4 warps that share images and a barrier.
+__device__ __forceinline__ void wait_for_team(int team) { wait_at<128>(team + 1); }
 
 // Two sums a channel over all that a team has seen, [2][C], into `row` of the partial sums. Deterministic: no atomics.
 // Called by the 4 warps of a team; `scratch` holds 4 * 2 * TILE_N floats.

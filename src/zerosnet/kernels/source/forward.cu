@@ -48,9 +48,21 @@ __device__ void conv_forward(const bf16* __restrict__ x, const float* __restrict
   const int number = blockIdx.x * TEAMS + team, teams = gridDim.x * TEAMS;
   unsigned char *tile = shared + team * TILE_BYTES, *packed = shared + TEAMS * TILE_BYTES;
 
+  // The next image travels into shared memory while the tensor cores work on this one; not where there is no room, and
+  // not where a history is read, which then has less of the cache.
+  constexpr bool AHEAD = C > 16 && STEPS == 0;
+  const Filler<128> fill(thread);
+  uint4* slots = (uint4*)(packed + 9 * C * C * 2) + team * (IMAGE / 8);
+  auto image_of = [&](int b) { return ((size_t)k * batch + b) * IMAGE; };
+  auto ask = [&](int b) {
+    if (AHEAD && b < batch)
+#pragma unroll
+      for (int i = 0; i < fill.ITEMS; i++) copy_async(slots + fill.source(i), (const uint4*)(x + image_of(b)) + fill.source(i));
+  };
+
+  ask(number);
   load_weights(packed, weights + (size_t)k * 9 * C * C, threadIdx.x, FORWARD_THREADS);
   clear_tiles(tile, 1, thread, 128);
-  const Filler<128> fill(thread);
   float alpha[STEPS + 1];
 #pragma unroll
   for (int i = 0; i < STEPS; i++) alpha[i] = coefficients[k * 5 + i];
@@ -62,19 +74,21 @@ __device__ void conv_forward(const bf16* __restrict__ x, const float* __restrict
   const Convolution<RESIDENT> convolve(shared_address(tile), shared_address(packed), row0, lane);
 
   for (int b = number; b < batch; b += teams) {
-    const size_t image = ((size_t)k * batch + b) * IMAGE;
+    const size_t image = image_of(b);
     float scale[8], shift[8];
     load_chunk(scale, norm + (k * 4 + SCALE) * C + fill.chunk * 8);
     load_chunk(shift, norm + (k * 4 + SHIFT) * C + fill.chunk * 8);
+    wait_for_copies();
 #pragma unroll 8
-    for (int i = 0; i < Filler<128>::ITEMS; i++) {
+    for (int i = 0; i < fill.ITEMS; i++) {
       float f[8];
-      unpack8(f, __ldg((const uint4*)(x + image) + fill.source(i)));
+      unpack8(f, AHEAD ? slots[fill.source(i)] : __ldg((const uint4*)(x + image) + fill.source(i)));
 #pragma unroll
       for (int j = 0; j < 8; j++) f[j] = activate(f[j], scale[j], shift[j]);
       *(uint4*)(tile + fill.target(i)) = pack8(f);
     }
     wait_for_team(team);
+    ask(b + teams);
 #pragma unroll 1
     for (int pass = 0; pass < PASSES; pass++) {
       const int at = pass * WARPS_M + warp / WARPS_N;
