@@ -8,7 +8,7 @@ constexpr int TAPS = C == 64 ? 3 : 9, GROUPS = C == 64 ? 4 : 1;  // a weight war
 // At 64 channels one block has a multiprocessor to itself, and what it does in turn nothing else would overlap: there are
 // two STAGES of images, and the weight warps fill one while the others still work on the other.
 constexpr int STAGES = C == 64 ? 2 : 1, FILL_THREADS = STAGES == 2 ? WEIGHT_THREADS : BACKWARD_THREADS;
-enum { WEIGHT_TEAM = 2, FULL = 3, EMPTY = 5 };  // barriers; FULL and EMPTY are two each
+enum { WEIGHT_TEAM = 2, FULL = 3, EMPTY = 5, ROUND = 7 };  // barriers; FULL and EMPTY are two each
 
 struct GradientNorm {  // what the last block does with the sums: batch norm's backward bookkeeping
   const float* norm;   // the forward table of the same batch norm
@@ -219,7 +219,7 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
       if constexpr (OUTER) raw.z = __ldg((const uint4*)z + at);
       commit(raw, shared + fill.target(i));
     }
-    __syncthreads();
+    wait_at<BACKWARD_THREADS>(ROUND);
   };
   // Two: an image is asked for in one round, into slots of shared memory, and filled in in the next.
   Raw* slots = (Raw*)(packed + 9 * C * C * 2);
@@ -286,7 +286,7 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
           store_span(out + start + span_offset(i / 2, i % 2), words);
         }
       }
-      if constexpr (STAGES == 1) __syncthreads();
+      if constexpr (STAGES == 1) wait_at<BACKWARD_THREADS>(ROUND);
       else if (round + STAGES < rounds) arrive_at<BACKWARD_THREADS>(EMPTY + round % 2);
     }
     store_sums(first, second, scratch, sums + ((size_t)k * gridDim.x + blockIdx.x) * 2 * C, 0, warp, lane);
@@ -304,7 +304,7 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
       }
       const unsigned stage = shared_address(shared) + round % STAGES * STAGE_BYTES;
       if (want_weights) gradient_of_weights.add(stage, stage + TILE_BYTES, warp - 4, lane);
-      if constexpr (STAGES == 1) __syncthreads();
+      if constexpr (STAGES == 1) wait_at<BACKWARD_THREADS>(ROUND);
     }
     if (want_weights)
       gradient_of_weights.store(weight_parts + ((size_t)k * gridDim.x + blockIdx.x) * 9 * C * C, (float*)shared, warp - 4, lane);
