@@ -70,8 +70,9 @@ def _makespan(specs: Sequence[RunSpec], gpus: int) -> float:
 
 def _against_ten(replicas: int) -> float:
     """The time of a network in a group of that size against one in a group of ten, as measured at 56 layers."""
-    rows = json.loads((RESULTS / "training-cuda-native.json").read_text())["rows"]
-    epochs = {row["replicas"]: row["seconds_per_epoch"] for row in rows if row["layers"] == 56}
+    rows = json.loads((RESULTS / "training-cuda.json").read_text())["rows"]
+    native = [row for row in rows if row["layers"] == 56 and row["kernels"] == "native"]
+    epochs = {row["replicas"]: row["seconds_per_epoch"] for row in native}
     sizes = sorted(epochs)
     low = max(size for size in sizes[:-1] if size <= replicas)
     high = sizes[sizes.index(low) + 1]
