@@ -2,9 +2,9 @@
 
 On the GPU: whole network compiled, bf16 convolutions on a float32 state, channels last, one CUDA graph a step. In
 training the batch dimension is compiled as dynamic, so that one long compilation a network serves every batch size:
-times are then some 15 % above those of fixed shapes, ratios are the same. In test it is fixed. The compilations run side
-by side, in processes of their own that leave what they made in the compiler's cache. On the CPU: plain eager float32;
-there also one forward and backward pass against the plainest hand-written network.
+times are then some 15 % above those of fixed shapes, ratios are the same. In test it is fixed. The compilations run
+side by side, in processes of their own that leave what they made in the compiler's cache. On the CPU: plain eager
+float32; there also one forward and backward pass against the plainest hand-written network.
 """
 
 import gc
