@@ -98,23 +98,26 @@ def test_inner_convolution_and_its_statistics(channels, width, replicas, batch):
 
 
 @pytest.mark.parametrize("channels, width", WIDTHS)
+@pytest.mark.parametrize("replicas, batch", [(3, 6), (10, 128)])  # one image a team, and several
 @pytest.mark.parametrize("steps", [1, 2, 3, 4])
-def test_multistep_convolution_keeps_the_state_in_two_halves(channels, width, steps):
+def test_multistep_convolution_keeps_the_state_in_two_halves(channels, width, replicas, batch, steps):
     from zerosnet.kernels.values import State
 
-    w = make(channels, width, 3, 6)
+    w = make(channels, width, replicas, batch)
     x = w.activation().copy_(noise(*w.activation().shape, seed=1))
     table, _, _ = random_table(w, 20)
     weight = random_weight(w)
     exact = [noise(*x.shape, seed=30 + i, scale=10.0**i) for i in range(steps)]
     history = tuple(State(y.bfloat16(), (y - y.bfloat16().float()).bfloat16()) for y in exact)
-    coefficients = noise(3, 5, seed=40)
+    coefficients = noise(replicas, 5, seed=40)
     out = State(w.activation(), w.activation())
     w.conv_step(x, table, packed(w, weight), coefficients, history, out, norm_of(w), True)
-    f = major(F.conv2d(planes(activated(x, table).bfloat16()), weight.double(), padding=1, groups=3), 3)
-    expected = coefficients[:, 4].double().view(3, 1, 1, 1, 1) * f
+    a = planes(activated(x, table).bfloat16())
+    f = major(F.conv2d(a, weight.double(), padding=1, groups=replicas), replicas)
+    numbers = coefficients.double().view(replicas, 5, 1, 1, 1, 1)
+    expected = numbers[:, 4] * f
     for i, state in enumerate(history):
-        expected += coefficients[:, i].double().view(3, 1, 1, 1, 1) * (state.high.double() + state.low.double())
+        expected += numbers[:, i] * (state.high.double() + state.low.double())
     assert relative(out.high, expected) < 4e-3
     assert relative(out.high.double() + out.low.double(), expected) < 2e-5
 
@@ -253,8 +256,9 @@ def test_huge_gradients_and_a_nan_in_one_replica_stay_there_on_the_way_back(chan
         assert after[1].isnan().any()
 
 
-def test_two_calls_are_bit_identical():
-    w = make(16, 32, 10, 128)
+@pytest.mark.parametrize("channels, width", WIDTHS)
+def test_two_calls_are_bit_identical(channels, width):
+    w = make(channels, width, 10, 128)
     x = w.activation().copy_(noise(*w.activation().shape, seed=1))
     table, _, _ = random_table(w, 20)
     weights = packed(w, random_weight(w))
@@ -264,3 +268,33 @@ def test_two_calls_are_bit_identical():
         w.conv_inner(x, table, weights, out, following, True)
         tables.append((out, following.table))
     assert all(torch.equal(a, tables[0][0]) and torch.equal(b, tables[0][1]) for a, b in tables)
+
+
+@pytest.mark.parametrize("channels, width", WIDTHS)
+@pytest.mark.parametrize("outer", [False, True])
+def test_two_calls_on_the_way_back_are_bit_identical_and_weights_may_be_left_out(channels, width, outer):
+    from zerosnet.kernels.values import NormGradient, Slope
+
+    w = make(channels, width, 10, 128)
+    gradient, x, z = (w.activation().copy_(noise(*w.activation().shape, seed=s)) for s in (1, 2, 3))
+    table, _, _ = random_table(w, 20)
+    z_table, coefficients, weight = noise(10, 4, channels, seed=60), noise(10, 5, seed=61), random_weight(w)
+    back = packed(w, weight)
+
+    def backward(dw):
+        out = w.activation()
+        grads = NormGradient(table, *(torch.empty(10 * channels, device="cuda") for _ in range(2)), w.table())
+        if outer:
+            w.backward_outer(Slope(gradient, z, z_table), x, back, out, grads, dw, True)
+        else:
+            w.backward_inner(gradient, coefficients, x, back, out, grads, dw, True)
+        w.join()
+        return [out, grads.weight, grads.bias, grads.table]
+
+    first = torch.empty_like(weight)
+    expected = backward(first)
+    for _ in range(4):
+        again = torch.empty_like(weight)
+        assert all(torch.equal(a, b) for a, b in zip(expected, backward(again)))
+        assert torch.equal(again, first)
+    assert all(torch.equal(a, b) for a, b in zip(expected, backward(None)))

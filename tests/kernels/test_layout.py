@@ -28,6 +28,11 @@ CONSTANTS = (
     "PASSES",
     "WARPS_M",
     "TEAMS",
+    "FORWARD_THREADS",
+    "FORWARD_RESIDENT",
+    "BACKWARD_THREADS",
+    "BACKWARD_RESIDENT",
+    "STAGES",
 )
 
 pytestmark = needs_compiler
@@ -83,11 +88,12 @@ def test_strips_are_reached_by_immediate_offsets(layout):
 
 
 def test_sixteen_channels_further_is_an_exclusive_or_away(layout):
-    for column in range(layout.W + 2):
+    for place in range(max(layout.W + 2, layout.C)):  # a column of pixels, or a row of weights
         for half in range(2):
             for k in range(layout.C // 16):
-                there = layout.swizzled(column, half) ^ layout.swizzled(0, 2 * k)
-                assert there == layout.swizzled(column, 2 * k + half)
+                there = layout.swizzled(place, half) ^ layout.swizzled(0, 2 * k)
+                assert there == layout.swizzled(place, 2 * k + half)
+                assert layout.swizzled(place + 16, 2 * k + half) == there + 16 * layout.PIXEL_BYTES
     for aligned in (layout.ROW_BYTES, layout.TILE_BYTES, 2 * layout.C**2):  # what addresses begin with
         assert aligned % layout.PIXEL_BYTES == 0
 
@@ -132,4 +138,8 @@ def test_sizes_on_the_host_are_those_of_the_sources(layout):
     ahead = 0 if layout.C == 16 else 2 * layout.C * layout.W**2
     assert sizes.step_shared == layout.TEAMS * layout.TILE_BYTES + 18 * layout.C**2
     assert sizes.inner_shared == sizes.step_shared + layout.TEAMS * ahead
-    assert sizes.forward_threads == 128 * layout.TEAMS
+    assert sizes.teams == layout.TEAMS
+    assert (sizes.forward_threads, sizes.forward_resident) == (layout.FORWARD_THREADS, layout.FORWARD_RESIDENT)
+    assert (sizes.backward_threads, sizes.backward_resident) == (layout.BACKWARD_THREADS, layout.BACKWARD_RESIDENT)
+    ahead = 48 * layout.C * layout.W**2 // 8 if layout.STAGES == 2 else 0
+    assert sizes.backward_shared == 2 * layout.STAGES * layout.TILE_BYTES + 18 * layout.C**2 + ahead

@@ -116,7 +116,8 @@ def test_the_hungriest_kernel_fits_the_shared_memory_of_a_hopper_block():
 def test_blocks_share_out_the_images(channels, width, replicas, batch):
     sizes = Sizes(channels, width, replicas, batch, multiprocessors=132)
     assert 1 <= sizes.forward_blocks <= batch
-    assert sizes.sums >= sizes.teams * sizes.forward_blocks
+    of_edges = min(-(-4 * sizes.multiprocessors // replicas), batch)
+    assert sizes.sums >= max(sizes.teams * sizes.forward_blocks, sizes.backward_blocks, of_edges)
     assert 1 <= sizes.backward_blocks <= batch
     # no block goes without work
     rounds = -(-batch // sizes.backward_blocks)

@@ -20,6 +20,12 @@ class KernelsUnavailable(RuntimeError):
     """There are no kernels for this machine or this network; the message says why, in one line."""
 
 
+def _unavailable(error: Exception) -> KernelsUnavailable:
+    """Whatever is wrong with a compiler or a private interface, there is another engine."""
+    reason = " ".join(str(error).split())[:300] or type(error).__name__
+    return KernelsUnavailable(f"NVRTC could not build the kernels: {reason}")
+
+
 @cache
 def source() -> str:
     """All kernels as one CUDA program; CHANNELS and WIDTH are set when it is compiled."""
@@ -51,9 +57,8 @@ class Program:
 
             self._module: Any = _cuda_load_module(_binary(channels, width, f"{major}{minor}"))
             _ = getattr(self._module, ENTRY).set_shared_memory_config  # PyTorch 2.8 does not have it yet
-        except Exception as error:  # whatever is wrong with a compiler or a private interface, there is another engine
-            reason = " ".join(str(error).split())[:300] or type(error).__name__
-            raise KernelsUnavailable(f"NVRTC could not build the kernels: {reason}") from error
+        except Exception as error:
+            raise _unavailable(error) from error
         self._kernels: dict[str, Any] = {}
 
     def launch(self, name: str, grid: tuple[int, int], threads: int, shared: int, args: Sequence[Any]) -> None:
@@ -74,10 +79,14 @@ def program(channels: int, width: int, device: int) -> Program:
         return Program(channels, width)
 
 
-def programs(shapes: Iterable[tuple[int, int]], device: int) -> list[Program]:
-    """Those of several widths, compiled side by side: each takes a processor a few seconds."""
+def compile_all(shapes: Iterable[tuple[int, int]], device: int) -> None:
+    """The programs of several widths, compiled side by side: each takes a processor a few seconds."""
     shapes, (major, minor) = list(shapes), torch.cuda.get_device_capability(device)
     with ThreadPoolExecutor(len(shapes)) as pool:
-        for channels, width in shapes:
-            pool.submit(_binary, channels, width, f"{major}{minor}")  # what goes wrong is met again below
-    return [program(channels, width, device) for channels, width in shapes]
+        under_way = [pool.submit(_binary, *shape, f"{major}{minor}") for shape in shapes]
+    for shape, done in zip(shapes, under_way):
+        try:
+            done.result()
+        except Exception as error:
+            raise _unavailable(error) from error
+        program(*shape, device)

@@ -35,7 +35,7 @@ class Sizes:
 
     @property
     def inner_shared(self) -> int:
-        """Of `conv_inner`, with an image on its way."""
+        """Of `conv_inner`, with an image on its way to every team; at 16 channels there is no room for it."""
         ahead = 0 if self.channels == 16 else 2 * self.channels * self.width**2
         return self.step_shared + self.teams * ahead
 
@@ -45,17 +45,27 @@ class Sizes:
 
     @property
     def backward_shared(self) -> int:
-        images, slots = (2, 512 * 48) if self.channels == 64 else (1, 0)  # two stages, and an image on its way
-        return 2 * images * self.tile_bytes + 2 * self.weights + slots
+        chunks = self.channels * self.width**2 // 8
+        stages, ahead = (2, 48 * chunks) if self.channels == 64 else (1, 0)  # gradient, z and x of an image on its way
+        return 2 * stages * self.tile_bytes + 2 * self.weights + ahead
 
     @property
     def backward_threads(self) -> int:
         return 512 if self.channels == 64 else 256
 
     @property
+    def forward_resident(self) -> int:
+        """Blocks on a multiprocessor."""
+        return 1 if self.channels == 64 else 3
+
+    @property
+    def backward_resident(self) -> int:
+        return 1 if self.channels == 64 else 2
+
+    @property
     def forward_blocks(self) -> int:
         """Thread blocks a replica. They stay for several images: each loads the weights once."""
-        return self._spread(1 if self.channels == 64 else 3, images=self.teams)
+        return self._spread(self.forward_resident, images=self.teams)
 
     @property
     def sums(self) -> int:
@@ -65,7 +75,7 @@ class Sizes:
     @property
     def backward_blocks(self) -> int:
         """Few and long-lived, since each of them stores a weight gradient of its own."""
-        return self._spread(1 if self.channels == 64 else 2)
+        return self._spread(self.backward_resident)
 
     def _spread(self, resident: int, images: int = 1) -> int:
         """As many blocks as the chip holds, with the work (so many images at a time) shared out evenly."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from zerosnet.kernels.compile import KernelsUnavailable, programs
+from zerosnet.kernels.compile import KernelsUnavailable, compile_all
 from zerosnet.kernels.native import WIDTHS
 from zerosnet.kernels.sizes import Sizes
 from zerosnet.kernels.values import MAX_STEPS
@@ -29,8 +29,8 @@ CHIPS = (
         "Hopper (H100, H200)",
         {
             (16, 32): "mma.sync m16n8k16, weights in registers where there is no history to read",
-            (32, 16): "mma.sync m16n8k16, weights in shared memory; forward fetches ahead by cp.async",
-            (64, 8): "mma.sync m16n8k16, weights in shared memory; forward and backward fetch ahead by cp.async",
+            (32, 16): "mma.sync m16n8k16, weights in shared memory; first convolution: images ahead by cp.async",
+            (64, 8): "mma.sync m16n8k16, weights in shared memory; first convolution, backward: images ahead by cp.async",
         },
     ),
 )
@@ -67,7 +67,7 @@ def reason_against_device(device: torch.device) -> str | None:
 def reason_against_compiler(device: torch.device) -> str | None:
     """Why a device that should have kernels cannot get them; None if it can. Compiles them, once for the process."""
     try:
-        programs(WIDTHS, device.index or 0)
+        compile_all(WIDTHS, device.index or 0)
     except KernelsUnavailable as error:
         return str(error)
     return None

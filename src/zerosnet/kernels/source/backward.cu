@@ -1,24 +1,19 @@
 // Backward of one convolution in one kernel. Four warps compute the gradient of its input (with the ReLU mask and the two
 // sums of batch norm's backward), the others the gradient of its weights, from the same two images in shared memory:
 // g, the gradient of the convolution's output, and a = relu(bn(x)), its input.
-constexpr int WEIGHT_WARPS = C == 64 ? 12 : 4, WEIGHT_THREADS = 32 * WEIGHT_WARPS;
-constexpr int BACKWARD_THREADS = 128 + WEIGHT_THREADS;
 constexpr int TAPS = C == 64 ? 3 : 9, GROUPS = C == 64 ? 4 : 1;  // a weight warp: 16 input channels, TAPS taps, 16 GROUPS outputs
-
-// At 64 channels one block has a multiprocessor to itself, and what it does in turn nothing else would overlap: there are
-// two STAGES of images, and the weight warps fill one while the others still work on the other.
-constexpr int STAGES = C == 64 ? 2 : 1, FILL_THREADS = STAGES == 2 ? WEIGHT_THREADS : BACKWARD_THREADS;
-enum { WEIGHT_TEAM = 2, FULL = 3, EMPTY = 5, ROUND = 7 };  // barriers; FULL and EMPTY are two each
+constexpr int FILL_THREADS = STAGES == 2 ? WEIGHT_THREADS : BACKWARD_THREADS;
+enum { WEIGHT_TEAM = 2, FULL = 3, EMPTY = 5, ROUND = 7 };  // barriers (1 is that of `store_sums`); FULL and EMPTY are two each
 
 struct GradientNorm {  // what the last block does with the sums: batch norm's backward bookkeeping
   const float* norm;   // the forward table of the same batch norm
   float *gamma_grad, *beta_grad, *table;
 };
 
-__device__ void finish_gradient_norm(const GradientNorm& bn, const float* rows, int k, int blocks, float count, int training,
+__device__ void finish_gradient_norm(const GradientNorm& bn, const float* sums, int k, int rows, float count, int training,
                                      int thread, int threads) {
   __shared__ double totals[2 * C];
-  add_rows(totals, rows + (size_t)k * blocks * 2 * C, blocks, thread, threads);
+  add_up(totals, sums + (size_t)k * rows * 2 * C, rows, thread, threads);
   if (thread < C) {
     const float* norm = bn.norm + (size_t)k * 4 * C + thread;
     float* table = bn.table + (size_t)k * 4 * C + thread;
@@ -54,7 +49,7 @@ struct WeightGradient {
     else
 #pragma unroll 1
       for (int strip = 0; strip < ACROSS; strip++) {
-        add_rows(at_g[0], at_a);
+        add_row_by_row(at_g[0], at_a);
         at_g[0] += strip_offset(1);
 #pragma unroll
         for (int dx = 0; dx < 3; dx++) at_a[dx] += strip_offset(1);
@@ -65,7 +60,7 @@ struct WeightGradient {
   static constexpr int SHARE = C == 16 ? W / 4 : W;  // rows of a warp
 
   // Three taps of a row, all outputs; strip by strip.
-  __device__ __forceinline__ void add_strips(unsigned (&at_g)[GROUPS], unsigned (&at_a)[3]) {
+  __device__ __forceinline__ void add_strips(const unsigned (&at_g)[GROUPS], const unsigned (&at_a)[3]) {
 #pragma unroll 1
     for (int strip = 0; strip < PIXELS / 16; strip++) {
       unsigned g[GROUPS][4];
@@ -86,7 +81,7 @@ struct WeightGradient {
 
   // All taps, 16 outputs; row by row of one strip. A row of a, once in registers, meets the three rows of g that its taps
   // reach: g[dy] is the row dy above it. Each row of a is loaded while the one before it is at work.
-  __device__ __forceinline__ void add_rows(unsigned at_g, const unsigned (&at_a)[3]) {
+  __device__ __forceinline__ void add_row_by_row(unsigned at_g, const unsigned (&at_a)[3]) {
     unsigned g[3][4], a[3][4];
 #pragma unroll
     for (int dx = 0; dx < 3; dx++) ldmatrix_transposed(a[dx], at_a[dx]);
@@ -147,7 +142,7 @@ struct WeightGradient {
       if (C == 16) wait_at<WEIGHT_THREADS>(WEIGHT_TEAM);
     }
     if (C == 16)
-      for (int i = warp * 32 + lane; i < 9 * C * C / 4; i += 128) ((float4*)to)[i] = ((const float4*)shared)[i];
+      for (int i = warp * 32 + lane; i < 9 * C * C / 4; i += WEIGHT_THREADS) ((float4*)to)[i] = ((const float4*)shared)[i];
   }
 };
 
@@ -169,7 +164,7 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
 
   load_weights(packed, weights + (size_t)k * 9 * C * C, thread, BACKWARD_THREADS);
   clear_tiles(shared, 2 * STAGES, thread, BACKWARD_THREADS);
-  const Filler<FILL_THREADS> fill(thread - (BACKWARD_THREADS - FILL_THREADS));
+  const Filler<FILL_THREADS> fill(thread - (BACKWARD_THREADS - FILL_THREADS));  // with two stages not for the first four warps
   const float beta = OUTER ? 0.f : coefficients[k * 5 + 4];
   // What turns memory into g and a: scale and shift of x; gain, slope and offset of (dzhat, z). Where a thread has many
   // items an image the first two are worth registers.
@@ -237,12 +232,12 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
   };
   auto fill_ahead = [&](int round) {
     if (round >= rounds) return;
-    if (round >= STAGES) wait_at<BACKWARD_THREADS>(EMPTY + round % 2);
+    if (round >= STAGES) wait_at<BACKWARD_THREADS>(EMPTY + round % STAGES);
     wait_for_copies();
 #pragma unroll
     for (int i = 0; i < fill.ITEMS; i++)
-      if (fill.has(i)) commit(slots[fill.source(i)], shared + round % 2 * STAGE_BYTES + fill.target(i));
-    arrive_at<BACKWARD_THREADS>(FULL + round % 2);
+      if (fill.has(i)) commit(slots[fill.source(i)], shared + round % STAGES * STAGE_BYTES + fill.target(i));
+    arrive_at<BACKWARD_THREADS>(FULL + round % STAGES);
     ask(round + 1);
   };
 
@@ -253,24 +248,24 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
     float first[SPAN] = {}, second[SPAN] = {};
     for (int round = 0; round < rounds; round++) {
       if constexpr (STAGES == 1) fill_at_once(round);
-      else wait_at<BACKWARD_THREADS>(FULL + round % 2);
+      else wait_at<BACKWARD_THREADS>(FULL + round % STAGES);
 #pragma unroll 1
       for (int pass = 0; pass < PASSES; pass++) {
         const int tile = pass * WARPS_M + warp / WARPS_N;
         const unsigned from = round % STAGES * STAGE_BYTES + tile_offset(tile);
         const size_t start = image_of(round) * 8 + (tile_pixel(tile) + g) * C + channel0;
-        constexpr int SPANS = 2 * TILES_M, SLOTS = C == 32 ? 2 : SPANS;  // x of span i travels meanwhile, too
-        unsigned raw[SLOTS][SPAN / 2];
+        constexpr int SPANS = 2 * TILES_M, RAWS = C == 32 ? 2 : SPANS;  // x of span i travels while the tensor cores work
+        unsigned raw[RAWS][SPAN / 2];
 #pragma unroll
-        for (int i = 0; i < SLOTS; i++) load_ahead(raw[i], x + start + span_offset(i / 2, i % 2));
+        for (int i = 0; i < RAWS; i++) load_ahead(raw[i], x + start + span_offset(i / 2, i % 2));
         float acc[TILES_M][TILES_N][4];
         convolve(acc, from);
 #pragma unroll
         for (int i = 0; i < SPANS; i++) {
           float in[SPAN];
           unsigned words[SPAN / 2], open[SPAN / 2];
-          unpack_span(in, raw[i % SLOTS]);
-          if (i + SLOTS < SPANS) load_ahead(raw[i % SLOTS], x + start + span_offset((i + SLOTS) / 2, (i + SLOTS) % 2));
+          unpack_words<SPAN / 2>(in, raw[i % RAWS]);
+          if (i + RAWS < SPANS) load_ahead(raw[i % RAWS], x + start + span_offset((i + RAWS) / 2, (i + RAWS) % 2));
           load_words(open, activated + from + span_bytes(i / 2, i % 2));
 #pragma unroll
           for (int j = 0; j < SPAN / 2; j++) {
@@ -287,7 +282,7 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
         }
       }
       if constexpr (STAGES == 1) wait_at<BACKWARD_THREADS>(ROUND);
-      else if (round + STAGES < rounds) arrive_at<BACKWARD_THREADS>(EMPTY + round % 2);
+      else if (round + STAGES < rounds) arrive_at<BACKWARD_THREADS>(EMPTY + round % STAGES);
     }
     store_sums(first, second, scratch, sums + ((size_t)k * gridDim.x + blockIdx.x) * 2 * C, 0, warp, lane);
   } else {
@@ -314,7 +309,7 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
 }
 
 #define BACKWARD_KERNEL(name, OUTER)                                                                                     \
-  extern "C" __global__ void __launch_bounds__(BACKWARD_THREADS, C == 64 ? 1 : 2) name(                                  \
+  extern "C" __global__ void __launch_bounds__(BACKWARD_THREADS, BACKWARD_RESIDENT) name(                                  \
       const bf16* gradient, const bf16* z, const float* z_table, const float* coefficients, const bf16* x,               \
       const bf16* weights, bf16* out, float* sums, int* counters, float* weight_parts, const float* norm,                \
       float* gamma_grad, float* beta_grad, float* table, int batch, int training, int want_weights) {                    \

@@ -40,30 +40,30 @@ __device__ __forceinline__ unsigned pack(float low, float high) {
 __device__ __forceinline__ float2 unpack(unsigned pair) {
   return make_float2(__uint_as_float(pair << 16), __uint_as_float(pair & 0xffff0000u));
 }
+template <int N>
+__device__ __forceinline__ void unpack_words(float (&f)[2 * N], const unsigned (&words)[N]) {
+#pragma unroll
+  for (int j = 0; j < N; j++) { float2 u = unpack(words[j]); f[2 * j] = u.x; f[2 * j + 1] = u.y; }
+}
 __device__ __forceinline__ void unpack8(float (&f)[8], uint4 v) {
   const unsigned words[4] = {v.x, v.y, v.z, v.w};
-#pragma unroll
-  for (int j = 0; j < 4; j++) { float2 u = unpack(words[j]); f[2 * j] = u.x; f[2 * j + 1] = u.y; }
+  unpack_words<4>(f, words);
 }
 __device__ __forceinline__ uint4 pack8(const float (&f)[8]) {
   return make_uint4(pack(f[0], f[1]), pack(f[2], f[3]), pack(f[4], f[5]), pack(f[6], f[7]));
 }
 
-// SPAN neighbouring channels of one pixel, to and from memory.
+// SPAN neighbouring channels of one pixel: out of shared memory,
 __device__ __forceinline__ void load_words(unsigned (&words)[SPAN / 2], const void* p) {
   if constexpr (SPAN == 8) { uint4 v = *(const uint4*)p; words[0] = v.x; words[1] = v.y; words[2] = v.z; words[3] = v.w; }
   else { uint2 v = *(const uint2*)p; words[0] = v.x; words[1] = v.y; }
 }
-// The same from memory, at this place in the program and no later: what travels while other work is done.
+// out of memory, at this place in the program and no later (it travels while other work is done), and into memory.
 __device__ __forceinline__ void load_ahead(unsigned (&words)[SPAN / 2], const bf16* p) {
   if constexpr (SPAN == 8)
     asm volatile("ld.global.nc.v4.u32 {%0,%1,%2,%3},[%4];"
                  : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3]) : "l"(p));
   else asm volatile("ld.global.nc.v2.u32 {%0,%1},[%2];" : "=r"(words[0]), "=r"(words[1]) : "l"(p));
-}
-__device__ __forceinline__ void unpack_span(float (&f)[SPAN], const unsigned (&words)[SPAN / 2]) {
-#pragma unroll
-  for (int j = 0; j < SPAN / 2; j++) { float2 u = unpack(words[j]); f[2 * j] = u.x; f[2 * j + 1] = u.y; }
 }
 __device__ __forceinline__ void store_span(bf16* p, const unsigned (&words)[SPAN / 2]) {
   if constexpr (SPAN == 8) *(uint4*)p = make_uint4(words[0], words[1], words[2], words[3]);
@@ -85,6 +85,7 @@ struct Filler {
     const int pixel = thread / CHUNKS;
     offset = (pixel / W + 1) * ROW_BYTES + swizzled(pixel % W + 1, chunk);
   }
+  // With 384 threads the last turn is for some of them only.
   __device__ __forceinline__ bool has(int item) const { return W % ROWS == 0 || source(item) < PIXELS * CHUNKS; }
   __device__ __forceinline__ int source(int item) const { return first + item * THREADS; }
   __device__ __forceinline__ unsigned target(int item) const { return offset + item * ROWS * ROW_BYTES; }
@@ -99,8 +100,8 @@ __device__ __forceinline__ void load_weights(unsigned char* to, const bf16* from
 }
 
 // The 3x3 convolution of an image in shared memory by one warp: TILES_M strips x TILE_N channels at a time.
-// A row of pixels, once in registers, serves the three rows of outputs that it reaches. RESIDENT keeps the weights in
-// registers, which at 16 channels they fit.
+// A row of pixels, once in registers, serves every row of the tile that it reaches. RESIDENT keeps the weights in
+// registers, which at 16 channels they fit. Addresses are multiples of PIXEL_BYTES, so that a xor acts on the chunk alone.
 template <bool RESIDENT>
 struct Convolution {
   static constexpr int SOURCES = (TILES_M - 1) * STRIP_ROWS + 3;  // rows at which a strip of inputs begins
@@ -118,7 +119,7 @@ struct Convolution {
       for (int tap = 0; tap < 9; tap++) ldmatrix(resident[tap], b_address + tap * C * C * 2);
   }
 
-  __device__ __forceinline__ void load_weights(unsigned (&b)[TILES_N / 2][4], int tap, int k) const {
+  __device__ __forceinline__ void weights_of(unsigned (&b)[TILES_N / 2][4], int tap, int k) const {
 #pragma unroll
     for (int n = 0; n < TILES_N / 2; n++)
       if constexpr (RESIDENT)
@@ -127,7 +128,7 @@ struct Convolution {
       else ldmatrix(b[n], (b_address ^ swizzled(0, 2 * k)) + tap * C * C * 2 + n * 16 * PIXEL_BYTES);
   }
 
-  // `from`: where the tile of pixels begins, in bytes from the beginning of the image.
+  // `from`: where the tile of pixels begins, in bytes from the image that was given.
   __device__ __forceinline__ void operator()(float (&acc)[TILES_M][TILES_N][4], unsigned from) const {
 #pragma unroll
     for (int m = 0; m < TILES_M; m++)
@@ -141,7 +142,7 @@ struct Convolution {
       for (int k = 0; k < K_STEPS; k++) {
         unsigned b[3][TILES_N / 2][4];
 #pragma unroll
-        for (int dy = 0; dy < 3; dy++) load_weights(b[dy], dy * 3 + dx, k);
+        for (int dy = 0; dy < 3; dy++) weights_of(b[dy], dy * 3 + dx, k);
 #pragma unroll
         for (int row = 0; row < SOURCES; row++) {
           unsigned a[4];
@@ -220,14 +221,14 @@ __device__ __forceinline__ bool is_last_block(int* counter, int blocks, int thre
   return last;
 }
 
-// Adds up `blocks` rows of [2][C] partial sums; thread c < 2 C returns with the total of column c in `totals`.
-__device__ __forceinline__ void add_rows(double* totals, const float* rows, int blocks, int thread, int threads) {
+// Adds up `rows` of [2][C] partial sums; thread c < 2 C returns with the total of column c in `totals`.
+__device__ __forceinline__ void add_up(double* totals, const float* sums, int rows, int thread, int threads) {
   __shared__ double parts[8 * 2 * C];
   const int groups = min(8, threads / (2 * C)), column = thread % (2 * C), group = thread / (2 * C);
   if (group < groups) {
     double sum = 0;
 #pragma unroll 8
-    for (int r = group; r < blocks; r += groups) sum += (double)__ldcg(rows + (size_t)r * 2 * C + column);
+    for (int r = group; r < rows; r += groups) sum += (double)__ldcg(sums + (size_t)r * 2 * C + column);
     parts[group * 2 * C + column] = sum;
   }
   __syncthreads();

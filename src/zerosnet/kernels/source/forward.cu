@@ -7,10 +7,10 @@ struct Normalisation {  // what the last block of a replica does with the sums: 
   float momentum, eps;
 };
 
-__device__ void finish_normalisation(const Normalisation& bn, const float* rows, int k, int blocks, float count, int thread,
+__device__ void finish_normalisation(const Normalisation& bn, const float* sums, int k, int rows, float count, int thread,
                                      int threads) {
   __shared__ double totals[2 * C];
-  add_rows(totals, rows + (size_t)k * blocks * 2 * C, blocks, thread, threads);
+  add_up(totals, sums + (size_t)k * rows * 2 * C, rows, thread, threads);
   if (thread < C) {
     const int c = k * C + thread;
     const double mean = totals[thread] / count, var = fmax(totals[C + thread] / count - mean * mean, 0.0);
@@ -25,9 +25,6 @@ __device__ void finish_normalisation(const Normalisation& bn, const float* rows,
     bn.running_var[c] += bn.momentum * ((float)unbiased - bn.running_var[c]);
   }
 }
-
-constexpr int FORWARD_THREADS = 128 * TEAMS;
-constexpr int FORWARD_RESIDENT = C == 64 ? 1 : 3;  // blocks on a multiprocessor: registers are worth more than threads
 
 template <int STEPS>
 struct Past {  // of one span: high and low halves of the states that it is summed from
@@ -94,17 +91,17 @@ __device__ void conv_forward(const bf16* __restrict__ x, const float* __restrict
       const int at = pass * WARPS_M + warp / WARPS_N;
       const size_t first = image + (size_t)(tile_pixel(at) + g) * C + channel0;
       // The history of span i travels while the tensor cores work, or while the spans before it are summed.
-      constexpr int SPANS = 2 * TILES_M, SLOTS = C == 16 ? 4 : C == 32 && STEPS < 4 ? 2 : 1;
-      Past<STEPS> past[SLOTS];
-      auto ask = [&](int i) {
+      constexpr int SPANS = 2 * TILES_M, PASTS = C == 16 ? 4 : C == 32 && STEPS < 4 ? 2 : 1;
+      Past<STEPS> past[PASTS];
+      auto ask_history = [&](int i) {
 #pragma unroll
         for (int n = 0; n < STEPS; n++) {
-          load_ahead(past[i % SLOTS].high[n], high[n] + first + span_offset(i / 2, i % 2));
-          load_ahead(past[i % SLOTS].low[n], low[n] + first + span_offset(i / 2, i % 2));
+          load_ahead(past[i % PASTS].high[n], high[n] + first + span_offset(i / 2, i % 2));
+          load_ahead(past[i % PASTS].low[n], low[n] + first + span_offset(i / 2, i % 2));
         }
       };
 #pragma unroll
-      for (int i = 0; i < SLOTS; i++) ask(i);
+      for (int i = 0; i < PASTS; i++) ask_history(i);
       float acc[TILES_M][TILES_N][4];
       convolve(acc, tile_offset(at));
 #pragma unroll
@@ -119,12 +116,12 @@ __device__ void conv_forward(const bf16* __restrict__ x, const float* __restrict
 #pragma unroll
           for (int n = 0; n < STEPS; n++) {
             float h[SPAN], l[SPAN];
-            unpack_span(h, past[i % SLOTS].high[n]);
-            unpack_span(l, past[i % SLOTS].low[n]);
+            unpack_words<SPAN / 2>(h, past[i % PASTS].high[n]);
+            unpack_words<SPAN / 2>(l, past[i % PASTS].low[n]);
 #pragma unroll
             for (int j = 0; j < SPAN; j++) v[j] = fmaf(alpha[n], h[j] + l[j], v[j]);
           }
-          if (i + SLOTS < SPANS) ask(i + SLOTS);
+          if (i + PASTS < SPANS) ask_history(i + PASTS);
         }
         unsigned words[SPAN / 2], rest[SPAN / 2];
 #pragma unroll

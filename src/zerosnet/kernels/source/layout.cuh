@@ -24,8 +24,14 @@ constexpr int SPAN = TILE_N / 4;  // neighbouring channels that one thread holds
 constexpr int K_STEPS = C / 16;
 
 // A block of the forward kernels has TEAMS of 4 warps, each with images of its own: at 64 channels they share the
-// weights, which are large.
-constexpr int TEAMS = C == 64 ? 4 : 1;
+// weights, which are large. So many blocks are on a multiprocessor: registers are worth more than threads.
+constexpr int TEAMS = C == 64 ? 4 : 1, FORWARD_THREADS = 128 * TEAMS, FORWARD_RESIDENT = C == 64 ? 1 : 3;
+
+// In a block of the backward kernels 4 warps compute the gradient of the input, the others that of the weights. At 64
+// channels one block has a multiprocessor to itself, and what it does in turn nothing else would overlap: there are two
+// STAGES of images, and the weight warps fill one while the others still work on the other.
+constexpr int WEIGHT_WARPS = C == 64 ? 12 : 4, WEIGHT_THREADS = 32 * WEIGHT_WARPS, BACKWARD_THREADS = 128 + WEIGHT_THREADS;
+constexpr int STAGES = C == 64 ? 2 : 1, BACKWARD_RESIDENT = C == 64 ? 1 : 2;
 
 // Byte offset of a chunk within a row of pixels (or of weights). The xor keeps any eight neighbours in different banks,
 // whatever the shift of the tap.
