@@ -101,3 +101,19 @@ def test_channels_last_images_give_the_same_examples(settings):
     usual = examples(settings, model, [1, 2])(images, labels)
     other = examples(settings, model, [1, 2])(images.to(memory_format=torch.channels_last), labels)
     torch.testing.assert_close(other, usual)
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_plain_torch_is_used_for_the_examples_too_where_it_was_asked_for(monkeypatch, native):
+    asked = []
+
+    def fast(source, size, *, native):
+        asked.append((size, native))
+        return source
+
+    monkeypatch.setattr("zerosnet.training.examples.fast", fast)
+    model, (images, labels) = network(2), batch(2)
+    counter, source = torch.tensor([3]), Normalised(model, MEAN, STD)
+    options = {"seeds": [1, 2], "statistics": STATISTICS, "counter": counter, "compiled": True, "native": native}
+    AdversarialExamples(MADRY, source, **options)(images, labels)
+    assert asked == [((8, 8), native)]

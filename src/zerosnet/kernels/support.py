@@ -29,8 +29,8 @@ CHIPS = (
         "Hopper (H100, H200)",
         {
             (16, 32): "mma.sync m16n8k16, weights in registers where there is no history to read",
-            (32, 16): "mma.sync m16n8k16, weights in shared memory; first convolution: images ahead by cp.async",
-            (64, 8): "mma.sync m16n8k16, weights in shared memory; first convolution, backward: images ahead by cp.async",
+            (32, 16): "mma.sync m16n8k16, weights in shared memory; first convolution: images ahead, cp.async",
+            (64, 8): "mma.sync m16n8k16, weights in shared memory; first convolution, backward: images ahead, cp.async",
         },
     ),
 )

@@ -10,13 +10,13 @@ from zerosnet.models import Network
 from zerosnet.robustness.normalised import Normalised
 
 
-def fast(classifier: nn.Module, size: tuple[int, int]) -> nn.Module:
+def fast(classifier: nn.Module, size: tuple[int, int], *, native: bool = True) -> nn.Module:
     """The same function of images (of that `size`) in evaluation mode, sharing the classifier's parameters.
 
-    Gradients with respect to the images come with it; those of the parameters do not.
+    Gradients with respect to the images come with it; those of the parameters do not. `native` False: not our kernels.
     """
     network = classifier.model if isinstance(classifier, Normalised) else None
-    if isinstance(network, Network):
+    if native and isinstance(network, Network):
         device = next(network.parameters()).device
         if reason_against(network, size, network.conv_dtype, device) is None:
             assert isinstance(classifier, Normalised)

@@ -43,6 +43,7 @@ class AdversarialExamples:
     source       takes images of [0, 1]: the network with its normalisation inside, or the surrogate with its own
     statistics   mean and std, (C,), of the images that come in and go out
     counter      the number of the step in the epoch, (1,), on the device
+    compiled     use the fastest form of the source; with `native` that may be our own kernels
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class AdversarialExamples:
         statistics: tuple[Tensor, Tensor],
         counter: Tensor,
         compiled: bool = False,
+        native: bool = True,
     ) -> None:
         self.attack = Attack(
             settings.eps,
@@ -62,7 +64,7 @@ class AdversarialExamples:
             random_start=settings.random_start,
             projection=settings.project,
         )
-        self.source, self.replicas = source, len(seeds)
+        self.source, self.replicas, self.native = source, len(seeds), native
         self._classify: nn.Module | None = None if compiled else source  # made when the size of the images is known
         self._mean, self._std = (values.view(1, 1, -1, 1, 1) for values in statistics)
         self._seeds = torch.tensor(list(seeds), dtype=torch.int64, device=counter.device)
@@ -80,7 +82,7 @@ class AdversarialExamples:
         targets = labels.t().reshape(len(pixels), -1)
         start = self._starts(apart).reshape(shape) if self.attack.random_start else None
         if self._classify is None:
-            self._classify = fast(self.source, (height, width))
+            self._classify = fast(self.source, (height, width), native=self.native)
         with frozen(self.source):
             found = climb(self._classify, pixels, targets, self.attack, start)
         return ((found.reshape(apart.shape) - self._mean) / self._std).reshape(images.shape)
@@ -102,6 +104,7 @@ def make_examples(
     statistics: tuple[Tensor, Tensor],
     counter: Tensor,
     compiled: bool,
+    native: bool,
 ) -> Examples:
     """What the settings of a recipe ask for; `model` is the network in training, whose images have `statistics`."""
     if settings is None:
@@ -112,4 +115,6 @@ def make_examples(
         source = surrogate
     else:
         source = Normalised(model, *(values.tolist() for values in statistics))
-    return AdversarialExamples(settings, source, seeds=seeds, statistics=statistics, counter=counter, compiled=compiled)
+    return AdversarialExamples(
+        settings, source, seeds=seeds, statistics=statistics, counter=counter, compiled=compiled, native=native
+    )

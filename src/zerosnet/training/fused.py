@@ -82,6 +82,7 @@ class FusedTraining:
             statistics=statistics,
             counter=self.feed.counter,
             compiled=compiled,
+            native=kernels != "torch",
         )
         self.clean_step = recipe.adversarial is not None and recipe.adversarial.clean_step
         self.backend = choose_backend(
