@@ -17,9 +17,9 @@ import torch
 
 from zerosnet.data import source
 from zerosnet.errors import InputError, MissingExtra
-from zerosnet.training.engine import has_ended, load_all, train
+from zerosnet.training.engine import load_all, train
 from zerosnet.training.grouping import share_out
-from zerosnet.training.loop import Options
+from zerosnet.training.loop import Options, has_ended
 from zerosnet.training.precision import precision
 from zerosnet.training.progress import GroupProgress, Lines, Progress
 from zerosnet.training.spec import RunSpec
@@ -234,14 +234,13 @@ def _groups(
     specs: Sequence[RunSpec], store: Store, options: Options, slots: int, progress: Progress
 ) -> list[list[RunSpec]]:
     """Runs that train as one, shared out among the places. A task may split its group further."""
-    for spec in specs:
+    waiting = [spec for spec in specs if not has_ended(store, spec, progress)]
+    for spec in waiting:
         precision(spec.precision, options.device, usual="mixed" if source(spec.dataset).streamed else "bf16")
-    streamed = [spec for spec in specs if source(spec.dataset).streamed]
-    others = [spec for spec in specs if not source(spec.dataset).streamed]
-    data = load_all(others, options)
-    waiting = [spec for spec in others if not has_ended(store, spec, progress)]
-    alone = [[spec] for spec in streamed if not has_ended(store, spec, progress)]
-    return alone + share_out(waiting, data, options.device, options.replicas, slots)
+    streamed = [spec for spec in waiting if source(spec.dataset).streamed]
+    others = [spec for spec in waiting if not source(spec.dataset).streamed]
+    shared = share_out(others, load_all(others, options), options.device, options.replicas, slots)
+    return [[spec] for spec in streamed] + shared
 
 
 def _wall(clock: Clock) -> float | None:

@@ -17,11 +17,11 @@ from zerosnet.training.fused import FusedTraining
 from zerosnet.training.grouping import build_model, group
 from zerosnet.training.large import StreamOptions
 from zerosnet.training.large_loop import train_streamed
-from zerosnet.training.loop import Options, say_damaged, train_group
+from zerosnet.training.loop import Options, has_ended, say_damaged, train_group
 from zerosnet.training.networks import as_classifier, load_network, surrogate_of
 from zerosnet.training.precision import precision, torch_settings
 from zerosnet.training.progress import Lines, Progress, say_recipes
-from zerosnet.training.run import Run, read_result
+from zerosnet.training.run import Run
 from zerosnet.training.spec import RunSpec
 from zerosnet.training.stopping import Clock
 from zerosnet.training.store import RunRecord, Store
@@ -41,7 +41,8 @@ def train(
     """Train all runs that have not ended; the store holds the outcome.
 
     What another process is working on is left to it. Once the clock asked to stop, everything begun has a checkpoint.
-    Nothing is written before all specs were found to be possible.
+    Nothing is written before all of them were found to be possible. A run that has ended needs neither its data nor a
+    device that has its precision.
     """
     clock, progress = clock or Clock(), progress or Lines(quiet=True)
     streamed = [spec for spec in specs if source(spec.dataset).streamed]
@@ -59,13 +60,13 @@ def _train_arrays(specs: Sequence[RunSpec], store: Store, options: Options, cloc
         raise InputError("workers, broken, micro-batch and sync-bn are for imagefolder")
     if under_torchrun():
         raise InputError("torchrun is for imagefolder; smaller runs share a store by themselves, or use --engine ray")
-    for spec in specs:
+    waiting = [spec for spec in specs if not has_ended(store, spec, progress)]
+    for spec in waiting:
         precision(spec.precision, options.device)
         if spec.precision == "mixed":
             raise InputError("precision mixed is for imagefolder; expected bf16, fp32 or fp64")
-    data = load_all(specs, options)
+    data = load_all(waiting, options)
     workers = cores() if options.device.type == "cpu" else 1
-    waiting = [spec for spec in specs if not has_ended(store, spec, progress)]
     surrogates = {spec: surrogate_of(spec, store) for spec in waiting}
     groups = group(waiting, data, options.device, options.replicas, workers)
     say_recipes(waiting, progress)
@@ -174,13 +175,6 @@ def meeting_points(runs: Sequence[Run], progress: Progress) -> list[tuple[int, l
 def _has(run: Run, position: int) -> bool:
     checkpoint = run.load_checkpoint(at_most=position)
     return checkpoint is not None and checkpoint.position == position
-
-
-def has_ended(store: Store, spec: RunSpec, progress: Progress) -> bool:
-    result = read_result(store.folder(spec))
-    if result is not None:
-        progress.say(f"{spec.id} has {result.status} already; nothing to do")
-    return result is not None
 
 
 @contextmanager

@@ -18,12 +18,12 @@ from zerosnet.training.checkpoint import snapshot
 from zerosnet.training.evaluate import Score
 from zerosnet.training.grouping import network_config
 from zerosnet.training.large import USUAL, LargeTraining, micro_batch
-from zerosnet.training.loop import Options, Stopwatch, finish, say_damaged
+from zerosnet.training.loop import Options, Stopwatch, finish, has_ended, say_damaged
 from zerosnet.training.networks import load_network
 from zerosnet.training.precision import precision, torch_settings
 from zerosnet.training.progress import Lines, Progress, say_recipes
 from zerosnet.training.record import Journal
-from zerosnet.training.run import Run, read_result
+from zerosnet.training.run import Run
 from zerosnet.training.spec import RunSpec
 from zerosnet.training.stopping import Clock, SaveTimer
 from zerosnet.training.store import RunRecord, Store
@@ -41,10 +41,11 @@ def train_streamed(specs: Sequence[RunSpec], store: Store, options: Options, clo
     progress = progress if world.writes else Lines(quiet=True)
     settings = torch_settings(device, deterministic=options.deterministic)
     with clock, joined(world, device), progress, settings:
-        data = world.together(partial(_check, specs, options, device, world))
-        say_recipes([spec for spec in specs if read_result(store.folder(spec)) is None], progress)
+        waiting = _waiting(specs, store, world, progress)
+        data = world.together(partial(_check, waiting, options, device, world))
+        say_recipes(waiting, progress)
         before: RunSpec | None = None
-        for spec in specs:
+        for spec in waiting:
             if world.highest(STOP if clock.must_stop() else GO_ON) == STOP:
                 return
             with _claimed(store, spec, world, progress) as (begins, run):
@@ -139,6 +140,12 @@ def resume(training: LargeTraining, run: Run | None) -> tuple[int, Mapping[str, 
     return position, state
 
 
+def _waiting(specs: Sequence[RunSpec], store: Store, world: World, progress: Progress) -> list[RunSpec]:
+    """The runs that have not ended, as the writing process sees them."""
+    asked = specs if world.writes else ()
+    return world.from_writer(world.together(lambda: [spec for spec in asked if not has_ended(store, spec, progress)]))
+
+
 @contextmanager
 def _claimed(store: Store, spec: RunSpec, world: World, progress: Progress) -> Iterator[tuple[bool, Run | None]]:
     """Whether a run is to be trained now, and on the writing process the run itself, held for the duration."""
@@ -151,17 +158,15 @@ def _claimed(store: Store, spec: RunSpec, world: World, progress: Progress) -> I
 
 
 def _claim(store: Store, spec: RunSpec, progress: Progress) -> Run | None:
-    result = read_result(store.folder(spec))
-    if result is None:
-        run = store.claim(spec)
-        if run is None:
-            progress.say(f"{spec.id} is in another process's hands")
-            return None
-        if (result := run.result()) is None:
-            return run
+    if has_ended(store, spec, progress):
+        return None
+    run = store.claim(spec)
+    if run is None:
+        progress.say(f"{spec.id} is in another process's hands")
+    elif has_ended(store, spec, progress):
         run.release()
-    progress.say(f"{spec.id} has {result.status} already; nothing to do")
-    return None
+        return None
+    return run
 
 
 def _check(specs: Sequence[RunSpec], options: Options, device: torch.device, world: World) -> dict[RunSpec, FolderData]:

@@ -19,8 +19,10 @@ from zerosnet.training.grouping import build_single
 from zerosnet.training.large import LargeTraining, StreamOptions
 from zerosnet.training.progress import Progress
 from zerosnet.training.record import Journal
-from zerosnet.training.run import Run
+from zerosnet.training.run import Run, read_result
+from zerosnet.training.spec import RunSpec
 from zerosnet.training.stopping import Clock, Interval, SaveTimer
+from zerosnet.training.store import Store
 from zerosnet.training.writer import BackgroundWriter
 
 
@@ -118,6 +120,14 @@ def train_group(
         writer.wait()
         if any(is_open):
             finish(training, journal, is_open, whole)
+
+
+def has_ended(store: Store, spec: RunSpec, progress: Progress) -> bool:
+    """Whether there is nothing to do for a run, which is then said; asked before its data are opened."""
+    result = read_result(store.folder(spec))
+    if result is not None:
+        progress.say(f"{spec.id} has {result.status} already; nothing to do")
+    return result is not None
 
 
 def say_damaged(run: Run, position: int, progress: Progress) -> None:
