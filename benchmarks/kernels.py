@@ -11,6 +11,7 @@ from torch import Tensor
 
 from benchmarks.record import Result
 from zerosnet.kernels.bytes import step_bytes
+from zerosnet.kernels.compile import compile_all
 from zerosnet.kernels.cuda import CudaKernels
 from zerosnet.kernels.step import NativeStep
 from zerosnet.kernels.values import Norm, NormGradient, Slope, State
@@ -29,7 +30,8 @@ def run() -> Result | Iterator[Result]:
 
 def on_cuda() -> Iterator[Result]:
     """All that has been measured so far, after every width and every step."""
-    result: Result = {"bandwidth": BANDWIDTH, "rows": [], "steps": []}
+    result: Result = {"bandwidth": BANDWIDTH, "compile_seconds": compile_seconds(), "rows": [], "steps": []}
+    print(f"   compiled in {result['compile_seconds']:.1f} s, three widths side by side", flush=True)
     for channels, width in WIDTHS:
         result["rows"] += (rows := measure(channels, width))
         for row in rows:
@@ -41,6 +43,14 @@ def on_cuda() -> Iterator[Result]:
         line = "   {model:16} K={replicas:<3} {ms:7.3f} ms  floor {floor_ms:6.3f} ms  {fraction:5.2f}"
         print(line.format(**step), flush=True)
         yield result
+
+
+def compile_seconds(device: str = "cuda") -> float:
+    """Seconds until the programs of all widths are there, on a process that has none yet."""
+    torch.zeros(1, device=device)
+    began = time.monotonic()
+    compile_all(WIDTHS, 0)
+    return time.monotonic() - began
 
 
 def measure_step(layers: int, replicas: int, batch: int = 128) -> Result:
@@ -81,12 +91,19 @@ def of_blocks(w: CudaKernels, unit: int) -> Timed:
     coefficients = torch.full((w.replicas, 5), 0.3, device=w.device)
     alphas, gradient = coefficients[:, :4].contiguous(), torch.empty_like(weight)
 
-    def step(a: list[Tensor]) -> None:
-        history = (State(a[1], a[2]), State(a[3], a[4]), State(a[5], a[6]))
+    def step(a: list[Tensor], steps: int = 3) -> None:
+        history = tuple(State(a[1 + 2 * i], a[2 + 2 * i]) for i in range(steps))
         w.conv_step(a[0], table, packed, coefficients, history, State(a[7], a[8]), norm, True)
 
+    def recursion(a: list[Tensor], terms: int = 3) -> None:
+        w.state_gradient(Slope(a[0], a[1], table), alphas, tuple(a[2 : 2 + terms]), None, a[5], None)
+
+    parts, blocks = w._floats(w.replicas * w.sizes.backward_blocks * w.sizes.weights), w.sizes.backward_blocks
+    sums = (blocks + 1) * 4 * w.replicas * w.sizes.weights / unit
     return {
         "conv_inner": (lambda a: w.conv_inner(a[0], table, packed, a[1], norm, True), 2),
+        "conv_step_1": (lambda a: step(a, 1), 5),
+        "conv_step_2": (lambda a: step(a, 2), 7),
         "conv_step_3": (step, 9),
         "backward_inner": (
             lambda a: w.backward_inner(a[0], coefficients, a[1], packed, a[2], grads, gradient, True),
@@ -96,10 +113,10 @@ def of_blocks(w: CudaKernels, unit: int) -> Timed:
             lambda a: w.backward_outer(Slope(a[0], a[3], table), a[1], packed, a[2], grads, gradient, True),
             4,
         ),
-        "state_gradient_3": (
-            lambda a: w.state_gradient(Slope(a[0], a[1], table), alphas, (a[2], a[3], a[4]), None, a[5], None),
-            6,
-        ),
+        "state_gradient_1": (lambda a: recursion(a, 1), 4),
+        "state_gradient_2": (lambda a: recursion(a, 2), 5),
+        "state_gradient_3": (recursion, 6),
+        "add_weight_parts": (lambda a: w.add_weight_parts(parts, gradient), sums),
         "pack_weights": (lambda a: w.pack([weight]), 8 * weight.numel() / unit),  # a float in, two bf16 out
     }
 

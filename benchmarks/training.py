@@ -46,8 +46,8 @@ class Case:
     epochs: int
     seconds_needed: float
     """About how long the case takes, compiled before."""
-    target: float
-    """Seconds per epoch and network."""
+    target: float | None
+    """Seconds per epoch and network that it must not exceed, if it must not."""
     times_faster: float | None = None
     """Than the authors' way (56 layers)."""
 
@@ -64,6 +64,7 @@ CASES = (
     Case("torch", 56, 10, 3, 60, 0.85, 12),
     Case("torch", 56, 30, 2, 100, 0.78, 12),
     Case("torch", 56, 1, 4, 35, 1.9, 5.5),
+    Case("torch", 20, 10, 4, 25, None),
 )
 
 
@@ -283,11 +284,12 @@ def _memory_line(pair: Result) -> str:
 
 def _line(case: Case, row: Result) -> str:
     memory = f", {row['peak_memory_gib']:.1f} GiB" if row["peak_memory_gib"] else ""
+    must = f" (must {case.target})" if case.target else ""
+    times = f"{row['times_faster']:.1f} times faster (must {case.times_faster}), " if "times_faster" in row else ""
     return (
-        f"{case.name:26} {row['seconds_per_epoch_and_network']:.3f} s per epoch and network (target {case.target}), "
+        f"{case.name:26} {row['seconds_per_epoch_and_network']:.3f} s per epoch and network{must}, "
         f"step {row['step_ms']:.2f} ms, evaluation {row['evaluation_share']:.1%}, "
-        f"outside {row['outside_recorded_steps']:.1%}, "
-        f"{row.get('times_faster', float('nan')):.1f} times faster (target {case.times_faster}), "
+        f"outside {row['outside_recorded_steps']:.1%}, {times}"
         f"checkpoint {row['checkpoint_waiting_seconds']:.3f} + {row['checkpoint_writing_seconds']:.3f} s, "
         f"prepared in {row['prepare_seconds']:.0f} s{memory}"
     )

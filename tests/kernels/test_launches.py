@@ -3,11 +3,13 @@
 import pytest
 import torch
 from benchmarks import kernels as benchmark
-from tests.kernels.fake_chip import Race, Watch, install
+from tests.kernels import every_kernel
+from tests.kernels.fake_chip import Race, Watch, install, signatures
 from tests.kernels.host import needs_compiler
 
 from zerosnet.kernels import NativeClassifier, NativePredictor, NativeStep
 from zerosnet.kernels.adder import WeightAdder
+from zerosnet.kernels.cuda import CudaKernels
 from zerosnet.kernels.native import WIDTHS
 from zerosnet.models import create_model
 
@@ -119,3 +121,10 @@ def test_a_recording_that_waits_for_work_outside_of_it_is_found(chip, monkeypatc
     monkeypatch.setattr(WeightAdder, "join", join)
     with pytest.raises(AssertionError, match="a recording waits for work outside of it"):
         benchmark.measure(16, 32, replicas=2, batch=BATCH, device="cpu")
+
+
+def test_the_script_for_the_sanitizer_leaves_no_kernel_out(chip):
+    for channels, width in WIDTHS:
+        before = len(chip.launched)
+        every_kernel.of_width(CudaKernels(channels, width, 2, 2, torch.device("cpu")))
+        assert {launch.name for launch in chip.launched[before:]} == set(signatures(channels, width))

@@ -1,6 +1,7 @@
 """What runs where: the table of shapes and chips, grids, and the bytes of a step."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +13,7 @@ from zerosnet.kernels import (
     reason_against_compiler,
     reason_against_device,
     reason_against_network,
+    support,
 )
 from zerosnet.kernels import compile as compile_module
 from zerosnet.kernels.bytes import block_units, step_bytes
@@ -72,6 +74,14 @@ def test_a_chip_without_kernels_is_named_in_one_line(monkeypatch, capability):
         why
         == f"GPU has compute capability {capability[0]}.{capability[1]}; there are kernels for Hopper (H100, H200) 9.0"
     )
+
+
+def test_a_chip_without_kernels_for_a_shape_has_none(monkeypatch):
+    (hopper,) = support.CHIPS
+    without = replace(hopper, shapes={shape: how for shape, how in hopper.shapes.items() if shape != (32, 16)})
+    monkeypatch.setattr(support, "CHIPS", (without,))
+    why = reason_against_device(a_gpu(monkeypatch, capability=(9, 0)))
+    assert why == "there are no kernels for 32 channels of 16 x 16 pixels on Hopper (H100, H200)"
 
 
 def test_a_chip_with_too_little_shared_memory_has_no_kernels(monkeypatch):

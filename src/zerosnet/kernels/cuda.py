@@ -161,10 +161,13 @@ class CudaKernels:
         grid = (sizes.backward_blocks, self.replicas)
         self._program.launch(name, grid, sizes.backward_threads, sizes.backward_shared, arguments)
         if weight_gradient is not None:
-            arguments = [parts, weight_gradient, self.replicas, sizes.backward_blocks, *_strides(weight_gradient)]
-            grid = (-(-self.replicas * sizes.weights // POINTWISE_THREADS), 1)
             with self._weight_adder.sums():
-                self._program.launch("add_weight_parts", grid, POINTWISE_THREADS, 0, arguments)
+                self.add_weight_parts(parts, weight_gradient)
+
+    def add_weight_parts(self, parts: Tensor, weight_gradient: Tensor) -> None:
+        arguments = [parts, weight_gradient, self.replicas, self.sizes.backward_blocks, *_strides(weight_gradient)]
+        grid = (-(-self.replicas * self.sizes.weights // POINTWISE_THREADS), 1)
+        self._program.launch("add_weight_parts", grid, POINTWISE_THREADS, 0, arguments)
 
     def beside(self, *keep: Tensor) -> AbstractContextManager[None]:
         return self._weight_adder.beside(*keep)

@@ -53,11 +53,15 @@ def reason_against_device(device: torch.device) -> str | None:
         return "there is no CUDA device"
     properties = torch.cuda.get_device_properties(device)
     capability = (properties.major, properties.minor)
-    if capability not in {chip.capability for chip in CHIPS}:
+    chip = next((chip for chip in CHIPS if chip.capability == capability), None)
+    if chip is None:
         known = ", ".join(f"{chip.name} {chip.capability[0]}.{chip.capability[1]}" for chip in CHIPS)
         return (
             f"{properties.name} has compute capability {capability[0]}.{capability[1]}; there are kernels for {known}"
         )
+    if missing := [shape for shape in WIDTHS if shape not in chip.shapes]:
+        channels, width = missing[0]
+        return f"there are no kernels for {channels} channels of {width} x {width} pixels on {chip.name}"
     needed, there = most_shared_memory(), getattr(properties, "shared_memory_per_block_optin", 0)
     if needed > there:
         return f"{properties.name} has {there} bytes of shared memory a block; the kernels need {needed}"
