@@ -18,12 +18,13 @@ from zerosnet.models.config import Config
 from zerosnet.models.files import write_bytes
 from zerosnet.models.network import Network
 from zerosnet.models.pretrained import weights_file
+from zerosnet.models.tensor_file import tensor_file
 
 FORMAT = "zerosnet 1"
 
 
 def save_model(model: Network, path: str | Path, facts: Mapping[str, Any] | None = None, *, half: bool = False) -> Path:
-    """Write a network; the file is there complete or not at all.
+    """Write a network; the file is there complete or not at all, and the same to the byte for the same network.
 
     facts  JSON-ready, read again by `model_facts`
     half   the weights of convolutions and classifier as float16, which `load_model` turns back into float32; batch
@@ -38,10 +39,8 @@ def save_model(model: Network, path: str | Path, facts: Mapping[str, Any] | None
         texts = {"config": json.dumps(model.config.to_json()), "facts": json.dumps(dict(facts or {}))}
     except (TypeError, ValueError) as error:
         raise InputError(f"facts are {facts!r}; expected what JSON can hold ({error})") from None
-    from safetensors.torch import save
-
     metadata = {"format": FORMAT, **texts, "checksum": _checksum(tensors, texts)}
-    write_bytes(path, save(tensors, metadata))
+    write_bytes(path, tensor_file(tensors, metadata))
     return path
 
 

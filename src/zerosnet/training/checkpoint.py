@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from zerosnet.errors import InputError
+from zerosnet.models.tensor_file import tensor_file
 from zerosnet.training.files import remove_temporaries, write_bytes
 
 KEEP = 2
@@ -47,15 +48,13 @@ class CheckpointError(OSError):
 
 def write_checkpoint(folder: Path, position: int, tensors: Mapping[str, Tensor], state: Mapping[str, Any]) -> Path:
     """Write one atomically, then remove all but it and the one before it. `tensors` are on the CPU."""
-    from safetensors.torch import save
-
     ordered = {name: tensors[name].detach().contiguous() for name in sorted(tensors)}
     text = json.dumps(state, sort_keys=True)
     metadata = {"position": str(position), "state": text, "checksum": checksum(ordered, text, position)}
     path = _path(folder, position)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_bytes(path, save(ordered, metadata))
+        write_bytes(path, tensor_file(ordered, metadata))
     except OSError as error:
         why = "the disk is full" if error.errno in _FULL else str(error.strerror or error)
         before = f"the one at step {kept[-1]} is intact" if (kept := positions(folder)) else "there is none before it"
