@@ -5,6 +5,7 @@ from tests.docs.blocks import DOCS, ROOT
 from tests.report.synthetic import specs_of_rows, write_run
 
 from zerosnet.errors import InputError
+from zerosnet.experiments import EXPERIMENTS
 from zerosnet.report.evidence import read_evidence
 from zerosnet.report.markdown import KINDS, filled, main
 from zerosnet.training import Store
@@ -43,6 +44,23 @@ def test_a_table_has_ours_the_papers_and_how_many_seeds(evidence):
     assert "±" in line and "[" in line
     assert "(n=1)" in page and "Not run: 29 of 31 rows." in page
     assert "table-robustness" in page and "| not run |" not in page
+
+
+def test_a_failed_sanity_check_is_marked_in_its_cells_and_said_below(tmp_path):
+    """The made-up PGD leaves more than the made-up FGSM does."""
+    spec = next(spec for spec in EXPERIMENTS["table-pgd"].specs("full") if spec.recipe.name == "pgd-paper")
+    write_run(tmp_path, spec)
+    page = filled("<!-- measured: all tables -->\n<!-- end -->\n", read_evidence([Store(tmp_path)]))
+    lines = page.splitlines()
+    table = lines.index(next(line for line in lines if "`table-pgd`" in line))
+    warning = next(line for line in lines if line.startswith(f"- `{spec.id}`: "))
+    assert "PGD not weaker than FGSM" in warning and lines.index(warning) > table
+    numbers = lines[table + 4].split(" | ")[2:]
+    assert ["⚠" in number for number in numbers] == [False, True, True, True], "clean accuracy is not in doubt"
+
+
+def test_numbers_without_failed_checks_carry_no_mark(evidence):
+    assert "⚠" not in filled("<!-- measured: all tables -->\n<!-- end -->\n", evidence)
 
 
 def test_accuracies_leave_noise_and_attacks_out(evidence):

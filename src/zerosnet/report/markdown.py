@@ -13,11 +13,13 @@ from pathlib import Path
 
 from zerosnet.errors import InputError
 from zerosnet.experiments import EXPERIMENTS, Measured, collect, summarise
+from zerosnet.experiments.measured import MeasuredCell
 from zerosnet.report.configurations import Configuration, panels
 from zerosnet.report.evidence import Evidence, read_evidence
 from zerosnet.training import Store
 
 _MARKED = re.compile(r"(<!-- measured: (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
+_MARK = "⚠"  # as in the HTML report
 
 
 def filled(page: str, evidence: Evidence) -> str:
@@ -83,27 +85,38 @@ def _tables(tables: Iterable[Measured]) -> str:
 
 
 def _experiment(table: Measured) -> str:
-    """Rows that have a number; in brackets the paper's, and how many seeds where they are fewer than wanted."""
+    """Rows that have a number; below them, which sanity checks of attacks failed, and how many rows there are not."""
     experiment = table.experiment
     cells = {(cell.row, cell.column): cell for cell in table.cells if cell.compared is not None}
     columns = [column for column in experiment.columns if any(key == column.key for _, key in cells)]
     rows = [row for row in experiment.rows if any(key == row.key for key, _ in cells)]
-    lines = []
-    for row in rows:
-        numbers = []
-        for column in columns:
-            cell = cells.get((row.key, column.key))
-            few = f" (n={len(cell.values)})" if cell is not None and cell.status == "partial" else ""
-            printed = f" [{cell.printed.text}]" if cell is not None and cell.printed is not None else ""
-            numbers.append("not run" if cell is None else f"{cell.compared}{few}{printed}")
-        lines.append((*row.labels, *numbers))
+    lines = [(*row.labels, *(_number(cells.get((row.key, column.key))) for column in columns)) for row in rows]
     parts = [
         f"**{experiment.title}** ({experiment.reference.partition(' (')[0]}, `{experiment.name}`)",
         _table((*experiment.heads, *(column.title for column in columns)), lines),
+        *_warnings(table),
     ]
     if len(rows) < len(experiment.rows):
         parts.append(f"Not run: {len(experiment.rows) - len(rows)} of {len(experiment.rows)} rows.")
     return "\n\n".join(parts)
+
+
+def _number(cell: MeasuredCell | None) -> str:
+    """How many seeds where they are fewer than wanted, a mark where a sanity check failed, in brackets the paper's."""
+    if cell is None:
+        return "not run"
+    few = f" (n={len(cell.values)})" if cell.status == "partial" else ""
+    mark = f" {_MARK}" if cell.doubtful else ""
+    printed = f" [{cell.printed.text}]" if cell.printed is not None else ""
+    return f"{cell.compared}{few}{mark}{printed}"
+
+
+def _warnings(table: Measured) -> list[str]:
+    """The failed sanity checks of the runs behind a table's numbers, as a list with its title, if there are any."""
+    if not table.warnings:
+        return []
+    title = f"{_MARK} Sanity checks of the attacks failed; these adversarial accuracies may be too high:"
+    return [title, "\n".join(f"- `{run}`: {'; '.join(lines)}" for run, lines in table.warnings.items())]
 
 
 def _run_line(title: str, one: Configuration) -> tuple[str, ...]:
