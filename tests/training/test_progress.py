@@ -14,15 +14,36 @@ def test_lines_name_the_runs_and_sum_up_an_epoch(make_specs: MakeSpecs, capsys: 
     with Lines() as lines:
         group = lines.group(make_specs(2), [None, None], 0, 12)
         group.step(6)
-        group.epoch([ROW | {"best_test_accuracy": 0.5}, ROW | {"test_accuracy": 0.75, "train_loss": float("nan")}])
+        rows = [ROW | {"best_test_accuracy": 0.5}, ROW | {"test_accuracy": 0.75, "train_loss": float("nan")}]
+        group.epoch(rows, [True, True])
     out, err = capsys.readouterr()
     assert out == ""
     assert "zerosnet20 (1/3,5/9,1/9;16/9) digits quick seed 0" in err
     assert "epoch 1/2  2 x  loss 0.5000  train 25.00%  test 50.00%..75.00%  3.0 s  left 0:00" in err
 
 
+def test_a_line_is_about_the_networks_that_live(make_specs: MakeSpecs, capsys: pytest.CaptureFixture[str]) -> None:
+    group = Lines().group(make_specs(3, epochs=5), [None] * 3, 0, 12)
+    capsys.readouterr()
+    dead = ROW | {"test_accuracy": 0.1, "train_accuracy": 0.125, "train_loss": 9.0, "seconds": 7.0}
+    others = [ROW | {"epoch": 4}, ROW | {"epoch": 4, "test_accuracy": 0.75}]
+    group.epoch([dead, *others], [False, True, True])
+    line = "epoch 4/5  2 of 3 x  loss 0.5000  train 25.00%  test 50.00%..75.00%  4.5 s"
+    assert capsys.readouterr().err.startswith(line)
+
+
+def test_a_group_without_living_networks_is_said_to_have_diverged(
+    make_specs: MakeSpecs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    several, one = (Lines().group(make_specs(n, epochs=5), [None] * n, 0, 12) for n in (2, 1))
+    capsys.readouterr()
+    several.epoch([ROW, ROW | {"epoch": 3}], [False, False])
+    one.epoch([ROW], [False])
+    assert capsys.readouterr().err == "epoch 3/5  all networks diverged\nepoch 1/5  the network diverged\n"
+
+
 def test_quiet_lines_are_none(make_specs: MakeSpecs, capsys: pytest.CaptureFixture[str]) -> None:
-    Lines(quiet=True).group(make_specs(1), [None], 0, 12).epoch([ROW])
+    Lines(quiet=True).group(make_specs(1), [None], 0, 12).epoch([ROW], [True])
     assert capsys.readouterr() == ("", "")
 
 

@@ -106,8 +106,9 @@ def train_one(training: LargeTraining, run: Run | None, options: Options, clock:
                     if wish == STOP:
                         return
             journal.record(epoch + 1, this_epoch.lap, [True])
-            display.epoch(journal.last() or [None])
-            if training.diverged():
+            diverged = training.diverged()
+            display.epoch(journal.last() or [None], [not diverged])
+            if diverged:
                 if run is not None:
                     result = journal.diverged(0, whole())
                     run.finish(result)

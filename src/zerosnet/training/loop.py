@@ -109,7 +109,7 @@ def train_group(
                     result = journal.diverged(k, whole())
                     runs[k].finish(result)
                     progress.say(f"{runs[k].id} diverged: {result.reason}")
-            display.epoch(journal.last())
+            display.epoch(journal.last(), is_open)
             if position == total:
                 break
             if clock.must_stop():

@@ -16,7 +16,10 @@ Row = Mapping[str, Any]
 
 @dataclass
 class GroupProgress:
-    """A group of runs on its way: `done` of `total` steps, and the newest metrics of every run (None: none yet)."""
+    """A group of runs on its way: `done` of `total` steps, and the newest metrics of every run (None: none yet).
+
+    A run that has diverged keeps the metrics it had then, and is no longer one of the `living`.
+    """
 
     specs: Sequence[RunSpec]
     rows: Sequence[Row | None]
@@ -26,16 +29,18 @@ class GroupProgress:
     """Called after every step (False) and every epoch (True)."""
     first: int = field(init=False)
     since: float = field(init=False)
+    living: Sequence[bool] = field(init=False)
 
     def __post_init__(self) -> None:
         self.first, self.since = self.done, time.monotonic()
+        self.living = [True] * len(self.specs)
 
     def step(self, done: int) -> None:
         self.done = done
         self.changed(self, False)
 
-    def epoch(self, rows: Sequence[Row | None]) -> None:
-        self.rows = rows
+    def epoch(self, rows: Sequence[Row | None], living: Sequence[bool]) -> None:
+        self.rows, self.living = rows, list(living)
         self.changed(self, True)
 
     def left(self) -> str:
@@ -77,19 +82,8 @@ class Lines:
             print(line, file=sys.stderr, flush=True)
 
     def _changed(self, group: GroupProgress, epoch: bool) -> None:
-        rows = [row for row in group.rows if row is not None]
-        if not epoch or not rows:
-            return
-        parts = [
-            f"epoch {rows[0]['epoch']}/{group.specs[0].recipe.epochs}",
-            f"{len(group.specs)} x" if len(group.specs) > 1 else "",
-            "loss " + _span([row["train_loss"] for row in rows], "{:.4f}"),
-            "train " + _span([row["train_accuracy"] for row in rows], "{:.2%}"),
-            "test " + _span([row["test_accuracy"] for row in rows], "{:.2%}"),
-            f"{sum(row['seconds'] for row in rows):.1f} s",
-            f"left {group.left()}",
-        ]
-        self.say("  ".join(part for part in parts if part))
+        if epoch and any(row is not None for row in group.rows):
+            self.say(_epoch_line(group))
 
     def __enter__(self) -> Self:
         return self
@@ -175,6 +169,26 @@ def describe(spec: RunSpec) -> str:
     """A run in a few words: model, scheme if it is not the model's own, data set, recipe, seed."""
     scheme = [] if spec.scheme is None else [f"({spec.scheme})"]
     return " ".join([spec.model, *scheme, spec.dataset, spec.recipe.name, f"seed {spec.seed}"])
+
+
+def _epoch_line(group: GroupProgress) -> str:
+    """An epoch of a group: the span of the living networks, and the seconds of all, which share them evenly."""
+    networks, epochs = len(group.specs), group.specs[0].recipe.epochs
+    rows = [row for row, lives in zip(group.rows, group.living) if row is not None and lives]
+    if not rows:
+        reached = max(row["epoch"] for row in group.rows if row is not None)
+        return f"epoch {reached}/{epochs}  " + ("all networks" if networks > 1 else "the network") + " diverged"
+    count = f"{networks}" if len(rows) == networks else f"{len(rows)} of {networks}"
+    parts = [
+        f"epoch {rows[0]['epoch']}/{epochs}",
+        f"{count} x" if networks > 1 else "",
+        "loss " + _span([row["train_loss"] for row in rows], "{:.4f}"),
+        "train " + _span([row["train_accuracy"] for row in rows], "{:.2%}"),
+        "test " + _span([row["test_accuracy"] for row in rows], "{:.2%}"),
+        f"{networks * rows[0]['seconds']:.1f} s",
+        f"left {group.left()}",
+    ]
+    return "  ".join(part for part in parts if part)
 
 
 _FORMS = {
