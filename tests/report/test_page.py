@@ -157,6 +157,13 @@ def test_damaged_runs_are_listed_and_the_rest_is_shown(tmp_path):
         assert folder.name in text
 
 
+def test_sanity_checks_that_were_not_made_are_named(tmp_path):
+    """The made-up attack has no huge eps."""
+    write_run(tmp_path / "runs", specs_of_rows(seeds=(1,), epochs=2)[0])
+    text = write_report(tmp_path / "report.html", [tmp_path / "runs"]).read_text()
+    assert "Sanity check not made: eps 0.5 leaves about nothing: no attack of that eps" in text
+
+
 EVIL = "</style><script>alert(1)</script><img src=x onerror=alert(1)>&\"'"
 
 

@@ -1,10 +1,13 @@
 """Every sanity check passes on sound numbers and fails on the fault it is there for."""
 
+import json
+
 import pytest
 
 from zerosnet.robustness import checks
-from zerosnet.robustness.result import Result, Row
+from zerosnet.robustness.result import Check, Result, Row
 
+MORE_STEPS = "more steps not weaker than fewer"
 PGD = {"step": 0.0025, "steps": 20}
 
 
@@ -21,6 +24,7 @@ def sound() -> list[Row]:
         row("fgsm", 0.5, 0.02, "white-box"),
         row("pgd-20", 0.5, 0.01, "white-box"),
         row("pgd-20", 0.3, 0.02, "white-box"),
+        row("pgd-50", 0.29, 0.02, "white-box", settings={"step": 0.005, "steps": 50}),
         row("transfer", 0.7, 0.01, "black-box"),
         row("random signs", 0.89, 0.02, "black-box"),
         row("huge eps", 0.0, 0.5, "white-box"),
@@ -28,18 +32,23 @@ def sound() -> list[Row]:
 
 
 def failed(rows: list[Row], known: float | None = None) -> list[str]:
-    return [check.name for check in checks.sanity_checks(rows, 10, known) if not check.passed]
+    return [check.name for check in checks.sanity_checks(rows, 10, known) if check.passed is False]
+
+
+def not_made(rows: list[Row]) -> list[str]:
+    return [check.name for check in checks.sanity_checks(rows, 10) if check.passed is None]
 
 
 def test_sound_numbers_pass_every_check():
-    assert failed(sound(), known=0.901) == []
+    assert failed(sound(), known=0.901) == [] and not_made(sound()) == []
 
 
 @pytest.mark.parametrize(
     ("fault", "name"),
     [
         (row("pgd-20", 0.6, 0.03, "white-box"), "accuracy falls with eps"),
-        (row("pgd-50", 0.55, 0.02, "white-box"), "PGD not weaker than FGSM"),
+        (row("pgd-50", 0.65, 0.01, "white-box", settings=PGD | {"norm": "linf"}), "PGD not weaker than FGSM"),
+        (row("pgd-100", 0.4, 0.02, "white-box", settings={"step": 0.005, "steps": 100}), MORE_STEPS),
         (row("huge eps", 0.1, 0.5, "white-box"), "eps 0.5 leaves about nothing"),
         (row("transfer", 0.2, 0.02, "black-box"), "black box not stronger than white box"),
         (row("pgd-7", 0.1, 0.9, "white-box", settings={"step": 0.01, "steps": 7}), "eps and step in [0, 1] units"),
@@ -64,6 +73,51 @@ def test_one_image_more_is_never_a_fault_whatever_their_number(images):
     for correct in range(images - 60, images):
         rows = [some("clean", images, None), some("fgsm", correct, 0.01), some("fgsm", correct + 1, 0.02)]
         assert checks.falls_with_eps(rows).passed
+
+
+@pytest.mark.parametrize("accuracy, faults", [(0.301, []), (0.302, [MORE_STEPS])])
+def test_more_steps_are_allowed_one_image_in_a_thousand(accuracy, faults):
+    more = row("pgd-50", accuracy, 0.02, "white-box", settings={"step": 0.005, "steps": 50})
+    assert failed([one for one in sound() if one.method != "pgd-50"] + [more]) == faults
+
+
+@pytest.mark.parametrize("other", [{"step": 0.01}, {"step": 0.005, "restarts": 5}])
+def test_more_steps_of_another_attack_are_not_compared(other):
+    more = row("pgd-100", 0.4, 0.02, "white-box", settings={"steps": 100} | other)
+    assert failed([*sound(), more]) == []
+
+
+@pytest.mark.parametrize(
+    ("methods", "names"),
+    [
+        (["huge eps"], ["eps 0.5 leaves about nothing"]),
+        (["transfer", "random signs"], ["black box not stronger than white box"]),
+        (["fgsm"], ["PGD not weaker than FGSM"]),
+        (["pgd-50"], [MORE_STEPS]),
+    ],
+    ids=lambda value: value[0],
+)
+def test_a_check_without_its_rows_has_neither_passed_nor_failed(methods, names):
+    rows = [one for one in sound() if one.method not in methods]
+    assert not_made(rows) == names and failed(rows) == []
+
+
+def test_clean_rows_alone_allow_no_check_of_an_attack():
+    made = [check.name for check in checks.sanity_checks([row("clean", 0.9)], 10) if check.passed is not None]
+    assert made == ["clean accuracy"]
+
+
+def test_checks_that_were_not_made_are_no_warnings_and_outlive_json():
+    rows = (row("clean", 0.9), row("fgsm", 0.5, 0.01, "white-box"))
+    result = Result("paper-fgsm", rows, checks.sanity_checks(rows, 10))
+    assert result.warnings == [] and "eps 0.5 leaves about nothing: no attack of that eps" in result.not_made
+    assert Result.from_json(json.loads(json.dumps(result.to_json()))) == result
+
+
+def test_results_stored_with_fewer_checks_are_read():
+    old = {"name": "eps 0.5 leaves about nothing", "passed": True, "detail": "as it should be"}
+    stored = Result("paper-fgsm").to_json() | {"checks": [old]}
+    assert Result.from_json(stored).checks == (Check(**old),)
 
 
 def test_random_noise_that_does_no_harm_is_no_fault_of_an_attack():

@@ -69,7 +69,7 @@ def test_results_are_kept_beside_the_run_and_read_again(store, opt):
     assert (
         stored["run"] == opt[0] and stored["environment"]["packages"]["torch"] and stored["convolutions"] == "float32"
     )
-    assert len(stored["checks"]) == 6 and len(stored["rows"]) == len(result.rows)
+    assert len(stored["checks"]) == 7 and len(stored["rows"]) == len(result.rows)
     before = path.stat().st_mtime_ns
     assert attack_runs(store, opt[:1], "paper-fgsm", **FEW)[opt[0]] == result
     assert path.stat().st_mtime_ns == before
@@ -235,6 +235,13 @@ def test_the_table_shows_failed_checks_as_warnings(store, opt, capsys):
     assert f"{opt[1]} (!)" in output and f"{opt[0]} (!)" not in output
     assert "fgsm, 6 images, eps 0.075 (0.15 in [-1, 1])" in output
     assert "the paper's eps are for inputs in [-1, 1]" in output
+
+
+def test_a_check_that_was_not_made_is_named_once_and_no_warning(store, opt, capsys):
+    attack_runs(store, opt, "paper-pgd", **FEW)
+    assert command(["attack", *opt, "--protocol", "paper-pgd", "--images", "6", "--store", str(store.root)]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if "more steps" in line]
+    assert lines == ["sanity check not made: more steps not weaker than fewer: no attack with two numbers of steps"]
 
 
 def test_settings_that_only_some_runs_have_stand_in_lines_of_their_own(store, opt, capsys):

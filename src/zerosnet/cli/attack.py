@@ -30,7 +30,7 @@ def attack(
     """Run a robustness protocol on finished runs; the results are kept in the store, beside the runs.
 
     Runs of the same architecture are attacked side by side. Every adversarial number comes with its sanity checks;
-    failed ones are shown as warnings.
+    failed ones are shown as warnings, and those that could not be made are named.
     """
     import sys
     from contextlib import redirect_stdout
@@ -98,8 +98,10 @@ def _mark(result: "Result") -> str:
 
 
 def _remarks(results: "dict[str, Result]") -> list[str]:
-    """What was not run, what to know, and above all which sanity checks failed."""
+    """What was not run, what to know, which sanity checks were not made, and above all which failed."""
     notes = {note: None for result in results.values() for note in result.notes}
+    not_made = {check: None for result in results.values() for check in result.not_made}
     lines = [f"not run: {run}: {result.not_run}" for run, result in results.items() if result.not_run]
     lines += [f"note: {note}" for note in notes]
+    lines += [f"sanity check not made: {check}" for check in not_made]
     return lines + [f"WARNING (!) {run}: {warning}" for run, result in results.items() for warning in result.warnings]

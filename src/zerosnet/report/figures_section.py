@@ -47,7 +47,7 @@ def noise_section(panels: Sequence[Panel]) -> list[Html]:
 
 
 def attack_section(panels: Sequence[Panel]) -> list[Html]:
-    """Accuracy over eps for every adversarial protocol, with its notes and failed checks."""
+    """Accuracy over eps for every adversarial protocol, with its notes, and the checks that failed or were not made."""
     every = [run for panel in panels for one in panel.members for run in one.runs]
     names = sorted({name for run in every for name, attack in run.attacks.items() if attack.checks})
     if not names:
@@ -56,6 +56,7 @@ def attack_section(panels: Sequence[Panel]) -> list[Html]:
     for name in names:
         attacks = {run.record.id: run.attacks[name] for run in every if name in run.attacks}
         notes = dict.fromkeys(note for attack in attacks.values() for note in attack.notes)
+        notes |= {f"Sanity check not made: {check}": None for attack in attacks.values() for check in attack.not_made}
         known = PROTOCOLS.get(name.split("+")[0])
         parts += [element("h3", name), element("p", known.what if known else None)]
         parts += [element("ul", (element("li", note) for note in notes), class_="text small")] if notes else []

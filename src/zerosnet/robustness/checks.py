@@ -6,14 +6,18 @@ that survive in a ball as large as the image space.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import pairwise, permutations
+from typing import Any
 
 from zerosnet.robustness.result import Check, Row
 
 HUGE_EPS = 0.5  # every image can be turned to plain grey
 ABOUT_ZERO = 0.02
 CONTROLS = ("random signs", "huge eps")  # measured for the other checks; they are no attacks that must improve with eps
+
+Pair = tuple[Row, Row]
+"""A row, and one than which it must not have clearly more right."""
 
 
 def chance(row: Row) -> int:
@@ -27,12 +31,16 @@ def clearly_more(one: Row, other: Row) -> bool:
 
 
 def sanity_checks(rows: Sequence[Row], num_classes: int, known_accuracy: float | None = None) -> tuple[Check, ...]:
-    """All checks that these rows of one network allow; `known_accuracy` is what its training measured when clean."""
+    """All checks of one network's rows; `known_accuracy` is what its training measured when clean.
+
+    A check for which there are no rows is not made, and says so: it has neither passed nor failed.
+    """
     return (
         units(rows),
         clean_accuracy(rows, num_classes, known_accuracy),
         falls_with_eps(rows),
         pgd_not_weaker_than_fgsm(rows),
+        more_steps_not_weaker(rows),
         huge_eps_fools_everything(rows),
         black_box_not_stronger(rows),
     )
@@ -40,12 +48,15 @@ def sanity_checks(rows: Sequence[Row], num_classes: int, known_accuracy: float |
 
 def units(rows: Sequence[Row]) -> Check:
     """eps and step are in [0, 1] units, and all steps together are long enough to reach the border of the ball."""
+    name = "eps and step in [0, 1] units"
     attacks = [
         (row.eps, row.settings["step"], row.settings["steps"]) for row in rows if row.eps and "step" in row.settings
     ]
+    if not attacks:
+        return _not_made(name, "no attack has steps")
     good = all(0 < step <= eps <= 1 and steps * step >= eps for eps, step, steps in attacks)
     sizes = sorted({(eps, step) for eps, step, _ in attacks})
-    return Check("eps and step in [0, 1] units", good, ", ".join(f"{eps:.4g} by {step:.4g}" for eps, step in sizes))
+    return Check(name, good, ", ".join(f"{eps:.4g} by {step:.4g}" for eps, step in sizes))
 
 
 def clean_accuracy(rows: Sequence[Row], num_classes: int, known: float | None) -> Check:
@@ -64,55 +75,75 @@ def falls_with_eps(rows: Sequence[Row]) -> Check:
     for row in rows:
         if row.access is not None and row.method not in CONTROLS:
             methods[row.method, row.images].append(row)
-    faults = []
-    for (method, images), levels in methods.items():
+    pairs: list[Pair] = []
+    for (_, images), levels in methods.items():
         clean = [row for row in rows if row.method == "clean" and row.images == images]
         levels = [*clean, *sorted(levels, key=lambda row: row.eps or 0)]
-        for before, after in pairwise(levels):
-            if clearly_more(after, before):
-                faults.append(f"{method} {before.accuracy:.2%} at {before.eps or 0:.4g}, {_at(after)}")
-    return _check("accuracy falls with eps", faults)
+        pairs += [(after, before) for before, after in pairwise(levels)]
+    return _compare("accuracy falls with eps", pairs, "no attack at two levels")
 
 
 def pgd_not_weaker_than_fgsm(rows: Sequence[Row]) -> Check:
     """Where both saw the gradients and had the same reach, PGD leaves no more than FGSM does."""
     fgsm = [row for row in rows if row.method == "fgsm"]
     pgd = [row for row in rows if row.method.startswith("pgd") and row.access == "white-box"]
-    faults = [
-        f"{weak.method} {_at(weak)}, fgsm {_at(strong)}"
-        for strong in fgsm
-        for weak in pgd
-        if _comparable(strong, weak) and clearly_more(weak, strong)
+    pairs = [(many, one) for one in fgsm for many in pgd if _comparable(one, many)]
+    return _compare("PGD not weaker than FGSM", pairs, "no PGD and FGSM of the same reach")
+
+
+def more_steps_not_weaker(rows: Sequence[Row]) -> Check:
+    """The same white-box attack leaves no more with more steps than with fewer."""
+    stepped = [row for row in rows if row.access == "white-box" and "steps" in row.settings]
+    pairs = [
+        (more, fewer)
+        for more, fewer in permutations(stepped, 2)
+        if more.settings["steps"] > fewer.settings["steps"]
+        and _comparable(more, fewer)
+        and _but_for_steps(more) == _but_for_steps(fewer)
     ]
-    return _check("PGD not weaker than FGSM", faults)
+    return _compare("more steps not weaker than fewer", pairs, "no attack with two numbers of steps")
 
 
 def huge_eps_fools_everything(rows: Sequence[Row]) -> Check:
     """In a ball that holds plain grey for every image about nothing is left."""
-    left = [row for row in rows if row.method == "huge eps"]
-    faults = [_at(row) for row in left if row.correct > ABOUT_ZERO * row.images + chance(row)]
-    return _check(f"eps {HUGE_EPS} leaves about nothing", faults)
+    name, left = f"eps {HUGE_EPS} leaves about nothing", [row for row in rows if row.method == "huge eps"]
+    if not left:
+        return _not_made(name, "no attack of that eps")
+    return _found(name, [_at(row) for row in left if row.correct > ABOUT_ZERO * row.images + chance(row)])
 
 
 def black_box_not_stronger(rows: Sequence[Row]) -> Check:
     """An attack that did not see the gradients fools no more than the best that did, with the same reach."""
-    faults = []
+    pairs: list[Pair] = []
     for blind in (row for row in rows if row.access == "black-box"):
         seeing = [row for row in rows if row.access == "white-box" and _comparable(row, blind)]
-        best = min(seeing, key=lambda row: row.accuracy, default=None)
-        if best is not None and clearly_more(best, blind):
-            faults.append(f"{blind.method} {_at(blind)}, {best.method} {_at(best)}")
-    return _check("black box not stronger than white box", faults)
+        if seeing:
+            pairs.append((min(seeing, key=lambda row: row.accuracy), blind))
+    return _compare("black box not stronger than white box", pairs, "no black box and white box of the same reach")
+
+
+def _compare(name: str, pairs: Sequence[Pair], lacking: str) -> Check:
+    if not pairs:
+        return _not_made(name, lacking)
+    faults = [(weak, strong) for weak, strong in pairs if clearly_more(weak, strong)]
+    return _found(name, [f"{weak.method} {_at(weak)}, {strong.method} {_at(strong)}" for weak, strong in faults])
+
+
+def _found(name: str, faults: Sequence[str]) -> Check:
+    return Check(name, not faults, "; ".join(faults) or "as it should be")
+
+
+def _not_made(name: str, lacking: str) -> Check:
+    return Check(name, None, lacking)
 
 
 def _comparable(one: Row, other: Row) -> bool:
     return one.reach == other.reach and one.images == other.images
 
 
+def _but_for_steps(row: Row) -> dict[str, Any]:
+    return {key: value for key, value in row.settings.items() if key != "steps"}
+
+
 def _at(row: Row) -> str:
     return f"{row.accuracy:.2%} at {row.eps or 0:.4g}"
-
-
-def _check(name: str, faults: Iterable[str]) -> Check:
-    found = list(faults)
-    return Check(name, not found, "; ".join(found) or "as it should be")

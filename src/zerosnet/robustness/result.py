@@ -11,10 +11,13 @@ from zerosnet.errors import InputError
 
 @dataclass(frozen=True)
 class Check:
-    """A sanity check of adversarial numbers: what holds if the attacks did their work."""
+    """A sanity check of adversarial numbers: what holds if the attacks did their work.
+
+    `passed` is None where it was not made because its numbers were not measured; `detail` then says which.
+    """
 
     name: str
-    passed: bool
+    passed: bool | None
     detail: str
 
 
@@ -75,7 +78,12 @@ class Result:
     @property
     def warnings(self) -> list[str]:
         """The failed checks, to be shown beside every number of this result."""
-        return [f"{check.name}: {check.detail}" for check in self.checks if not check.passed]
+        return [f"{check.name}: {check.detail}" for check in self.checks if check.passed is False]
+
+    @property
+    def not_made(self) -> list[str]:
+        """The checks for which the numbers are lacking: neither passed nor failed."""
+        return [f"{check.name}: {check.detail}" for check in self.checks if check.passed is None]
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "warnings": self.warnings}
