@@ -37,9 +37,12 @@ def test_a_single_run_is_named_above_its_column(capsys, store):
     assert code == 0 and out.startswith(f"{name}\n")
 
 
-def test_missing_corruptions_come_with_a_remedy():
+@pytest.mark.parametrize(
+    ("dataset", "folder"), [("cifar10", "CIFAR-10-C"), ("cifar100", "CIFAR-100-C"), ("svhn", "svhn-C")]
+)
+def test_missing_corruptions_come_with_a_remedy(dataset, folder):
     from zerosnet.robustness.corruptions import NotGiven
     from zerosnet.robustness.measures import Options, corruptions
 
-    with pytest.raises(NotGiven, match=r"put its npy files into DIR/CIFAR-10-C and give --data DIR"):
-        corruptions(None, Options())
+    with pytest.raises(NotGiven, match=f"put its npy files into DIR/{folder} and give --data DIR"):
+        corruptions(None, Options(dataset=dataset))

@@ -119,7 +119,7 @@ def test_corruptions_are_looked_for_by_data_set_and_only_where_they_are_asked_fo
     (folder / "labels.npy").write_bytes(b"no array")
     assert attack_runs(store, opt[:1], "paper-noise", data=tmp_path, again=True, **FEW)[opt[0]].rows
     (result,) = attack_runs(store, opt[:1], "corruptions", data=tmp_path, **FEW).values()
-    assert result.not_run, "CIFAR-10-C says nothing of digits"
+    assert result.not_run == "digits-C is not there; put its npy files into DIR/digits-C and give --data DIR"
     (tmp_path / "digits-C").mkdir()
     np.save(tmp_path / "digits-C" / "labels.npy", np.arange(10))
     np.save(tmp_path / "digits-C" / "fog.npy", np.zeros((10, 8, 8), dtype=np.uint8))

@@ -34,9 +34,14 @@ class Corruptions:
 FOLDERS = {"cifar10": "CIFAR-10-C", "cifar100": "CIFAR-100-C"}  # as published; other data sets: NAME-C
 
 
+def folder_of(dataset: str) -> str:
+    """The name that the folder with a data set's corruptions has."""
+    return FOLDERS.get(dataset, f"{dataset}-C")
+
+
 def find_corruptions(folder: Path, dataset: str = "cifar10") -> Corruptions | None:
     """The corruptions of a data set in a folder, or in its subfolder CIFAR-10-C (by data set); None without any."""
-    for place in (folder, folder / FOLDERS.get(dataset, f"{dataset}-C")):
+    for place in (folder, folder / folder_of(dataset)):
         if (place / "labels.npy").exists():
             names = tuple(sorted(path.stem for path in place.glob("*.npy") if path.stem != "labels"))
             count = _read(place / "labels.npy").size

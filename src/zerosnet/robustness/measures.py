@@ -9,7 +9,7 @@ from zerosnet.errors import InputError
 from zerosnet.robustness.attacks import Attack, fgsm, pgd
 from zerosnet.robustness.autoattack import require_classes, under_autoattack
 from zerosnet.robustness.checks import HUGE_EPS
-from zerosnet.robustness.corruptions import Corruptions, NotGiven, require_fitting, under_corruptions
+from zerosnet.robustness.corruptions import Corruptions, NotGiven, folder_of, require_fitting, under_corruptions
 from zerosnet.robustness.noises import NOISE_SEED, PAPER_NOISES, constant, random_signs
 from zerosnet.robustness.result import Measured
 from zerosnet.robustness.subject import Subject, under_attack, under_noises, under_transfer
@@ -22,11 +22,15 @@ RESTARTS = 5
 
 @dataclass(frozen=True)
 class Options:
-    """What a user may change: restarts of `pgd-whitebox`, number of images (all by default), where corruptions are."""
+    """What a user may change: restarts of `pgd-whitebox`, number of images (all by default), where corruptions are.
+
+    `dataset` is the one whose corruptions are meant.
+    """
 
     restarts: int | None = None
     images: int | None = None
     corruptions: Corruptions | None = None
+    dataset: str = "cifar10"
 
     def __post_init__(self) -> None:
         for name, value in (("restarts", self.restarts), ("images", self.images)):
@@ -126,6 +130,7 @@ def autoattack(target: Subject, options: Options) -> list[Measured]:
 
 def corruptions(target: Subject, options: Options) -> list[Measured]:
     if options.corruptions is None:
-        raise NotGiven("CIFAR-10-C is not there; put its npy files into DIR/CIFAR-10-C and give --data DIR")
+        folder = folder_of(options.dataset)
+        raise NotGiven(f"{folder} is not there; put its npy files into DIR/{folder} and give --data DIR")
     require_fitting(options.corruptions, target)
     return [clean(target), *under_corruptions(target, options.corruptions, options.images)]

@@ -95,7 +95,7 @@ _ALL = (
     ),
     Protocol(
         name="corruptions",
-        what="common corruptions: CIFAR-10-C, read from its npy files",
+        what="common corruptions: CIFAR-10-C, CIFAR-100-C or another in their layout, read from npy files",
         measure=measures.corruptions,
         adversarial=False,
         corrupted=True,

@@ -73,7 +73,7 @@ def attack_runs(
     def work(group: Sequence[Member]) -> None:
         first = group[0][0].spec
         say(f"{name}: {len(group)} x {first.model} on {first.dataset}")
-        given = replace(options, corruptions=corrupted.get(first.dataset))
+        given = replace(options, corruptions=corrupted.get(first.dataset), dataset=first.dataset)
         source = surrogates.get(first.dataset)
         stored.update(_attack_group(group, chosen, given, sets[first.dataset], source, device, stop))
 
