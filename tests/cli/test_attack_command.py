@@ -13,8 +13,8 @@ def store(tmp_path):
     return tmp_path
 
 
-def attack(capsys, store, *arguments):
-    code = run(["attack", *arguments, "--store", str(store), "--protocol", "paper-noise", "--device", "cpu"])
+def attack(capsys, store, *arguments, protocol="paper-noise"):
+    code = run(["attack", *arguments, "--store", str(store), "--protocol", protocol, "--device", "cpu"])
     return code, capsys.readouterr().out
 
 
@@ -35,6 +35,12 @@ def test_a_single_run_is_named_above_its_column(capsys, store):
     name = specs_of_rows()[0].id
     code, out = attack(capsys, store, name)
     assert code == 0 and out.startswith(f"{name}\n")
+
+
+def test_checks_that_were_not_made_are_named_once_and_no_warnings(capsys, store):
+    code, out = attack(capsys, store, *(spec.id for spec in specs_of_rows(seeds=(1, 2))[:2]), protocol="paper-pgd")
+    lines = [line for line in out.splitlines() if "eps 0.5" in line]
+    assert code == 0 and lines == ["sanity check not made: eps 0.5 leaves about nothing: no attack of that eps"]
 
 
 @pytest.mark.parametrize(

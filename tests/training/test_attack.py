@@ -4,6 +4,7 @@ import json
 import sys
 import threading
 import types
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,10 +12,12 @@ import pytest
 import torch
 
 from zerosnet.cli.main import run as command
+from zerosnet.data import load
 from zerosnet.errors import InputError
 from zerosnet.models import create_model
 from zerosnet.models.weights import save_model
 from zerosnet.robustness import Options
+from zerosnet.robustness.corruptions import Corruptions
 from zerosnet.training import Result, RunSpec, Store, attack, recipe
 from zerosnet.training.attack import attack_path, attack_runs, read_attack
 from zerosnet.training.networks import find_surrogate
@@ -78,6 +81,28 @@ def test_results_are_kept_beside_the_run_and_read_again(store, opt):
 def test_a_part_never_takes_the_place_of_the_whole(store, opt):
     attack_runs(store, opt[:1], "paper-noise", **FEW)
     assert read_attack(store.find(opt[0]), "paper-noise") is None
+
+
+@pytest.mark.parametrize("images", [8, 9])
+def test_as_many_images_as_there_are_are_the_whole_protocol(tmp_path, monkeypatch, images):
+    digits = load("digits")
+    few = replace(digits, test=digits.test.subset(torch.arange(8)))
+    monkeypatch.setattr(attack, "load_for_test", lambda *_, **__: few)
+    store = Store(tmp_path)
+    run = finished(store, "zerosnet20_opt", 1)
+    (result,) = attack_runs(store, [run], "paper-noise", device=CPU, images=images).values()
+    assert [path.name for path in (store.find(run).folder / "attacks").iterdir()] == ["paper-noise.json"]
+    monkeypatch.setattr(attack, "load_for_test", None)
+    assert attack_runs(store, [run], "paper-noise", device=CPU, images=images) == {run: result}
+    assert read_attack(store.find(run), "paper-noise", Options(images=7)) is None, "seven are a part"
+
+
+def test_corrupted_images_count_where_they_are_more_than_the_test_set(tmp_path):
+    data = load("digits")
+    found = Corruptions(tmp_path, ("fog",), len(data.test) + 2)
+    asked = Options(images=len(data.test) + 1)
+    assert attack._whole(asked, data).images is None
+    assert attack._whole(replace(asked, corruptions=found), data).images == len(data.test) + 1
 
 
 def test_as_many_restarts_as_usual_are_the_whole_protocol(store, opt):
@@ -171,7 +196,8 @@ def test_runs_are_attacked_on_the_gpu(store, opt):
 # -- bad input, before any work ---------------------------------------------------------------------------------------
 
 
-def test_a_run_that_is_not_finished_is_refused(tmp_path):
+def test_a_run_that_is_not_finished_is_refused_before_data_are_loaded(tmp_path, monkeypatch):
+    monkeypatch.setattr(attack, "load_for_test", None)
     store = Store(tmp_path)
     spec = RunSpec("zerosnet20_opt", "digits", recipe("quick", "digits"), 1)
     store.claim(spec).release()
@@ -235,13 +261,6 @@ def test_the_table_shows_failed_checks_as_warnings(store, opt, capsys):
     assert f"{opt[1]} (!)" in output and f"{opt[0]} (!)" not in output
     assert "fgsm, 6 images, eps 0.075 (0.15 in [-1, 1])" in output
     assert "the paper's eps are for inputs in [-1, 1]" in output
-
-
-def test_a_check_that_was_not_made_is_named_once_and_no_warning(store, opt, capsys):
-    attack_runs(store, opt, "paper-pgd", **FEW)
-    assert command(["attack", *opt, "--protocol", "paper-pgd", "--images", "6", "--store", str(store.root)]) == 0
-    lines = [line for line in capsys.readouterr().out.splitlines() if "more steps" in line]
-    assert lines == ["sanity check not made: more steps not weaker than fewer: no attack with two numbers of steps"]
 
 
 def test_settings_that_only_some_runs_have_stand_in_lines_of_their_own(store, opt, capsys):

@@ -51,7 +51,8 @@ def attack_runs(
     """Run protocol `name` on runs of the store, by id or part of it; results by run id, in the order given.
 
     What was measured before is read from the store, unless `again`. Everything that can be wrong is found before any
-    network is attacked.
+    network is attacked, and what is wrong with the runs before data are loaded. As many `images` as there are, or more,
+    are all of them.
     """
     chosen, options = protocol(name), Options(None if restarts == RESTARTS else restarts, images)
     if restarts is not None and not chosen.restarts:
@@ -62,12 +63,12 @@ def attack_runs(
         raise InputError("no run was given; expected at least one id")
     stored = {} if again else {r.id: found for r in records.values() if (found := read_attack(r, name, options))}
     waiting = [record for record in records.values() if record.id not in stored]
-    datasets = dict.fromkeys(record.spec.dataset for record in waiting)
-    sets = {dataset: load_for_test(dataset, data, workers=cores(), report=say) for dataset in datasets}
-    surrogates = {dataset: find_surrogate(store, dataset) for dataset in sets} if chosen.surrogate else {}
-    corrupted = {dataset: find_corruptions(data, dataset) for dataset in sets} if chosen.corrupted and data else {}
     workers = cores() if device.type == "cpu" else 1
     groups = fused_groups(waiting, MOST if chosen.fused else 1, workers)
+    datasets = dict.fromkeys(record.spec.dataset for record in waiting)
+    surrogates = {dataset: find_surrogate(store, dataset) for dataset in datasets} if chosen.surrogate else {}
+    corrupted = {dataset: find_corruptions(data, dataset) for dataset in datasets} if chosen.corrupted and data else {}
+    sets = {dataset: load_for_test(dataset, data, workers=cores(), report=say) for dataset in datasets}
     stop = threading.Event() if min(workers, len(groups)) > 1 else None
 
     def work(group: Sequence[Member]) -> None:
@@ -75,11 +76,18 @@ def attack_runs(
         say(f"{name}: {len(group)} x {first.model} on {first.dataset}")
         given = replace(options, corruptions=corrupted.get(first.dataset), dataset=first.dataset)
         source = surrogates.get(first.dataset)
-        stored.update(_attack_group(group, chosen, given, sets[first.dataset], source, device, stop))
+        test = sets[first.dataset]
+        stored.update(_attack_group(group, chosen, _whole(given, test), test, source, device, stop))
 
     with torch_settings(device, deterministic=False):
         in_parallel(work, groups, min(workers, len(groups)), one_thread=False, stop=stop)
     return {run: stored[run] for run in records}
+
+
+def _whole(options: Options, data: DataSet) -> Options:
+    """The options without a number of images where these are all that there are."""
+    there = len(data.test) if options.corruptions is None else max(len(data.test), options.corruptions.per_severity)
+    return options if options.images is None or options.images < there else replace(options, images=None)
 
 
 def _attack_group(
@@ -147,10 +155,18 @@ def attack_path(record: RunRecord, name: str, options: Options | None = None) ->
 
 
 def read_attack(record: RunRecord, name: str, options: Options | None = None) -> Measurement | None:
-    """What a protocol measured of a run; None where it has not been run, or could not be."""
+    """What a protocol measured of a run; None where it has not been run, or could not be.
+
+    What was measured on all images also answers for as many, or more.
+    """
     path = attack_path(record, name, options)
     result = files.read_value(path, Measurement.from_json) if path.exists() else None
-    return None if result is None or result.not_run is not None else result
+    if result is not None and result.not_run is None:
+        return result
+    if options is None or options.images is None:
+        return None
+    whole = read_attack(record, name, replace(options, images=None))
+    return whole if whole is not None and all(row.images <= options.images for row in whole.rows) else None
 
 
 def write_attack(record: RunRecord, options: Options, result: Measurement, facts: dict[str, Any]) -> None:
