@@ -36,6 +36,14 @@ class Augmentation:
         if self.area is not None and self.crop:
             raise InputError(f"augmentation has crop {self.crop} and area {list(self.area)}; expected one of them")
 
+    def describe(self) -> str:
+        words = [
+            f"crop after padding by {self.crop}" if self.crop else "",
+            "crop of {} to {} of the area, aspect {} to {}".format(*self.area, *self.aspect) if self.area else "",
+            "flip" if self.flip else "",
+        ]
+        return ", ".join(word for word in words if word) or "no augmentation"
+
     def to_json(self) -> dict[str, Any]:
         box = {} if self.area is None else {"area": list(self.area), "aspect": list(self.aspect)}
         return {"crop": self.crop, "flip": self.flip, **box}

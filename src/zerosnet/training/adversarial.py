@@ -42,6 +42,17 @@ class Adversarial:
         if given != {self.kind == "surrogate"}:
             raise InputError("adversarial surrogate and surrogate_seed are given exactly where kind is 'surrogate'")
 
+    def describe(self) -> str:
+        """All settings in words; sizes in the steps of 8-bit pixels."""
+        source = "white-box" if self.surrogate is None else f"made on {self.surrogate} with seed {self.surrogate_seed}"
+        words = [
+            f"adversarial examples {source}: {self.steps} steps of {self.step * 255:g}/255",
+            ("kept within" if self.project else "not kept within") + f" eps {self.eps * 255:g}/255",
+            "random start" if self.random_start else "no random start",
+            "a clean step before each" if self.clean_step else "no clean steps",
+        ]
+        return ", ".join(words)
+
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 

@@ -162,7 +162,8 @@ def progress(quiet: bool = False) -> Progress:
 def say_recipes(specs: Sequence[RunSpec], progress: Progress) -> None:
     """Every recipe of these runs once, resolved, with all its numbers."""
     for recipe in dict.fromkeys(spec.recipe for spec in specs):
-        progress.say(f"recipe {recipe.describe()}")
+        for line in f"recipe {recipe.describe()}".splitlines():
+            progress.say(line)
 
 
 def describe(spec: RunSpec) -> str:

@@ -87,18 +87,34 @@ class Recipe:
         return _identity(self)
 
     def describe(self) -> str:
-        """The resolved recipe as one line to print.
+        """Every setting, at its default or not, as two lines to print: how it learns, and from what.
 
         >>> from zerosnet.training import recipe
-        >>> recipe("paper", "mnist").describe()
-        'paper: 160 epochs, batch 128 (last partial batch dropped), lr 0.1, schedule step, weight decay 0.0001'
+        >>> print(recipe("mnist-fgsm", "mnist").describe())
+        mnist-fgsm: 20 epochs, batch 100 (last partial batch dropped), adam with betas 0.5 and 0.999, lr 0.0002, \
+constant, weight decay 0.0 (norms and biases 0.0, coefficients 0.0)
+          scaling signed, no augmentation, label smoothing 0.0, no adversarial examples
         """
-        epochs = f"{self.epochs} epoch" + ("s" if self.epochs > 1 else "")
-        words = [epochs, f"batch {self.batch} (last partial batch dropped)", f"lr {self.lr}"]
-        rest = {key: value for key, value in self.identity().items() if key not in ("name", "epochs", "batch", "lr")}
-        return f"{self.name}: " + ", ".join(
-            [*words, *(f"{key.replace('_', ' ')} {_words(v)}" for key, v in rest.items())]
-        )
+        learning = [
+            f"{self.epochs} epoch" + ("s" if self.epochs > 1 else ""),
+            f"batch {self.batch} (last partial batch dropped)",
+            self._optimiser_in_words(),
+            f"lr {self.lr}, {self.schedule.describe(self.epochs)}",
+            f"weight decay {self.weight_decay} (norms and biases {self.weight_decay if self.decay_norms else 0.0}, "
+            f"coefficients {self.coefficient_decay})",
+        ]
+        images = [
+            f"scaling {self.scaling}",
+            self.augmentation.describe(),
+            f"label smoothing {self.label_smoothing}",
+            "no adversarial examples" if self.adversarial is None else self.adversarial.describe(),
+        ]
+        return f"{self.name}: {', '.join(learning)}\n  {', '.join(images)}"
+
+    def _optimiser_in_words(self) -> str:
+        kind = "Nesterov momentum" if self.nesterov else "momentum"
+        numbers = f"betas {self.momentum} and {self.beta2}" if self.optimiser == "adam" else f"{kind} {self.momentum}"
+        return f"{self.optimiser} with {numbers}" + (", begun anew every epoch" if self.reset_momentum else "")
 
 
 def is_record(settings: dict[str, Any]) -> bool:
@@ -153,14 +169,6 @@ def _identity(value: Any) -> Any:
     kind = {"kind": value.kind} if isinstance(value, Schedule) else {}
     settings = {f.name: _identity(v) for f in fields(value) if (v := getattr(value, f.name)) != f.default}
     return {**kind, **settings}
-
-
-def _words(value: Any) -> str:
-    """A setting as text: an inner value is its kind and what else it says."""
-    if not isinstance(value, dict):
-        return str(list(value) if isinstance(value, tuple) else value)
-    inner = {key: item for key, item in value.items() if key != "kind"}
-    return " ".join([*([value["kind"]] if "kind" in value else []), *(f"{k} {_words(v)}" for k, v in inner.items())])
 
 
 def _is_int(value: Any) -> bool:

@@ -1,7 +1,7 @@
 """Learning-rate schedules: pure functions of the position in the training, as small frozen values.
 
 Each gives the factor by which the recipe's learning rate is multiplied in step `step` (counted from 0) of a training
-of `epochs` epochs with `steps_per_epoch` steps each.
+of `epochs` epochs with `steps_per_epoch` steps each, and says in words what becomes of it in `epochs` epochs.
 """
 
 import math
@@ -19,6 +19,9 @@ class Constant:
 
     def factor(self, step: int, steps_per_epoch: int, epochs: int) -> float:
         return 1.0
+
+    def describe(self, epochs: int) -> str:
+        return "constant"
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,15 @@ class Step:
         if step < self.zero_steps:
             return 0.0
         epoch = step // steps_per_epoch
-        drops = sum(epoch >= math.floor(fraction * epochs) for fraction in self.at)
-        return self.gamma**drops
+        return self.gamma ** sum(epoch >= drop for drop in self._drops(epochs))
+
+    def describe(self, epochs: int) -> str:
+        drops = " and ".join(f"after {drop}" for drop in self._drops(epochs))
+        start = {0: "", 1: ", 0 in the first step"}.get(self.zero_steps, f", 0 in the first {self.zero_steps} steps")
+        return (f"times {self.gamma} {drops} epochs" if drops else "constant") + start
+
+    def _drops(self, epochs: int) -> list[int]:
+        return [math.floor(fraction * epochs) for fraction in self.at]
 
 
 @dataclass(frozen=True)
@@ -63,6 +73,10 @@ class Cosine:
         if step < rise:
             return step / rise
         return (1 + math.cos(math.pi * (step - rise) / max(total - rise, 1))) / 2
+
+    def describe(self, epochs: int) -> str:
+        rise = min(self.warmup, epochs)
+        return (f"up from 0 over {rise:g} epochs, then " if rise else "") + "cosine to 0"
 
 
 @dataclass(frozen=True)
@@ -84,6 +98,9 @@ class OneCycle:
         if t < self.rise:
             return self.start + (1 - self.start) * t / self.rise
         return self.end + (1 - self.end) * (1 - t) / (1 - self.rise)
+
+    def describe(self, epochs: int) -> str:
+        return f"up from {self.start} times that over {self.rise * epochs:g} epochs, then down to {self.end} times that"
 
 
 Schedule = Constant | Step | Cosine | OneCycle
