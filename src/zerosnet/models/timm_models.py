@@ -1,4 +1,7 @@
-"""Every registered network under its name in timm: `timm.create_model("zerosnet56_opt")`.
+"""Every registered network under its name in timm:
+
+    import zerosnet.models
+    timm.create_model("zerosnet56_opt")
 
 timm takes seconds to import, so nothing here imports it. Where it is loaded already, the networks are registered at
 once; otherwise as soon as somebody imports it.
