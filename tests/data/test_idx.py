@@ -1,11 +1,14 @@
+import hashlib
 import os
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from zerosnet import InputError
 from zerosnet.data import load
-from zerosnet.data.idx import IdxLayout, read_idx
+from zerosnet.data.idx import FASHION_MNIST, MNIST, IdxLayout, read_idx
 
 REAL = os.environ.get("ZEROSNET_DATA")
 SMALL = IdxLayout(folder="raw", train=5, test=2, size=(3, 4))
@@ -51,6 +54,27 @@ def test_the_file_of_another_data_set_is_told_by_its_md5(root):
     known = IdxLayout(folder="raw", train=5, test=2, size=(3, 4), md5={"train-images-idx3-ubyte": "0" * 32})
     with pytest.raises(InputError, match="train-images-idx3-ubyte is not the official file"):
         read_idx(root, known)
+
+
+@pytest.mark.parametrize("name", MNIST.md5)
+def test_a_file_of_another_data_set_in_a_folder_without_known_sums_is_refused(root, name):
+    content = (root / "raw" / name).read_bytes()
+    swapped = replace(SMALL, foreign={hashlib.md5(content).hexdigest(): "MNIST's own file"})
+    with pytest.raises(InputError, match=f"{name} is MNIST's own file .*expected this data set's"):
+        read_idx(root, swapped)
+
+
+def test_mnist_is_foreign_to_fashion_mnist():
+    assert FASHION_MNIST.foreign == {md5: f"MNIST's {name}" for name, md5 in MNIST.md5.items()}
+    assert len(FASHION_MNIST.foreign) == 4
+
+
+@pytest.mark.skipif(not REAL, reason="set ZEROSNET_DATA to a folder with the official files")
+def test_real_mnist_is_not_taken_for_fashion_mnist(tmp_path):
+    (tmp_path / "FashionMNIST").mkdir()
+    (tmp_path / FASHION_MNIST.folder).symlink_to(Path(REAL or "").resolve() / MNIST.folder)
+    with pytest.raises(InputError, match=r"is MNIST's train-images-idx3-ubyte .*expected this data set's own"):
+        load("fashion-mnist", tmp_path)
 
 
 def test_a_label_that_no_class_has_is_refused(root):

@@ -17,7 +17,11 @@ from zerosnet.errors import InputError
 
 @dataclass(frozen=True)
 class IdxLayout:
-    """Where the files lie below the data folder, how many images of which size they hold, and known MD5 sums."""
+    """Where the files lie below the data folder, how many images of which size they hold, and known MD5 sums.
+
+    md5       by a file's name, where the official files' sums are known
+    foreign   what a file of another data set, which looks just like these, is, by its sum
+    """
 
     folder: str
     train: int = 60_000
@@ -25,6 +29,7 @@ class IdxLayout:
     size: tuple[int, int] = (28, 28)
     num_classes: int = 10
     md5: dict[str, str] = field(default_factory=dict)
+    foreign: dict[str, str] = field(default_factory=dict)
 
 
 MNIST = IdxLayout(
@@ -36,7 +41,9 @@ MNIST = IdxLayout(
         "t10k-labels-idx1-ubyte": "27ae3e4e09519cfbb04c329615203637",
     },
 )
-FASHION_MNIST = IdxLayout(folder="FashionMNIST/raw")
+FASHION_MNIST = IdxLayout(
+    folder="FashionMNIST/raw", foreign={md5: f"MNIST's {name}" for name, md5 in MNIST.md5.items()}
+)
 
 
 def read_idx(root: Path, layout: IdxLayout) -> tuple[ImageSet, ImageSet]:
@@ -46,14 +53,14 @@ def read_idx(root: Path, layout: IdxLayout) -> tuple[ImageSet, ImageSet]:
 
 def _read(root: Path, layout: IdxLayout, split: str, count: int) -> ImageSet:
     folder = root / layout.folder
-    images = _array(folder / f"{split}-images-idx3-ubyte", (count, *layout.size), layout.md5)
-    labels = _array(folder / f"{split}-labels-idx1-ubyte", (count,), layout.md5)
+    images = _array(folder / f"{split}-images-idx3-ubyte", (count, *layout.size), layout)
+    labels = _array(folder / f"{split}-labels-idx1-ubyte", (count,), layout)
     if labels.max(initial=0) >= layout.num_classes:
         raise InputError(f"{folder / f'{split}-labels-idx1-ubyte'} holds label {labels.max()}; expected 0 to 9")
     return ImageSet(torch.from_numpy(images).unsqueeze(1), torch.from_numpy(labels.astype(np.int64)))
 
 
-def _array(path: Path, shape: tuple[int, ...], md5: dict[str, str]) -> np.ndarray:
+def _array(path: Path, shape: tuple[int, ...], layout: IdxLayout) -> np.ndarray:
     content = read_bytes(path)
     header = b"".join(n.to_bytes(4, "big") for n in (0x800 + len(shape), *shape))
     sizes = " x ".join(map(str, shape))
@@ -62,7 +69,14 @@ def _array(path: Path, shape: tuple[int, ...], md5: dict[str, str]) -> np.ndarra
     expected = len(header) + int(np.prod(shape))
     if len(content) != expected:
         raise InputError(f"{path} has {len(content)} bytes; expected {expected} ({sizes} and a header): damaged")
-    found = hashlib.md5(content, usedforsecurity=False).hexdigest()
-    if found != md5.get(path.name, found):
-        raise InputError(f"{path} is not the official file: its MD5 is {found}, expected {md5[path.name]}")
+    _check_origin(path, content, layout)
     return np.frombuffer(content, np.uint8, offset=len(header)).reshape(shape).copy()
+
+
+def _check_origin(path: Path, content: bytes, layout: IdxLayout) -> None:
+    """Files of these data sets differ in nothing but their content."""
+    found = hashlib.md5(content, usedforsecurity=False).hexdigest()
+    if found in layout.foreign:
+        raise InputError(f"{path} is {layout.foreign[found]} (MD5 {found}); expected this data set's own file")
+    if found != (expected := layout.md5.get(path.name, found)):
+        raise InputError(f"{path} is not the official file: its MD5 is {found}, expected {expected}")
