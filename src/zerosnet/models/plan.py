@@ -1,8 +1,8 @@
 """The static plan of a multistep network: which states every block receives, projects, sums and hands on.
 
-Two strategies decide it. Start-up: a block looks back d steps only where d states exist, and is one-step,
-y_{n+1} = y_n + f(y_n), before (the first d - 1 blocks, as in the paper). Stage change: what becomes of the history
-where the shape of the state changes, by name in `STAGE_CHANGES`.
+Two strategies decide it. Start-up: what blocks do before there are as many states as the scheme looks back;
+`one_step_start` is the paper's. Stage change: what becomes of the history where the shape of the state changes, by name
+in `STAGE_CHANGES`.
 """
 
 from dataclasses import dataclass
@@ -26,6 +26,13 @@ STAGE_CHANGES = {
     "project-shared": StageChange(keeps_history=True, shared=True),
     "restart": StageChange(keeps_history=False, shared=False),  # LM-ResNet's
 }
+
+
+def one_step_start(age: int, steps: int) -> bool:
+    """Whether a block that has `age` states is one-step, y_{n+1} = y_n + f(y_n): until there are as many as the scheme
+    has steps, so that the first steps - 1 blocks are.
+    """
+    return age < steps
 
 
 @dataclass(frozen=True)
@@ -80,7 +87,7 @@ def plan(structure: Structure, alphas: int, betas: int, stage_change: str) -> tu
             if changes and not strategy.keeps_history:
                 states, slopes, age = states[:1], [], 1
             opening = changes and size.raw_opening and not plans
-            multistep = age >= steps
+            multistep = not one_step_start(age, steps)
             keys = _Keys(target, strategy.shared, multistep and not opening, changes and not opening)
             block = BlockPlan(
                 index=len(plans),
