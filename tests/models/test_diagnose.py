@@ -171,6 +171,9 @@ def test_envelopes_multiply_where_the_history_starts_afresh():
         ({"images": images(0)}, "at least one"),
         ({"images": images(0), "labels": torch.arange(0)}, "at least one"),
         ({"labels": torch.tensor([0, 1, 2, 10])}, "labels reach"),
+        ({"labels": torch.ones(4, dtype=torch.bool)}, "labels are torch.bool"),
+        ({"labels": [0, 1, 2, 3]}, "labels are a list; expected a tensor"),
+        ({"images": [[0.0]]}, "images are a list; expected a tensor"),
         ({"images": images(4, channels=1)}, "images have shape"),
         ({"model": create_model("zerosnet20_opt", replicas=2)}, "2 replicas"),
         ({"model": torch.nn.Identity()}, "Identity"),
@@ -180,3 +183,8 @@ def test_bad_arguments_are_named(change, message):
     arguments = {"model": create_model("zerosnet20_opt"), "images": images(), **change}
     with pytest.raises(InputError, match=message):
         diagnose(**arguments)
+
+
+def test_labels_may_be_whole_numbers_of_any_size():
+    model, small = create_model("zerosnet20_opt", seed=0), torch.arange(4, dtype=torch.int32)
+    assert diagnose(model, images(), small) == diagnose(model, images(), small.long())

@@ -266,6 +266,7 @@ def test_images_outside_the_unit_interval_are_refused():
         (lambda: fgsm(True), "eps is True"),
         (lambda: fgsm(None), "eps is None"),
         (lambda: pgd(0.1, norm="l1"), "norm is 'l1'; expected one of linf, l2"),
+        (lambda: pgd(0.1, norm=["l2"]), "norm is ['l2']; expected one of linf, l2"),
         (lambda: pgd(0.1, steps=0), "steps is 0"),
         (lambda: pgd(0.1, restarts=2, random_start=False), "without random start"),
         (lambda: replace(pgd(0.1), step=2.0), "step is 2.0"),

@@ -76,6 +76,14 @@ def test_levels_outside_the_scale_of_the_images_are_refused(make):
         make()
 
 
+@pytest.mark.parametrize(
+    "make", [lambda: gaussian("a"), lambda: constant(None), lambda: uniform(0, "a"), lambda: uniform([0], 1)]
+)
+def test_levels_that_are_no_numbers_are_refused(make):
+    with pytest.raises(InputError, match="expected"):
+        make()
+
+
 def test_bytes_get_the_noise_of_the_floats_they_stand_for():
     pixels = torch.randint(256, (3, *SHAPE), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
     assert torch.equal(add_noise(pixels, gaussian(0.1)), add_noise(pixels.float() / 255, gaussian(0.1)))

@@ -205,9 +205,11 @@ def test_the_packaged_autoattack_runs(networks, pair):
 # -- bad input --------------------------------------------------------------------------------------------------------
 
 
-def test_an_unknown_protocol_is_named(pair):
-    with pytest.raises(InputError, match=f"protocol is 'pgd'; expected one of {', '.join(PROTOCOLS)}"):
-        protocol("pgd")
+@pytest.mark.parametrize("name", ["pgd", ["pgd"], None])
+def test_an_unknown_protocol_is_named(name):
+    with pytest.raises(InputError) as error:
+        protocol(name)
+    assert str(error.value) == f"protocol is {name!r}; expected one of {', '.join(PROTOCOLS)}"
 
 
 def test_a_transfer_test_without_surrogate_is_refused_before_any_work(networks, pair):

@@ -48,15 +48,8 @@ def diagnose(
         raise InputError(f"model is {found}; expected a single network (`extract` cuts one out)")
     if statistics not in (None, *STATISTICS):
         raise InputError(f"statistics is {statistics!r}; expected one of {', '.join(STATISTICS)}, or None to choose")
-    if not images.numel():
-        raise InputError(f"images have shape {tuple(images.shape)}; expected at least one")
-    if labels is not None and (labels.shape != images.shape[:1] or labels.is_floating_point()):
-        raise InputError(
-            f"labels are {labels.dtype} of shape {tuple(labels.shape)}; expected one class for each of "
-            f"{len(images)} images"
-        )
-    if labels is not None and not 0 <= int(labels.min()) <= int(labels.max()) < model.num_classes:
-        raise InputError(f"labels reach from {labels.min()} to {labels.max()}; expected 0 to {model.num_classes - 1}")
+    _require_batch(images, labels, model.num_classes)
+    labels = None if labels is None else labels.long()
     schemes = model.schemes()
     if not schemes:
         raise InputError("model has coefficients that are not finite; expected a network that did not diverge")
@@ -89,6 +82,24 @@ def diagnose(
     )
     name = model.config.name or f"{model.config.structure.size} network of {model.config.structure.depth} layers"
     return Diagnosis(name, len(images), chosen, blocks, accuracy)
+
+
+def _require_batch(images: Tensor, labels: Tensor | None, classes: int) -> None:
+    """Complain about images that are no batch, and labels that are not one class an image."""
+    for name, value in (("images", images), ("labels", labels)):
+        if value is not None and not isinstance(value, Tensor):
+            raise InputError(f"{name} are a {type(value).__name__}; expected a tensor")
+    if not images.numel():
+        raise InputError(f"images have shape {tuple(images.shape)}; expected at least one")
+    if labels is None:
+        return
+    if labels.shape != images.shape[:1] or labels.is_floating_point() or labels.dtype == torch.bool:
+        raise InputError(
+            f"labels are {labels.dtype} of shape {tuple(labels.shape)}; expected one class for each of "
+            f"{len(images)} images"
+        )
+    if not 0 <= int(labels.min()) <= int(labels.max()) < classes:
+        raise InputError(f"labels reach from {labels.min()} to {labels.max()}; expected 0 to {classes - 1}")
 
 
 # -- measuring ---------------------------------------------------------------------------------------------------------

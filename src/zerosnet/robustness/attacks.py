@@ -94,7 +94,7 @@ class Attack:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        if self.norm not in NORMS:
+        if not isinstance(self.norm, str) or self.norm not in NORMS:
             raise InputError(f"norm is {self.norm!r}; expected one of {', '.join(NORMS)}")
         norm = NORMS[self.norm]
         for name, value in (("eps", self.eps), ("step", self.step)):

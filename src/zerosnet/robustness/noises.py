@@ -15,7 +15,7 @@ from torch import Tensor
 from zerosnet.data.randomness import stream
 from zerosnet.errors import InputError
 from zerosnet.robustness.normalised import unit_images
-from zerosnet.robustness.requirements import require_size, require_unit_images
+from zerosnet.robustness.requirements import is_number, require_size, require_unit_images
 
 # what is drawn for one image; always on the CPU, because no two devices agree on the last bit of a normal number
 FIELDS: dict[str, Callable[[torch.Size, torch.Generator], Tensor]] = {
@@ -45,22 +45,22 @@ def uniform(low: float, high: float) -> Noise:
     >>> uniform(-0.08, 0).label
     'uniform [-0.08, 0]'
     """
-    if not -1 <= low <= high <= 1:
-        raise InputError(f"uniform noise on [{low}, {high}]; expected -1 <= low <= high <= 1")
+    if not (is_number(low) and is_number(high) and -1 <= low <= high <= 1):
+        raise InputError(f"uniform noise on [{low!r}, {high!r}]; expected -1 <= low <= high <= 1")
     return Noise(f"uniform [{low:g}, {high:g}]", "uniform", low, high - low)
 
 
 def gaussian(delta: float) -> Noise:
     """Gaussian noise of mean 0 and standard deviation `delta`."""
-    if not 0 <= delta <= 1:
-        raise InputError(f"Gaussian noise with standard deviation {delta}; expected 0 to 1")
+    if not (is_number(delta) and 0 <= delta <= 1):
+        raise InputError(f"Gaussian noise with standard deviation {delta!r}; expected 0 to 1")
     return Noise(f"Gaussian {delta:g}", "normal", 0.0, delta)
 
 
 def constant(mu: float) -> Noise:
     """The same `mu` added to every pixel, a grey image; constant(0) is no noise."""
-    if not -1 <= mu <= 1:
-        raise InputError(f"constant noise of {mu}; expected -1 to 1")
+    if not (is_number(mu) and -1 <= mu <= 1):
+        raise InputError(f"constant noise of {mu!r}; expected -1 to 1")
     return Noise("clean" if mu == 0 else f"constant {mu:g}", None, mu, 0.0)
 
 

@@ -105,7 +105,7 @@ PROTOCOLS = {protocol.name: protocol for protocol in _ALL}
 
 
 def protocol(name: str) -> Protocol:
-    if name not in PROTOCOLS:
+    if not isinstance(name, str) or name not in PROTOCOLS:
         raise InputError(f"protocol is {name!r}; expected one of {', '.join(PROTOCOLS)}")
     return PROTOCOLS[name]
 

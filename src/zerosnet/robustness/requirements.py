@@ -55,9 +55,12 @@ def require_labels(labels: Tensor, count: int, classes: int, replicas: int = 1) 
         raise InputError(f"labels run from {low} to {high}; expected 0 to {classes - 1}")
 
 
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def require_size(name: str, value: Any, largest: float = 1.0) -> None:
     """Complain unless a radius or step is a number from 0 to `largest`."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (number and 0 <= value <= largest and math.isfinite(value)):
+    if not (is_number(value) and 0 <= value <= largest and math.isfinite(value)):
         expected = "0 to 1, the scale of the images" if largest == 1 else "a finite number from 0 on"
         raise InputError(f"{name} is {value!r}; expected {expected}")
