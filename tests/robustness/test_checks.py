@@ -120,6 +120,12 @@ def test_results_stored_with_fewer_checks_are_read():
     assert Result.from_json(stored).checks == (Check(**old),)
 
 
+@pytest.mark.parametrize("norm, faults", [("l2", []), ("linf", ["eps and step in [0, 1] units"])])
+def test_only_an_l2_radius_may_exceed_1(norm, faults):
+    settings = {"step": 0.5, "steps": 20, "norm": norm}
+    assert failed([*sound(), row("pgd-20 far", 0.1, 2.0, "white-box", settings=settings)]) == faults
+
+
 def test_random_noise_that_does_no_harm_is_no_fault_of_an_attack():
     assert failed([*sound(), row("random signs", 0.91, 0.03, "black-box")]) == []
 

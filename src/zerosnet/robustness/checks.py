@@ -47,15 +47,20 @@ def sanity_checks(rows: Sequence[Row], num_classes: int, known_accuracy: float |
 
 
 def units(rows: Sequence[Row]) -> Check:
-    """eps and step are in [0, 1] units, and all steps together are long enough to reach the border of the ball."""
+    """eps and step are in [0, 1] units, and all steps together are long enough to reach the border of the ball.
+
+    Only in L-infinity is a radius of more than 1 a sign of other units.
+    """
     name = "eps and step in [0, 1] units"
-    attacks = [
-        (row.eps, row.settings["step"], row.settings["steps"]) for row in rows if row.eps and "step" in row.settings
-    ]
+    attacks = [(row.eps, row.settings) for row in rows if row.eps and "step" in row.settings]
     if not attacks:
         return _not_made(name, "no attack has steps")
-    good = all(0 < step <= eps <= 1 and steps * step >= eps for eps, step, steps in attacks)
-    sizes = sorted({(eps, step) for eps, step, _ in attacks})
+    good = all(
+        0 < attack["step"] <= eps <= attack["steps"] * attack["step"]
+        and (eps <= 1 or attack.get("norm", "linf") != "linf")
+        for eps, attack in attacks
+    )
+    sizes = sorted({(eps, attack["step"]) for eps, attack in attacks})
     return Check(name, good, ", ".join(f"{eps:.4g} by {step:.4g}" for eps, step in sizes))
 
 
