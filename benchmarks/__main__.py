@@ -2,7 +2,8 @@
 
 python -m benchmarks                     every benchmark that this machine can run
 python -m benchmarks numerics models     these
-python -m benchmarks training --only K=10   the cases whose names contain this, of a benchmark that has cases
+python -m benchmarks training --only K=10   the cases whose names contain this
+python -m benchmarks imagenet --only 18     the networks with so many layers
 python -m benchmarks training --compile  only fill the compiler's cache, so that a later run starts at once
 python -m benchmarks --list
 
@@ -36,8 +37,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help=f"one or more of {', '.join(BENCHMARKS)}")
     parser.add_argument("--list", action="store_true", help="name the benchmarks and leave")
-    parser.add_argument("--only", default="", help="the cases whose names contain this; for training")
-    parser.add_argument("--compile", action="store_true", help="only fill the compiler's cache; for training")
+    parser.add_argument("--only", default="", help="cases of training, by a part of their names; layers of imagenet")
+    parser.add_argument("--compile", action="store_true", help="only fill the compiler's cache; for these two")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the result files")
     options = parser.parse_args(arguments)
     if options.list:
@@ -46,8 +47,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     if unknown := set(options.names) - set(BENCHMARKS):
         parser.error(f"unknown benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
-    if (options.only or options.compile) and options.names != ["training"]:
-        parser.error("--only and --compile are for training")
+    if (options.only or options.compile) and options.names not in (["training"], ["imagenet"]):
+        parser.error("--only and --compile are for training, or for imagenet")
     options.out.mkdir(parents=True, exist_ok=True)
     complete = True
     for name in options.names or BENCHMARKS:
@@ -58,7 +59,8 @@ def main(arguments: list[str] | None = None) -> int:
             continue
         facts = {"command": command(name, options.only), "environment": environment()}
         path = options.out / f"{name}{module.suffix() if hasattr(module, 'suffix') else ''}{_part(options.only)}.json"
-        measured = module.run(options.only, begun(path, facts)) if hasattr(module, "CASES") else module.run()
+        before = (begun(path, facts),) if hasattr(module, "CASES") else ()
+        measured = module.run(options.only, *before) if options.only or before else module.run()
         if isinstance(measured, dict) and "skipped" in measured:
             print(f"   skipped: {measured['skipped']}")
             continue

@@ -1,9 +1,10 @@
-"""Images a second of training 50-layer networks: with data on the GPU (compute), of the loader alone, and end to end.
+"""Images a second of training networks of 50 layers (or `--only 18`, 34): with data on the GPU (compute), of the loader
+alone, and end to end.
 
 Compute: one training step (forward, loss, backward, SGD) of each network, in turns, in one process; bf16, channels
-last, compiled, batch 256. timm's resnet50 under autocast, ours with bf16 convolutions and a bf16 state, as `zerosnet
-train --recipe imagenet` has them; ZeroSNet also with its history restarted at every stage change, which costs no
-projections of older states. Loader: JPEG files to batches on the device. End to end: the real training, with both. For
+last, compiled, the paper's batch. timm's resnet under autocast, ours with bf16 convolutions and a bf16 state, as
+`zerosnet train --recipe imagenet` has them; ZeroSNet also with its history restarted at every stage change, which costs
+no projections of older states. Loader: JPEG files to batches on the device. End to end: the real training, with both. For
 comparison: the GPU's own JPEG decoder, which the training does not use.
 
 Files are those of the folder that ZEROSNET_IMAGES names (train/<class>/*.JPEG and val/...), and files made here that
@@ -71,16 +72,28 @@ class Settings:
         return [name.format(self.depth) for name in kinds]
 
 
-def run(**changes: Any) -> Result | Iterator[Result]:
+BATCHES = {18: 1024, 34: 512, 50: 256}  # the paper's
+
+
+def settings_of(only: str = "", **changes: Any) -> Settings:
+    """Those of the networks with `only` so many layers."""
+    if only and only not in map(str, BATCHES):
+        raise SystemExit(f"--only {only}: expected a number of layers, {', '.join(map(str, BATCHES))}")
+    depth = int(only or 50)
+    return Settings(**{"depth": depth, "batch": BATCHES[depth], **changes})
+
+
+def run(only: str = "", **changes: Any) -> Result | Iterator[Result]:
     """What is known so far, again and again as it grows."""
-    settings = Settings(**changes)
+    settings = settings_of(only, **changes)
     if settings.device == "cuda" and not torch.cuda.is_available():
         return {"skipped": "no CUDA device"}
     return _measure(settings)
 
 
-def compile_ahead(settings: Settings = Settings()) -> None:  # noqa: B008 (frozen)
+def compile_ahead(only: str = "") -> None:
     """Fill the compiler's cache; what else runs on the machine meanwhile should not be timed."""
+    settings = settings_of(only)
     fill_cache(_compile, [(name, settings.batch, settings.side) for name in settings.names], AT_ONCE)
 
 

@@ -3,7 +3,8 @@ import json
 import benchmarks.imagenet
 import pytest
 import torch
-from benchmarks.imagenet import run
+from benchmarks.__main__ import main
+from benchmarks.imagenet import run, settings_of
 from benchmarks.jpeg import crops, nvjpeg_rates
 from benchmarks.pictures import write_pictures
 from benchmarks.record import keep
@@ -11,6 +12,7 @@ from benchmarks.record import keep
 from zerosnet.data import open_folder
 from zerosnet.data.decode import read_image
 from zerosnet.data.streaming import Decoder
+from zerosnet.experiments import EXPERIMENTS
 from zerosnet.training import recipe
 
 SMALL = {"device": "cpu", "depth": 34, "batch": 4, "side": 32, "rounds": 1, "seconds": 0.1, "files": 12, "workers": 0}
@@ -42,6 +44,19 @@ def test_the_benchmark_measures_compute_loader_and_training_beside_each_other():
     assert networks["zerosnet34_opt, history restarted"]["products"] == networks["preresnet34"]["products"]
     assert source["GPU decoder"]["loader"] > 0 and source["GPU decoder"]["difference"] < 1  # here the same decoder
     assert "left_out" not in found
+
+
+def test_other_depths_are_measured_at_the_batch_of_the_paper(monkeypatch):
+    specs = {spec.model: spec.recipe.batch for spec in EXPERIMENTS["table-imagenet"].specs("full")}
+    for only in ("18", "34", "50"):
+        settings = settings_of(only)
+        assert (settings.depth, settings.batch) == (int(only), specs[f"preresnet{only}"])
+    with pytest.raises(SystemExit, match="18, 34, 50"):
+        settings_of("101")
+    asked = []
+    monkeypatch.setattr(benchmarks.imagenet, "run", lambda *only: asked.append(only) or {"skipped": "here"})
+    assert main(["imagenet", "--only", "18"]) == main(["imagenet"]) == 0
+    assert asked == [("18",), ()]
 
 
 def test_a_run_that_is_cut_keeps_what_it_has_measured(tmp_path, monkeypatch):
