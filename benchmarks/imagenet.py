@@ -4,8 +4,8 @@ alone, and end to end.
 Compute: one training step (forward, loss, backward, SGD) of each network, in turns, in one process; bf16, channels
 last, compiled, the paper's batch. timm's resnet under autocast, ours with bf16 convolutions and a bf16 state, as
 `zerosnet train --recipe imagenet` has them; ZeroSNet also with its history restarted at every stage change, which costs
-no projections of older states. Loader: JPEG files to batches on the device. End to end: the real training, with both. For
-comparison: the GPU's own JPEG decoder, which the training does not use.
+no projections of older states. Loader: JPEG files to batches on the device. End to end: the real training, with both.
+For comparison: the GPU's own JPEG decoder, which the training does not use.
 
 Files are those of the folder that ZEROSNET_IMAGES names (train/<class>/*.JPEG and val/...), and files made here that
 have the size of ImageNet's, 500 x 375 pixels and about 100 kB. All of them fit into memory and are read from there: a
