@@ -1,11 +1,13 @@
 """What stores hold is read as far as it can be, and what cannot be read is named."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from tests.report.synthetic import specs_of_rows, write_run
 
-from zerosnet.report.commands import attack_command, train_command
+from zerosnet.experiments import EXPERIMENTS
+from zerosnet.report.commands import attack_command, reproduce_command, train_command
 from zerosnet.report.configurations import panels
 from zerosnet.report.evidence import own_scheme, read_evidence
 from zerosnet.training import RunSpec, Store, recipe
@@ -102,6 +104,47 @@ def test_the_command_of_a_run_with_a_changed_recipe_is_a_sweep_of_exactly_that_r
     command = train_command(spec)
     assert command.startswith("zerosnet sweep /dev/stdin <<< '")
     assert expand(json.loads(command.partition("'")[2][:-1])) == [spec]
+
+
+def test_a_changed_batch_is_an_option_of_the_command():
+    spec = RunSpec("zerosnet20", "cifar10", recipe("paper", "cifar10", epochs=3, batch=64), 1)
+    words = train_command(spec).split()
+    assert words[1] == "train" and dict(zip(words[3::2], words[4::2])) == {
+        "--dataset": "cifar10",
+        "--recipe": "paper",
+        "--data": "DIR",
+        "--epochs": "3",
+        "--batch": "64",
+        "--seed": "1",
+    }
+
+
+def test_what_follows_from_a_changed_batch_needs_no_option():
+    book = recipe("imagenet", "imagefolder", "zerosnet18_opt", batch=128)
+    assert set(RunSpec("zerosnet18_opt", "imagefolder", book, 1).changes) == {"batch", "lr"}
+    assert "--batch 128" in train_command(RunSpec("zerosnet18_opt", "imagefolder", book, 1))
+    other = train_command(RunSpec("zerosnet18_opt", "imagefolder", replace(book, lr=0.1), 1))
+    assert other.startswith("zerosnet sweep /dev/stdin --data DIR <<< '")
+
+
+def test_a_sweep_of_real_data_names_their_folder_and_has_all_seeds():
+    spec = RunSpec("zerosnet20", "cifar10", recipe("paper", "cifar10", weight_decay=0.5), 1)
+    command = train_command(spec, (1, 2))
+    assert command.startswith("zerosnet sweep /dev/stdin --data DIR <<< '")
+    assert expand(json.loads(command.partition("'")[2][:-1])) == [spec, replace(spec, seed=2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "scale", "end"),
+    [
+        ("table-fgsm", "full", "--scale full --data DIR"),
+        ("table-fgsm", "reduced", "--scale reduced --data DIR"),
+        ("table-fgsm", "demo", "--scale demo"),
+        ("table-coefficients", "full", "--scale full"),
+    ],
+)
+def test_the_command_of_a_table_names_the_folder_where_it_needs_data(name, scale, end):
+    assert reproduce_command(EXPERIMENTS[name], scale) == f"zerosnet reproduce {name} {end}"
 
 
 def test_reduced_attacks_are_repeated_with_what_was_reduced(store):

@@ -101,7 +101,7 @@ def test_every_run_has_its_command_and_the_environment_is_shown(page, store):
     for folder in store.iterdir():
         assert folder.name in page
     assert "zerosnet train zerosnet56 --dataset cifar10 --recipe paper" in page
-    assert "zerosnet reproduce table-robustness --scale full" in page
+    assert "zerosnet reproduce table-robustness --scale full --data DIR" in page
     assert "Made-up processor" in page
 
 

@@ -2,12 +2,23 @@
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
 
+from zerosnet.experiments import Experiment
 from zerosnet.report.evidence import RunEvidence
-from zerosnet.training import RunSpec
+from zerosnet.training import RECIPES, RunSpec, recipe
 
 _EMBEDDED = {"digits"}
+_OPTIONS = {"epochs": "--epochs", "batch": "--batch"}
+"""Settings of a recipe that `zerosnet train` has an option for."""
+
+
+def reproduce_command(experiment: Experiment, scale: str) -> str:
+    """`zerosnet reproduce ...` for a whole table at a scale."""
+    words = ["zerosnet", "reproduce", experiment.name, "--scale", scale]
+    return shlex.join(words + _data(spec.dataset for spec in experiment.specs(scale)))
 
 
 def train_command(spec: RunSpec, seeds: Sequence[int] = ()) -> str:
@@ -15,19 +26,27 @@ def train_command(spec: RunSpec, seeds: Sequence[int] = ()) -> str:
 
     A recipe with changes that the command line has no option for is given as a sweep file on standard input.
     """
-    changes = dict(spec.changes)
-    epochs = changes.pop("epochs", None)
-    if changes:
-        return f"zerosnet sweep /dev/stdin <<< {shlex.quote(json.dumps([spec.to_json()]))}"
+    given = {name: setting for name, setting in spec.changes.items() if name in _OPTIONS}
+    chosen = seeds or (spec.seed,)
+    if not _is_made_of(spec, given):
+        file = json.dumps([replace(spec, seed=seed).to_json() for seed in chosen])
+        return f"{shlex.join(['zerosnet', 'sweep', '/dev/stdin', *_data([spec.dataset])])} <<< {shlex.quote(file)}"
     words = ["zerosnet", "train", spec.model, "--dataset", spec.dataset, "--recipe", spec.recipe.name]
-    words += [] if spec.dataset in _EMBEDDED else ["--data", "DIR"]
+    words += _data([spec.dataset])
     words += [] if spec.scheme is None else ["--scheme", str(spec.scheme)]
-    words += [] if epochs is None else ["--epochs", str(epochs)]
+    for name, setting in given.items():
+        words += [_OPTIONS[name], str(setting)]
     words += [] if spec.precision is None else ["--precision", spec.precision]
     words += [] if spec.validation is None else ["--validation", str(spec.validation)]
-    for seed in seeds or (spec.seed,):
+    for seed in chosen:
         words += ["--seed", str(seed)]
     return shlex.join(words)
+
+
+def _is_made_of(spec: RunSpec, given: dict[str, Any]) -> bool:
+    """Whether these options make the run's recipe; the ImageNet recipe's learning rate follows from its batch."""
+    name = spec.recipe.name
+    return name in RECIPES and recipe(name, spec.dataset, spec.model, **given) == spec.recipe
 
 
 def attack_command(runs: Sequence[RunEvidence], name: str) -> str:
@@ -37,5 +56,9 @@ def attack_command(runs: Sequence[RunEvidence], name: str) -> str:
     for option in reduced:
         key, _, value = option.partition("=")
         words += [f"--{key}", value]
-    words += [] if all(run.record.spec.dataset in _EMBEDDED for run in runs) else ["--data", "DIR"]
-    return shlex.join(words)
+    return shlex.join(words + _data(run.record.spec.dataset for run in runs))
+
+
+def _data(datasets: Iterable[str]) -> list[str]:
+    """The option for the folder of the files, where one of the data sets has some."""
+    return ["--data", "DIR"] if set(datasets) - _EMBEDDED else []

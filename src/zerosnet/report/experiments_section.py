@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from zerosnet.experiments.measured import Measured
 from zerosnet.experiments.scale import SCALES
-from zerosnet.report.commands import attack_command, train_command
+from zerosnet.report.commands import attack_command, reproduce_command, train_command
 from zerosnet.report.evidence import RunEvidence
 from zerosnet.report.html import Html, element
 from zerosnet.report.tables import experiment_table
@@ -83,7 +83,7 @@ def warning_list(warnings: Mapping[str, Sequence[str]], place: str | None = None
 def _commands(measured: Measured, runs: Mapping[str, RunEvidence]) -> Html:
     """The command for the whole table, and for every number that is there."""
     experiment = measured.experiment
-    lines = [f"zerosnet reproduce {experiment.name} --scale {measured.scale}"]
+    lines = [reproduce_command(experiment, measured.scale)]
     each: dict[str, list[RunEvidence]] = {}
     for run in used_runs(measured, runs):
         each.setdefault(replace(run.record.spec, seed=0).canonical(), []).append(run)
