@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.data.pictures import write_folder
 
 from zerosnet.cli.main import run as command
 
@@ -114,3 +115,11 @@ def test_patterns_of_run_ids_choose_depth_data_and_seed(tmp_path, capsys):
 def test_a_pattern_leaves_the_surrogate_of_an_experiment_in(tmp_path, capsys):
     pgd = _listed(capsys, "table-pgd", "--only", "zerosnet56_opt*-s1-*", "--store", str(tmp_path))["table-pgd"]
     assert [run.partition("-")[0] for run in pgd["waiting"]] == ["preresnet20", "zerosnet56_opt"]
+
+
+def test_a_folder_of_other_classes_is_not_taken_for_imagenet(tmp_path, capsys):
+    folder, runs = write_folder(tmp_path / "small", train=1, val=1), tmp_path / "runs"
+    arguments = ["table-imagenet", "--scale", "reduced", "--data", str(folder), "--max-seconds", "60"]
+    assert command(["reproduce", "--store", str(runs), *arguments]) == 2
+    told = f"zerosnet: table-imagenet needs ImageNet: 1000 classes in {folder / 'train'}, found 3\n"
+    assert capsys.readouterr().err == told and not runs.exists()

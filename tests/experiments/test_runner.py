@@ -4,8 +4,9 @@ import pytest
 import torch
 from tests.experiments.conftest import TINY
 
-from zerosnet.experiments import Left, collect, read_ablation, records_of, reproduce, what_is_left
-from zerosnet.training import Clock, Options, Store
+from zerosnet import InputError
+from zerosnet.experiments import EXPERIMENTS, Left, collect, read_ablation, records_of, reproduce, what_is_left
+from zerosnet.training import Clock, Options, Result, Store
 
 CPU = Options(device=torch.device("cpu"))
 
@@ -40,8 +41,6 @@ def test_a_clock_that_has_run_out_leaves_all_to_the_next_call(small, tmp_path):
 
 @pytest.mark.parametrize("status", ["stopped", "diverged"])
 def test_runs_without_a_network_are_not_attacked(small, tmp_path, status):
-    from zerosnet.training import Result
-
     store = Store(tmp_path / "runs")
     spec = small.specs(TINY)[0]
     with store.claim(spec) as run:
@@ -49,3 +48,22 @@ def test_runs_without_a_network_are_not_attacked(small, tmp_path, status):
             run.finish(Result("diverged", 1, 1.0, reason="loss not finite"))
     left = what_is_left([small], TINY, store)
     assert left == (Left(1, 2) if status == "diverged" else Left(2, 4))
+
+
+def test_a_folder_with_imagenets_classes_passes_for_it_and_no_other_does(tmp_path):
+    folder = EXPERIMENTS["table-imagenet"].folder
+    for label in range(999):
+        (tmp_path / "train" / f"n{label:08}").mkdir(parents=True)
+    with pytest.raises(InputError, match=r"^it needs ImageNet: 1000 classes in .*train, found 999$"):
+        folder.check(tmp_path, "it")
+    (tmp_path / "train" / "n99999999").mkdir()
+    folder.check(tmp_path, "it")
+
+
+def test_a_table_whose_runs_have_ended_asks_nothing_of_the_folder(tmp_path):
+    store, table = Store(tmp_path / "runs"), EXPERIMENTS["table-imagenet"]
+    for spec in table.specs("full"):
+        with store.claim(spec) as run:
+            run.finish(Result("diverged", 1, 1.0, reason="loss not finite"))
+    (tmp_path / "train" / "n00000001").mkdir(parents=True)
+    assert reproduce([table], "full", store, Options(torch.device("cpu"), tmp_path)).nothing

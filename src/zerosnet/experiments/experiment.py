@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from zerosnet.data.folder import class_names
 from zerosnet.errors import InputError
 from zerosnet.experiments.printed import Printed
 from zerosnet.experiments.reading import ACCURACY, Reading
@@ -74,6 +76,21 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Folder:
+    """A data set in a folder of images, told from others by the number of its classes."""
+
+    name: str
+    classes: int
+
+    def check(self, root: Path, wanted_by: str) -> None:
+        """Refuse another data set; a folder that is not there is left to whoever reads it."""
+        train = root / "train"
+        found = len(class_names(train)) if train.is_dir() else self.classes
+        if found != self.classes:
+            raise InputError(f"{wanted_by} needs {self.name}: {self.classes} classes in {train}, found {found}")
+
+
+@dataclass(frozen=True)
 class Experiment:
     """A table or figure of the paper, or an experiment of our own.
 
@@ -100,6 +117,8 @@ class Experiment:
     """At full scale."""
     needs: tuple[Training, ...] = ()
     """Trained before all else, with seed 1: networks that others make their adversarial examples on."""
+    folder: Folder | None = None
+    """What the folder of images has to be, where the runs are on one: their name alone, imagefolder, fits any."""
 
     def row(self, key: str) -> Row:
         return next(row for row in self.rows if row.key == key)

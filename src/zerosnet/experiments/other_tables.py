@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import cache, partial
 
 from zerosnet.experiments.declare import MODULI, labelled, paper_row, zerosnet
-from zerosnet.experiments.experiment import Cell, Column, Experiment
+from zerosnet.experiments.experiment import Cell, Column, Experiment, Folder
 from zerosnet.experiments.printed import parse_printed, printed_table
 from zerosnet.experiments.reading import ACCURACY, GAP, SECONDS, TOP5, TRAINING_ACCURACY
 from zerosnet.experiments.scale import Training
@@ -41,6 +41,7 @@ def imagenet() -> Experiment:
             "a single run each, without deviations",
         ),
         seeds=(1,),
+        folder=Folder("ImageNet", classes=1000),
     )
 
 

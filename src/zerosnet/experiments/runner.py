@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 import torch
@@ -79,6 +80,7 @@ def reproduce(
         engine = Local()
     else:  # whose workers may have another working directory
         store, options = Store(store.root.resolve()), replace(options, data=options.data and options.data.resolve())
+    _check_folders(experiments, chosen, store, options.data)
     device = options.device
     places = engine.places(device)
     needed = _once(spec for one in experiments for spec in one.needed_specs(chosen))
@@ -95,6 +97,13 @@ def reproduce(
         jobs = [partial(ablate, batch, device, options.data) for batch in _shared(finished, places, len(finished))]
         engine.do(jobs, device, clock, progress)
     return what_is_left(experiments, chosen, store)
+
+
+def _check_folders(experiments: Sequence[Experiment], at: Scale, store: Store, data: Path | None) -> None:
+    """Refuse, before anything is trained, a folder of images that is not what an experiment's open runs are about."""
+    for one in experiments:
+        if one.folder and data and not all(_has_ended(store, spec) for spec in one.specs(at)):
+            one.folder.check(data, one.name)
 
 
 def what_is_left(experiments: Sequence[Experiment], at: str | Scale, store: Store) -> Left:
