@@ -34,13 +34,27 @@ def environment() -> dict[str, Any]:
 
 
 def git_state() -> dict[str, Any] | None:
-    """The commit of the checkout this package runs from, and whether files differ from it; None outside a checkout."""
+    """The commit this package is of, and whether files differ from it; None where nothing tells.
+
+    A checkout tells both. Outside of one `commit.txt` names the commit if `git archive` made the copy; whether files
+    were changed since then is not known.
+    """
     checkout = Path(__file__).resolve().parents[2]
     if not (checkout / ".git").exists():
-        return None
+        archived = _archived_commit()
+        return None if archived is None else {"commit": archived, "dirty": None}
     commit = _git(checkout, "rev-parse", "HEAD")
     changes = _git(checkout, "status", "--porcelain", "--untracked-files=no")
     return None if commit is None else {"commit": commit, "dirty": None if changes is None else bool(changes)}
+
+
+def _archived_commit() -> str | None:
+    """What `git archive` put in the place of commit.txt's placeholder (see .gitattributes), if it did."""
+    try:
+        text = Path(__file__).with_name("commit.txt").read_text().strip()
+    except OSError:
+        return None
+    return text if text and "$" not in text else None
 
 
 def _git(checkout: Path, *arguments: str) -> str | None:
