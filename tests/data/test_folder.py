@@ -62,6 +62,9 @@ def test_missing_parts_are_named(tmp_path, pictures):
     paint(pictures / "val" / "green" / "0.png", (0, 250, 0))
     with pytest.raises(InputError, match=r"val.green is a class without training images"):
         load("folder", pictures)
+    (pictures / "val" / "green").rename(pictures / "train" / "green")
+    with pytest.raises(InputError, match=r"train.green is a class without test images"):
+        load("folder", pictures)
 
 
 def test_empty_folders_are_named(tmp_path):

@@ -59,7 +59,18 @@ def _extra(root: Path) -> None:
 
 def _empty(root: Path) -> None:
     write_folder(root)
-    (root / "train" / "n00000000").mkdir()
+    for part in ("train", "val"):
+        (root / part / "n00000000").mkdir()
+
+
+def _untested(root: Path) -> None:
+    write_folder(root)
+    write_picture(root / "train" / "n99999999" / "x.JPEG", 0, 40, 40)
+
+
+def _tested_on_nothing(root: Path) -> None:
+    _untested(root)
+    (root / "val" / "n99999999").mkdir()
 
 
 @pytest.mark.parametrize(
@@ -69,7 +80,9 @@ def _empty(root: Path) -> None:
         (_no_classes, "train holds no class folders"),
         (_flat, "val holds no class folders"),
         (_extra, "n99999999 is a class without training images"),
-        (_empty, "n00000000 holds no images"),
+        (_empty, r"train.n00000000 holds no images"),
+        (_untested, r"train.n99999999 is a class without test images"),
+        (_tested_on_nothing, r"val.n99999999 holds no images"),
     ],
 )
 def test_a_folder_without_or_with_extra_classes_is_refused(make, message, tmp_path):

@@ -26,16 +26,17 @@ def read_folder(folder: Path, size: int) -> tuple[ImageSet, ImageSet, tuple[str,
 
 
 def find_parts(folder: Path) -> tuple[Path, Path, tuple[str, ...]]:
-    """The folders of the training and the test set, and the classes of the training set."""
+    """The folders of the training and the test set, and their classes, which must be the same."""
     train = folder / "train"
     test = next((folder / name for name in ("test", "val") if (folder / name).is_dir()), folder / "test")
     for part in (train, test):
         if not part.is_dir():
             raise InputError(f"{part} is not a folder; {LAYOUT}")
-    classes = class_names(train)
-    foreign = sorted(set(class_names(test)) - set(classes))
-    if foreign:
-        raise InputError(f"{test / foreign[0]} is a class without training images; {LAYOUT}")
+    classes, tested = class_names(train), class_names(test)
+    for part, names, others, kind in ((test, tested, classes, "training"), (train, classes, tested, "test")):
+        alone = sorted(set(names) - set(others))
+        if alone:
+            raise InputError(f"{part / alone[0]} is a class without {kind} images; {LAYOUT}")
     return train, test, classes
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from zerosnet.data.dataset import split_indices
-from zerosnet.data.folder import LAYOUT, SUFFIXES, class_names, find_parts
+from zerosnet.data.folder import LAYOUT, SUFFIXES, find_parts
 from zerosnet.errors import InputError
 
 
@@ -68,22 +68,19 @@ def scan_imagefolder(
 ) -> FolderData:
     """List a folder of images; nothing is decoded. Classes are numbered in the order of their names."""
     train, test, classes = find_parts(folder)
-    return FolderData(name, _scan(train, classes, full=True), _scan(test, classes), classes, side, *statistics)
+    return FolderData(name, _scan(train, classes), _scan(test, classes), classes, side, *statistics)
 
 
-def _scan(part: Path, classes: Sequence[str], full: bool = False) -> FileSet:
-    """The images of a part; `full`: every class must have some."""
-    there = set(class_names(part))
+def _scan(part: Path, classes: Sequence[str]) -> FileSet:
+    """The images of a part, of which every class must have some."""
     names: list[bytes] = []
     labels: list[int] = []
     for label, name in enumerate(classes):
-        found = sorted(os.fsencode(f"{name}/{file}") for file in _files(part / name)) if name in there else []
-        if full and not found:
+        found = sorted(os.fsencode(f"{name}/{file}") for file in _files(part / name))
+        if not found:
             raise InputError(f"{part / name} holds no images ({', '.join(sorted(SUFFIXES))}); {LAYOUT}")
         names += found
         labels += [label] * len(found)
-    if not names:
-        raise InputError(f"{part} holds no images ({', '.join(sorted(SUFFIXES))}); {LAYOUT}")
     return FileSet(part, np.array(names), torch.tensor(labels, dtype=torch.int64))
 
 
