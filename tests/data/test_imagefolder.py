@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,26 @@ def test_a_folder_without_or_with_extra_classes_is_refused(make, message, tmp_pa
     make(tmp_path)
     with pytest.raises(InputError, match=message):
         open_folder("imagefolder", tmp_path)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
+@pytest.mark.parametrize("part", ["train", "val"])
+def test_an_image_that_is_no_file_is_named(make, part, tmp_path):
+    place = write_folder(tmp_path) / part / CLASSES[1] / "strange.JPEG"
+    make(place)
+    with pytest.raises(InputError, match=rf"^{place} is not a regular file"):
+        open_folder("imagefolder", tmp_path)
+    place.rename(tmp_path / "elsewhere")
+    place.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match=rf"^{place} is not a regular file"):
+        open_folder("imagefolder", tmp_path)
+
+
+def test_links_to_images_are_images_and_those_to_nothing_are_left_to_the_decoder(tmp_path):
+    part = write_folder(tmp_path) / "train" / CLASSES[0]
+    (part / "link.JPEG").symlink_to(part / f"{CLASSES[0]}_0.JPEG")
+    (part / "lost.JPEG").symlink_to(tmp_path / "nowhere")
+    assert len(open_folder("imagefolder", tmp_path).train) == 26
 
 
 def test_it_is_not_read_as_arrays(tmp_path):

@@ -85,5 +85,13 @@ def _scan(part: Path, classes: Sequence[str]) -> FileSet:
 
 
 def _files(folder: Path) -> list[str]:
+    """The names of the images in a folder, which must be files: who reads a named pipe waits for ever.
+
+    A link that leads nowhere is left to the decoder, to which it is one more broken image.
+    """
     with os.scandir(folder) as entries:
-        return [entry.name for entry in entries if os.path.splitext(entry.name)[1].lower() in SUFFIXES]  # noqa: PTH122
+        found = [entry for entry in entries if os.path.splitext(entry.name)[1].lower() in SUFFIXES]  # noqa: PTH122
+    for entry in found:
+        if not entry.is_file() and Path(entry).exists():
+            raise InputError(f"{entry.path} is not a regular file; {LAYOUT}")
+    return [entry.name for entry in found]
