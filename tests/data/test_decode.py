@@ -81,6 +81,12 @@ def test_what_is_no_image_is_broken(content, tmp_path):
         read_image(tmp_path / "a.JPEG")
 
 
+def test_why_a_file_is_no_image_does_not_depend_on_where_it_lay_in_memory(tmp_path):
+    (tmp_path / "a.JPEG").write_bytes(b"no image")
+    with pytest.raises(BrokenImage, match="^cannot identify image file$"):
+        read_image(tmp_path / "a.JPEG")
+
+
 def test_a_truncated_or_missing_file_is_broken(tmp_path):
     write_picture(tmp_path / "a.JPEG", 0, 200, 200)
     whole = (tmp_path / "a.JPEG").read_bytes()

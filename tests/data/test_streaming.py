@@ -89,6 +89,15 @@ def test_the_next_file_takes_the_place_of_a_broken_one_which_is_named_once(damag
     assert torch.equal(batches[0].images[1], batches[0].images[2]) and batches[0].labels.tolist() == [0, 1, 1]
 
 
+def test_junk_is_named_once_however_often_it_is_met(tmp_path):
+    junk = write_folder(tmp_path) / "train" / "n00000001" / "n00000001_0.JPEG"
+    junk.write_bytes(b"no image")
+    said = []
+    items = [[(epoch, 0)] for epoch in range(8)]
+    batches = list(stream(open_folder("imagefolder", tmp_path).train, lambda: iter(items), 1, report=said.append))
+    assert len(batches) == 8 and said == [f"{junk} cannot be decoded (cannot identify image file)"]
+
+
 def test_broken_images_do_not_count_in_an_evaluation(damaged):
     said = []
     items = partial(evaluation_items, len(damaged.test), batch=8, part=(0, 1))

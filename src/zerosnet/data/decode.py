@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 from pathlib import Path
 
 import torch
@@ -14,6 +15,7 @@ from zerosnet.data.randomness import stream_seed
 ATTEMPTS = 10
 SHORTER_SIDE = 256 / 224  # of the resized image, for one pixel of the middle that is cut out of it
 _JPEG = b"\xff\xd8\xff"
+_ADDRESS = re.compile(r"<[^<>]* at 0x[0-9a-fA-F]+>")
 
 Box = tuple[int, int, int, int]
 """Left, top, width, height, in pixels."""
@@ -110,6 +112,11 @@ def _resize(image: Tensor, height: int, width: int) -> Tensor:
 
 
 def _reason(error: Exception) -> str:
-    """An error's last words; torchvision's begin with the name of a source file."""
+    """An error's last words, the same whenever a file is read: without the address of a buffer, as Pillow's have.
+
+    torchvision's begin with the name of a source file.
+    """
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return " ".join(text.split(", ", 2)[-1].split()) if text.startswith("decode_jpeg") else text or type(error).__name__
+    if text.startswith("decode_jpeg"):
+        text = text.split(", ", 2)[-1]
+    return " ".join(_ADDRESS.sub("", text).split()) or type(error).__name__
