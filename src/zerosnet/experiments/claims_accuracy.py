@@ -1,6 +1,8 @@
 """What the paper says of its accuracies."""
 
 from zerosnet.experiments.claims import FAILS, HOLDS, OPTIMUM, PARTLY, Claim, claim, graded, groups, rows
+from zerosnet.experiments.declare import MODULI, paper_row
+from zerosnet.numerics import root_condition
 
 _TEST = "Test acc. (%)"
 _COMPARED = ("C100 (%)", "C10 (%)")
@@ -131,6 +133,32 @@ def zerosnet_outperforms() -> Claim:
 
 
 @claim
+def opt_is_competitive() -> Claim:
+    """The text does not say what competitive is; here: above, or below by no more than the larger deviation."""
+    above, below, lost, of = 0, 0, [], 0
+    for layers, table in groups("table-comparison", "# Layer").items():
+        by_model = {row.labels["Model"]: row for row in table}
+        for column in _COMPARED:
+            opt, tra = (by_model[model].numbers[column] for model in ("ZeroSNet-Opt", "ZeroSNet-Tra"))
+            of += 1
+            if opt.value >= tra.value:
+                above += 1
+            elif tra.value - opt.value <= max(opt.deviation or 0, tra.deviation or 0):
+                below += 1
+            else:
+                lost.append(f"{layers} layers on {column[:-4]} ({opt.text} against {tra.text})")
+    return Claim(
+        "Opt is competitive with Tra",
+        "table-comparison",
+        "Compared to ZeroSNet-Tra with several trainable lambda_n, ZeroSNet-Opt with one training-free lambda shared "
+        "for all blocks is competitive",
+        graded(above + below, of),
+        f"of {of} comparisons it is not below in {above}, and below by no more than the larger of the two deviations "
+        f"in {below}" + (f"; by more at {', '.join(lost)}" if lost else ""),
+    )
+
+
+@claim
 def same_runs_twice() -> Claim:
     opt = groups("table-zerosnet-cifar10", "# Layers")
     compared = {r.labels["# Layer"]: r for r in rows("table-comparison") if r.labels["Model"] == "ZeroSNet-Opt"}
@@ -161,6 +189,24 @@ def imagenet_advantage() -> Claim:
         "ZeroSNet-Opt has the advantage of top-1 and top-5 accuracies on ImageNet",
         graded(sum(gain > 0 for gain in gains.values()), len(gains)),
         f"by {min(gains.values())} to {max(gains.values())}; single runs, so nothing is known about their spread",
+    )
+
+
+@claim
+def gap_networks_have_repeated_roots() -> Claim:
+    found = {paper_row(row.labels[MODULI]) for row in rows("table-generalisation-gap")}
+    pairs = {str(row.lam): root_condition(row.scheme).parasitic_roots for row in found}
+    repeated = sorted(lam for lam, (one, other) in pairs.items() if abs(one - other) < 1e-9)
+    complex_pairs = sorted(
+        lam for lam, pair in pairs.items() if lam not in repeated and all(root.imag for root in pair)
+    )
+    return Claim(
+        "repeated roots",
+        "table-generalisation-gap",
+        "all involved ZeroSNets have a root as 1 and two repeated roots",
+        graded(len(repeated), len(pairs)),
+        f"all have the root 1; only lambda = {', '.join(repeated)} has a repeated one, lambda = "
+        f"{' and '.join(complex_pairs)} have a pair of complex conjugates, alike in modulus alone",
     )
 
 
