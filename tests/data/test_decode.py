@@ -83,7 +83,7 @@ def test_what_is_no_image_is_broken(content, tmp_path):
 
 def test_why_a_file_is_no_image_does_not_depend_on_where_it_lay_in_memory(tmp_path):
     (tmp_path / "a.JPEG").write_bytes(b"no image")
-    with pytest.raises(BrokenImage, match="^cannot identify image file$"):
+    with pytest.raises(BrokenImage, match=r"^cannot identify image file$"):
         read_image(tmp_path / "a.JPEG")
 
 
