@@ -123,3 +123,27 @@ def test_a_folder_of_other_classes_is_not_taken_for_imagenet(tmp_path, capsys):
     assert command(["reproduce", "--store", str(runs), *arguments]) == 2
     told = f"zerosnet: table-imagenet needs ImageNet: 1000 classes in {folder / 'train'}, found 3\n"
     assert capsys.readouterr().err == told and not runs.exists()
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize("words", [["table-coefficients"], ["--list"]])
+def test_torchrun_is_refused_by_every_process_before_anything_is_written(rank, words, tmp_path, capsys, monkeypatch):
+    place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1"}
+    for name, value in place.items():
+        monkeypatch.setenv(name, str(value))
+    (tmp_path / "runs").mkdir()
+    report = tmp_path / "report.html"
+    assert command(["reproduce", *words, "--store", str(tmp_path / "runs"), "-o", str(report)]) == 2
+    told = capsys.readouterr()
+    assert told.err.startswith("zerosnet: torchrun is for train; reproduce is one process") and not told.out
+    assert told.err.count("\n") == 1 and not report.exists()
+
+
+def test_what_train_leaves_is_what_the_table_of_imagenet_asks_for(monkeypatch):
+    from zerosnet.experiments import EXPERIMENTS
+
+    trained = []
+    monkeypatch.setattr("zerosnet.cli.training.train_and_report", lambda specs, request: trained.extend(specs) or 0)
+    for spec in EXPERIMENTS["table-imagenet"].specs("full"):
+        assert command(["train", spec.model, "--dataset", "imagefolder", "--recipe", "imagenet"]) == 0
+        assert trained.pop().id == spec.id

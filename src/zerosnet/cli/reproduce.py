@@ -54,6 +54,7 @@ def reproduce(
     from zerosnet.experiments.runner import DEMO
     from zerosnet.training import Store
 
+    options.check_alone("reproduce")
     options.check_engine(engine, address)
     place, at = Store(store), find_scale(scale)
     chosen = [experiment(name) for name in names or DEMO]
@@ -259,6 +260,8 @@ def _show_warnings(tables: "Sequence[Measured]") -> None:
 
 def _show_recorded(tables: "Sequence[Measured]") -> None:
     """The same ten networks as the demo's, as far as they were measured when this package was made."""
+    from zerosnet.experiments.measured import distinct_cells
+
     first = next((table for table in tables if table.experiment.name == _FIRST), None)
     if first is None:
         return
@@ -266,14 +269,10 @@ def _show_recorded(tables: "Sequence[Measured]") -> None:
         row.key for row in first.experiment.rows if row.labels[0] == "56" and _is_measured(first, row.key, _ACCURACY)
     ]
     heads, rows = _ten_networks(tables, keys)
-    print_table(
-        "Measured earlier on CIFAR-10, in brackets the paper's; no deviation: one seed",
-        heads,
-        rows,
-        right=heads[2:],
-    )
+    title = "Measured earlier on CIFAR-10, in brackets the paper's; no deviation: one seed"
+    print_table(title, heads, rows, right=heads[2:])
     _show_warnings(tables)
-    print(f"in all {sum(cell.printed is not None for one in tables for cell in one.cells)} numbers: in the report\n")
+    print(f"in all {sum(cell.printed is not None for cell in distinct_cells(tables))} numbers: in the report\n")
 
 
 def _ten_networks(tables: "Sequence[Measured]", keys: "Sequence[str]") -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

@@ -78,6 +78,14 @@ def check_engine(engine: str, address: str) -> None:
         raise InputError(f"address is {address!r}; it is for --engine ray")
 
 
+def check_alone(command: str) -> None:
+    """Refuse a command that torchrun starts several times: each process would do, print and write everything."""
+    from zerosnet.training.world import local_world
+
+    if local_world().size > 1:
+        raise InputError(f"torchrun is for train; {command} is one process, and takes up what train left in the store")
+
+
 def train_and_report(specs: "Sequence[RunSpec]", request: Request) -> int:
     """Train the runs, show what became of them, and return the exit code: 130 or 143 after a signal."""
     from zerosnet.training import Store
