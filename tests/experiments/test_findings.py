@@ -7,12 +7,16 @@ from tests.experiments.made_up import finish_all
 
 from zerosnet.experiments import EXPERIMENTS, collect, findings, pair_findings, records_of
 from zerosnet.experiments.ablation import Ablation
-from zerosnet.experiments.findings import parasitic_modulus, used_blocks
+from zerosnet.experiments.findings import distinct_findings, parasitic_modulus, used_blocks
+from zerosnet.experiments.measured import distinct_cells
+from zerosnet.experiments.recorded import recorded
 from zerosnet.numerics import PAPER_ROWS, is_zero_stable
 from zerosnet.training import Store, files
 
 TABLE = EXPERIMENTS["table-zerosnet-cifar10"]
 OPTIMUM = PAPER_ROWS[-1].scheme
+ACCURACIES = ("table-zerosnet-cifar10", "table-comparison")
+NOISES = ("table-robustness", "table-uniform-noise", "table-gaussian-noise", "table-constant-noise")
 
 
 def stable(spec) -> bool:
@@ -84,3 +88,23 @@ def test_pairs_are_compared_seed_by_seed(tmp_path):
     assert "undecided" in found["size of beta, optimum"].verdict
     assert json.loads(json.dumps(same_beta.to_json()))["group"] == same_beta.group
     assert pair_findings(collect(TABLE, store)) == []
+
+
+def test_levels_that_two_tables_print_are_compared_once():
+    said = [
+        one for table in recorded() for one in findings(table) if "noise" in one.experiment or "rob" in one.experiment
+    ]
+    assert [len(said), len(distinct_findings(said))] == [25, 18], "no noise, and 17 levels of it"
+    assert "numbers" not in said[0].to_json()
+
+
+@pytest.mark.parametrize(("names", "repeated"), [(NOISES, 7 * 10), (ACCURACIES, 3)])
+def test_a_number_of_two_tables_counts_once(names, repeated):
+    """Seven columns of ten rows are in the appendix again; ZeroSNet-Opt of 32, 44 and 56 layers is in Tables 3 and 4."""
+    cells = [cell for name in names for cell in collect(EXPERIMENTS[name], {}).cells if cell.printed and cell.runs]
+    assert len(cells) - len(distinct_cells(cells)) == repeated
+
+
+def test_what_is_computed_is_a_number_of_its_own():
+    cells = collect(EXPERIMENTS["table-coefficients"], {}).cells
+    assert distinct_cells(cells) == list(cells)

@@ -7,8 +7,10 @@ import pytest
 from zerosnet.experiments import Correlation, Difference
 from zerosnet.experiments.claims import FAILS, HOLDS, Claim, claims
 from zerosnet.experiments.findings import Finding, PairFinding
+from zerosnet.experiments.reading import ACCURACY
+from zerosnet.experiments.recorded import recorded
 from zerosnet.report.claims_section import claims_answer, claims_section
-from zerosnet.report.verdict import answers, cards
+from zerosnet.report.verdict import agreement, answers, cards
 
 BETTER = Difference(10.0, 8.0, 12.0, 0.95, (6, 4), 0.001)
 UNSURE = Difference(1.0, -2.0, 4.0, 0.95, (6, 4), 0.4)
@@ -72,6 +74,21 @@ def test_no_difference_has_no_minus():
 def test_effective_depth_is_weighed_against_the_roots(rho, words):
     deep = replace(FINDING, by_effective_depth=Correlation(rho, 0.01, 10))
     assert words in headings(deep)[1]
+
+
+def test_a_comparison_that_two_tables_print_counts_once():
+    deep = replace(FINDING, by_effective_depth=Correlation(0.95, 0.01, 10), numbers=frozenset({(ACCURACY, ("run",))}))
+    found = [deep, replace(deep, experiment="table-y"), replace(deep, column="other", numbers=frozenset())]
+    assert answers([], found)[1].lines[0].startswith("In 2 of 2 comparisons")
+    page = "".join(claims_section(claims(), found, [], {}))
+    assert "What our runs say, in 2 comparisons; 1 more repeat numbers of another table" in page
+
+
+def test_a_number_that_two_tables_print_is_weighed_once():
+    tables = [table for table in recorded() if table.experiment.name in ("table-robustness", "table-gaussian-noise")]
+    assert len(tables) == 2
+    cells = [len([cell for cell in table.cells if cell.printed]) for table in tables]
+    assert f"printed one: {sum(cells) - 40}." in agreement(tables).lines[0], "four levels are in both"
 
 
 def test_one_table_is_one_line_with_the_range_of_its_settings():

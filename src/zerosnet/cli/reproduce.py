@@ -9,19 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zerosnet.cli import training as options
+from zerosnet.cli.experiment_tables import show_claims, show_demo, show_recorded, show_table
 from zerosnet.cli.main import app
 from zerosnet.cli.output import print_json, print_table
 from zerosnet.errors import InputError
 
 if TYPE_CHECKING:
-    from zerosnet.experiments import Claim, Difference, Experiment, Finding, Left, Measured, PairFinding, Scale
-    from zerosnet.experiments.findings import Depth
+    from zerosnet.experiments import Experiment, Finding, Left, PairFinding, Scale
     from zerosnet.experiments.listing import Listed
-    from zerosnet.experiments.measured import MeasuredCell
     from zerosnet.training import Clock, Store
-
-_MANY_ROWS = 40  # a table with more is summed up
-_MANY_WARNINGS = 12  # so are more failed sanity checks
 
 
 @app.command(short_help="Run experiments of the paper and show ours beside its numbers.")
@@ -93,15 +89,15 @@ def reproduce(
         print(f"Scale {at.name}: {at.what}\n")
         if names:
             for table, each in zip(tables, found):
-                _show_table(table, each, depths(table, records))
-            _show_claims([claim for claim in claims() if claim.experiment in names])
+                show_table(table, each, depths(table, records))
+            show_claims([claim for claim in claims() if claim.experiment in names])
             for table in recorded() if at.name == "demo" else ():
                 if table.experiment.name in names:
-                    _show_table(table, [], {})
+                    show_table(table, [], {})
         else:  # what was just trained comes last, where it is seen
-            _show_claims(claims())
-            _show_recorded(recorded())
-            _show_demo(tables, found, depths(tables[0], records), used_blocks(tables[0], records))
+            show_claims(claims())
+            show_recorded(recorded())
+            show_demo(tables, found, depths(tables[0], records), used_blocks(tables[0], records))
     _write_report(page, place)
     if not left.nothing:
         cause = "the time limit" if clock.signal is None else clock.signal.name
@@ -169,131 +165,3 @@ def _duration(seconds: float | None) -> str:
     if seconds < 60:
         return "< 1 min"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
-def _show_table(table: "Measured", found: "Sequence[Finding | PairFinding]", depth: "dict[str, Depth]") -> None:
-    """Ours beside the paper's: mean, deviation, the number of seeds, and the paper's number in brackets."""
-    experiment = table.experiment
-    rows = [row for row in experiment.rows if any(_is_measured(table, row.key, c.key) for c in experiment.columns)]
-    quoted = ", in brackets the paper's" if table.scale != "demo" else ""
-    title = f"{experiment.title} ({experiment.name}, scale {table.scale}{quoted})"
-    columns = [c for c in experiment.columns if any(_is_measured(table, row.key, c.key) for row in rows)]
-    if not rows:
-        print(f"{title}: not run\n")
-        return
-    heads = (*experiment.heads, *(c.title for c in columns), *(["blocks used"] if depth else []))
-    lines = []
-    for row in rows[:_MANY_ROWS]:
-        used = [f"{depth[row.key].used:.1f} of {depth[row.key].blocks}" if row.key in depth else ""] if depth else []
-        lines.append((*row.labels, *(_text(table, row.key, c.key) for c in columns), *used))
-    print_table(title, heads, lines, right=heads[len(experiment.heads) :])
-    if len(rows) > _MANY_ROWS:
-        print(f"... and {len(rows) - _MANY_ROWS} more rows")
-    if len(rows) < len(experiment.rows):
-        print(f"not run at this scale: {len(experiment.rows) - len(rows)} of {len(experiment.rows)} rows")
-    _show_warnings([table])
-    for finding in found:
-        print(f"{finding.column}{f', {finding.group}' if finding.group else ''}: {finding.verdict}")
-    print()
-
-
-_FIRST, _ACCURACY = "table-zerosnet-cifar10", "Test acc. (%)"
-_DEMO_COLUMNS = (
-    (_FIRST, _ACCURACY, "accuracy, %"),
-    ("table-robustness", "[-0.08, 0]", "uniform noise"),
-    ("table-constant-noise", "mu=0.4", "constant 0.4"),
-    ("table-fgsm", "eps=0.3", "FGSM 0.3"),
-)
-
-
-def _show_demo(
-    tables: "Sequence[Measured]",
-    found: "Sequence[Sequence[Finding | PairFinding]]",
-    depth: "dict[str, Depth]",
-    blocks: "Difference | None",
-) -> None:
-    """One table for the ten networks: a column of each experiment, and how many blocks are really used."""
-    heads, rows = _ten_networks(tables, list(depth))
-    lines = [(*row, f"{used.used:.1f} of {used.blocks}") for row, used in zip(rows, depth.values())]
-    title = "Ten networks of 56 layers, trained on digits (mean±deviation over seeds)"
-    print_table(title, (*heads, "blocks used"), lines, right=(*heads[2:], "blocks used"))
-    print("blocks used: with f switched off in all later ones the accuracy is the same within 1 %\n")
-    _show_warnings(tables)
-    if blocks is not None:
-        print(f"blocks used: zero-stable networks {blocks}{'' if blocks.certain else ', undecided'}")
-    print("Digits are easy, so accuracies crowd together; real images, above, pull them apart.")
-    verdicts = {(one.experiment, one.column): one.verdict for each in found for one in each}
-    for name, column, title in _DEMO_COLUMNS:
-        if (name, column) in verdicts:
-            print(f"{title}: {verdicts[name, column]}")
-    print("all levels: zerosnet reproduce table-constant-noise (and the others of --list)\n")
-
-
-def _is_measured(table: "Measured", row: str, column: str) -> bool:
-    cell = table.cell(row, column)
-    return cell is not None and bool(cell.values)
-
-
-def _text(table: "Measured", row: str, column: str, seeds: bool = True) -> str:
-    cell = table.cell(row, column)
-    if cell is None or cell.compared is None:
-        return "not run"
-    printed = f" [{cell.printed.text}]" if cell.printed is not None and table.scale != "demo" else ""
-    short = "" if cell.status == "measured" or not seeds else f" (n={len(cell.values)})"
-    return f"{cell.compared}{short}{_mark(cell)}{printed}"
-
-
-def _mark(cell: "MeasuredCell") -> str:
-    return " (!)" if cell.doubtful else ""
-
-
-def _show_warnings(tables: "Sequence[Measured]") -> None:
-    """Failed sanity checks of attacks; the numbers that they are about are marked."""
-    found = [
-        f"WARNING (!) {run}: {line}" for table in tables for run, lines in table.warnings.items() for line in lines
-    ]
-    for line in found[:_MANY_WARNINGS]:
-        print(line)
-    if len(found) > _MANY_WARNINGS:
-        print(f"WARNING (!) ... and {len(found) - _MANY_WARNINGS} more sanity checks failed; the report has all")
-
-
-def _show_recorded(tables: "Sequence[Measured]") -> None:
-    """The same ten networks as the demo's, as far as they were measured when this package was made."""
-    from zerosnet.experiments.measured import distinct_cells
-
-    first = next((table for table in tables if table.experiment.name == _FIRST), None)
-    if first is None:
-        return
-    keys = [
-        row.key for row in first.experiment.rows if row.labels[0] == "56" and _is_measured(first, row.key, _ACCURACY)
-    ]
-    heads, rows = _ten_networks(tables, keys)
-    title = "Measured earlier on CIFAR-10, in brackets the paper's; no deviation: one seed"
-    print_table(title, heads, rows, right=heads[2:])
-    _show_warnings(tables)
-    print(f"in all {sum(cell.printed is not None for cell in distinct_cells(tables))} numbers: in the report\n")
-
-
-def _ten_networks(tables: "Sequence[Measured]", keys: "Sequence[str]") -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Heads and lines of one table for these rows of Table 3: a column of each experiment that is there."""
-    by_name = {table.experiment.name: table for table in tables}
-    columns = [column for column in _DEMO_COLUMNS if column[0] in by_name]
-    lines: list[tuple[str, ...]] = []
-    for key in keys:
-        _, moduli, stable = by_name[_FIRST].experiment.row(key).labels
-        rows = {_FIRST: key}
-        lines.append(
-            (
-                moduli,
-                stable,
-                *(_text(by_name[name], rows.get(name, moduli), column, seeds=False) for name, column, _ in columns),
-            )
-        )
-    return ("roots' moduli", "Z. S.", *(title for *_, title in columns)), lines
-
-
-def _show_claims(said: "Sequence[Claim]") -> None:
-    rows = [(claim.verdict, claim.text, claim.because) for claim in said]
-    print_table("What the paper says of its own tables, recomputed", ("verdict", "claim", "because"), rows)
-    print()

@@ -3,14 +3,14 @@
 The unit is a row, a scheme, with the mean of its seeds: seeds of one scheme are no independent evidence about schemes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from zerosnet.experiments.ablation import Ablation, read_ablation
 from zerosnet.experiments.declare import OPTIMUM
 from zerosnet.experiments.experiment import Row
-from zerosnet.experiments.measured import Measured, MeasuredCell
+from zerosnet.experiments.measured import Measured, MeasuredCell, Number
 from zerosnet.experiments.statistics import Correlation, Difference, spearman, welch
 from zerosnet.numerics import Scheme, root_condition
 from zerosnet.training import RunRecord
@@ -28,6 +28,7 @@ class Finding:
     best                 the row with the highest number
     optimum_is_best      None where the paper's optimum is not among the rows
     verdict              in words
+    numbers              what is compared: findings of the same numbers, printed in two tables, are one
     """
 
     experiment: str
@@ -43,6 +44,7 @@ class Finding:
     best: str
     optimum_is_best: bool | None
     verdict: str
+    numbers: frozenset[Number] = frozenset()
 
     @property
     def depth_explains_as_much(self) -> bool | None:
@@ -57,7 +59,7 @@ class Finding:
         return _as_much(self.by_modulus, self.by_effective_depth)
 
     def to_json(self) -> dict[str, Any]:
-        each = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        each = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "numbers"}
         return {name: value.to_json() if hasattr(value, "to_json") else value for name, value in each.items()}
 
 
@@ -189,7 +191,16 @@ def _finding(
         best=best,
         optimum_is_best=None if optimum is None else means[optimum] >= means[best],
         verdict=_verdict(difference, by_modulus, by_effective),
+        numbers=frozenset(cell.number for _, cell in cells if cell.number is not None),
     )
+
+
+def distinct_findings(found: Iterable[Finding]) -> list[Finding]:
+    """Each comparison once, where several tables print the same numbers: its first place counts."""
+    kept: dict[object, Finding] = {}
+    for one in found:
+        kept.setdefault(one.numbers or (one.experiment, one.scale, one.group, one.column), one)
+    return list(kept.values())
 
 
 def _verdict(difference: Difference | None, modulus: Correlation | None, depth: Correlation | None) -> str:

@@ -1,17 +1,18 @@
 """What was measured of an experiment: every cell with its values, beside what the paper printed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from zerosnet.experiments.experiment import Cell, Experiment
 from zerosnet.experiments.printed import Printed
-from zerosnet.experiments.reading import Value, read
+from zerosnet.experiments.reading import ACCURACY, Reading, Value, read
 from zerosnet.experiments.scale import Scale, scale
 from zerosnet.experiments.statistics import Summary, summarise
 from zerosnet.training import RunRecord, Store
 
 STATUSES = ("measured", "partial", "not run", "not at this scale", "quoted only")
+Number = tuple[Reading, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class MeasuredCell:
     last     at the last epoch
     best     at the best test epoch, where that was recorded
     runs     ids of the runs that were looked for, whether they are there or not
+    reading  what is read of them
     """
 
     row: str
@@ -33,6 +35,13 @@ class MeasuredCell:
     best: Summary | None
     runs: tuple[str, ...]
     note: str = ""
+    reading: Reading = ACCURACY
+
+    @property
+    def number(self) -> Number | None:
+        """What tells this number from others: what was read of which runs. None where it is not read of runs."""
+        runs = tuple(value.run for value in self.values if value.run is not None) or self.runs
+        return (self.reading, runs) if runs else None
 
     @property
     def status(self) -> str:
@@ -179,4 +188,16 @@ def measured_cell(cell: Cell, values: Sequence[Value], wanted: int, runs: tuple[
         best=summarise(best) if len(best) == len(values) else None,
         runs=runs,
         note=cell.note,
+        reading=cell.reading,
     )
+
+
+def distinct_cells(cells: Iterable[MeasuredCell]) -> list[MeasuredCell]:
+    """Cells of several tables, a number that is in more than one of them once: its first place counts.
+
+    The levels of the main robustness table are in the appendix again, and the optimum of 56 layers is in two tables.
+    """
+    found: dict[object, MeasuredCell] = {}
+    for place, cell in enumerate(cells):
+        found.setdefault(cell.number or place, cell)
+    return list(found.values())

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from zerosnet.experiments.claims import FAILS, HOLDS, PARTLY, Claim
-from zerosnet.experiments.findings import Finding, PairFinding
+from zerosnet.experiments.findings import Finding, PairFinding, distinct_findings
 from zerosnet.report.html import Html, element
 from zerosnet.report.tables import folded, plain_table
 from zerosnet.report.verdict import Answer
@@ -71,7 +71,9 @@ def _findings(said: Sequence[Finding], titles: Mapping[str, str]) -> list[Html]:
         "effective depth and with the number of blocks that are used"
     )
     table = plain_table(caption, heads, (_finding(one, titles) for one in said), prose=True)
-    return [folded(f"What our runs say, in {len(said)} comparisons", table, len(said), _OPEN_UP_TO)]
+    different = len(distinct_findings(said))
+    twice = f"; {len(said) - different} more repeat numbers of another table" if different < len(said) else ""
+    return [folded(f"What our runs say, in {different} comparisons{twice}", table, len(said), _OPEN_UP_TO)]
 
 
 def _finding(one: Finding, titles: Mapping[str, str]) -> list[object]:

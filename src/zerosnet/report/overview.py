@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from zerosnet.experiments import Measured
+from zerosnet.experiments.measured import distinct_cells
 from zerosnet.report.evidence import Evidence
 from zerosnet.report.html import Html, element
 from zerosnet.report.runs_section import hardware
@@ -34,7 +35,7 @@ def facts(evidence: Evidence, found: Sequence[Measured]) -> Html:
     machines = Counter(hardware(run.environment) for run in runs if run.environment)
     named = "; ".join(name for name, _ in machines.most_common(_MOST_MACHINES))
     more = f"; and {len(machines) - _MOST_MACHINES} more" if len(machines) > _MOST_MACHINES else ""
-    cells = [cell for one in found for cell in one.cells if cell.wanted]
+    cells = distinct_cells(cell for one in found for cell in one.cells if cell.wanted)
     measured = sum(bool(cell.values) for cell in cells)
     data = Counter(run.record.spec.dataset for run in finished)
     items = (

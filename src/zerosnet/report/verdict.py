@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from zerosnet.experiments import Measured
-from zerosnet.experiments.findings import Finding
+from zerosnet.experiments.findings import Finding, distinct_findings
+from zerosnet.experiments.measured import distinct_cells
 from zerosnet.report.html import Html, element
 
 _DEMO = "demo"
@@ -70,10 +71,10 @@ _NEEDED = (
 
 
 def agreement(found: Iterable[Measured]) -> Answer | None:
-    """How many of our numbers are near those that the paper printed with a deviation."""
+    """How many of our numbers are near those that the paper printed with a deviation, each counted once."""
     cells = [cell for one in found if one.scale == "full" for cell in one.cells if cell.runs]
     printed = [cell for cell in cells if cell.printed is not None and cell.printed.deviation is not None]
-    sizes = [abs(size) for cell in printed if (size := cell.difference_in_deviations) is not None]
+    sizes = [abs(size) for cell in distinct_cells(printed) if (size := cell.difference_in_deviations) is not None]
     if not sizes:
         return None
     near, far = sum(size < 1 for size in sizes), sum(size >= 3 for size in sizes)
@@ -110,7 +111,8 @@ def _lines(findings: Sequence[Finding], titles: Mapping[str, str]) -> Iterable[s
 
 
 def _depth(findings: Sequence[Finding], titles: Mapping[str, str], where: str) -> Answer:
-    """Effective depth against the parasitic modulus as what goes with the numbers."""
+    """Effective depth against the parasitic modulus as what goes with the numbers; each comparison counts once."""
+    findings = distinct_findings(findings)
     as_much = sum(bool(one.depth_explains_as_much) for one in findings)
     heading = "Effective depth explains as much as zero stability" if as_much else "Effective depth explains less"
     lines = [f"In {as_much} of {len(findings)} comparisons it goes with the number as closely as the roots do."]
