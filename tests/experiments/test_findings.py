@@ -100,7 +100,7 @@ def test_levels_that_two_tables_print_are_compared_once():
 
 @pytest.mark.parametrize(("names", "repeated"), [(NOISES, 7 * 10), (ACCURACIES, 3)])
 def test_a_number_of_two_tables_counts_once(names, repeated):
-    """Seven columns of ten rows are in the appendix again; ZeroSNet-Opt of 32, 44 and 56 layers is in Tables 3 and 4."""
+    """Seven columns of ten rows are in the appendix again; ZeroSNet-Opt of three depths is in Tables 3 and 4."""
     cells = [cell for name in names for cell in collect(EXPERIMENTS[name], {}).cells if cell.printed and cell.runs]
     assert len(cells) - len(distinct_cells(cells)) == repeated
 
