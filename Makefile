@@ -39,7 +39,7 @@ docs: $(VENV)/.docs
 results: $(VENV)/.run
 	$(BIN)/python -m zerosnet.experiments.recorded results/runs
 	$(BIN)/python -m zerosnet.explorer.accuracies results/runs
-	$(BIN)/python -m zerosnet.report.markdown results/runs results/README.md docs/reproduce.md
+	$(BIN)/python -m zerosnet.report.markdown results/runs README.md results/README.md docs/reproduce.md
 	$(BIN)/zerosnet report results/runs -o results/report.html
 
 clean:

@@ -1,4 +1,4 @@
-"""What was measured at full scale as Markdown tables, written between marks in pages that are otherwise prose.
+"""What was measured at full scale, in Markdown: tables and a sentence, between marks in pages that are otherwise prose.
 
     python -m zerosnet.report.markdown STORE PAGE...
 
@@ -14,6 +14,7 @@ from pathlib import Path
 from zerosnet.errors import InputError
 from zerosnet.experiments import EXPERIMENTS, Measured, collect, summarise
 from zerosnet.experiments.measured import MeasuredCell
+from zerosnet.report.answer import answer
 from zerosnet.report.configurations import Configuration, panels
 from zerosnet.report.evidence import Evidence, read_evidence
 from zerosnet.training import Store
@@ -63,7 +64,12 @@ def overview(evidence: Evidence) -> str:
     return _table(("In the paper", "Experiment", "Measured"), lines)
 
 
+def in_a_sentence(evidence: Evidence) -> str:
+    return answer({run.record.id: run.record for run in evidence.runs})
+
+
 KINDS: dict[str, Callable[[Evidence], str]] = {
+    "answer": in_a_sentence,
     "overview": overview,
     "runs": runs_table,
     "accuracies": accuracy_tables,
