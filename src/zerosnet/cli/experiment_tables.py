@@ -1,5 +1,6 @@
 """Experiments on the terminal: tables, ours beside the paper's, what failed of them, and the paper's sentences."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -7,6 +8,7 @@ from zerosnet.cli.output import print_table
 
 if TYPE_CHECKING:
     from zerosnet.experiments import Claim, Difference, Finding, Measured, PairFinding
+    from zerosnet.experiments.experiment import Row
     from zerosnet.experiments.findings import Depth
     from zerosnet.experiments.measured import MeasuredCell
 
@@ -15,29 +17,46 @@ _MANY_WARNINGS = 12  # more failed sanity checks are counted
 
 
 def show_table(table: "Measured", found: "Sequence[Finding | PairFinding]", depth: "dict[str, Depth]") -> None:
-    """Ours beside the paper's: mean, deviation, the number of seeds, and the paper's number in brackets."""
-    experiment = table.experiment
-    rows = [row for row in experiment.rows if any(_is_measured(table, row.key, c.key) for c in experiment.columns)]
+    """Ours beside the paper's: mean, deviation, the number of seeds, and the paper's number in brackets.
+
+    A row that was not run says so; rows that are not shown are counted below.
+    """
+    experiment, states = table.experiment, {row.key: _state(table, row) for row in table.experiment.rows}
     quoted = ", in brackets the paper's" if table.scale != "demo" else ""
     title = f"{experiment.title} ({experiment.name}, scale {table.scale}{quoted})"
-    columns = [c for c in experiment.columns if any(_is_measured(table, row.key, c.key) for row in rows)]
-    if not rows:
-        print(f"{title}: not run\n")
+    if "measured" not in states.values():
+        print(f"{title}: {'not run' if 'not run' in states.values() else 'not at this scale'}\n")
         return
+    kinds = ("measured",) if len(experiment.rows) > _MANY_ROWS else ("measured", "not run", "quoted only")
+    rows = [row for row in experiment.rows if states[row.key] in kinds][:_MANY_ROWS]
+    waited = {cell.column for cell in table.cells if cell.values or cell.status == "not run"}
+    columns = [c for c in experiment.columns if c.key in waited]
     heads = (*experiment.heads, *(c.title for c in columns), *(["blocks used"] if depth else []))
     lines = []
-    for row in rows[:_MANY_ROWS]:
+    for row in rows:
         used = [f"{depth[row.key].used:.1f} of {depth[row.key].blocks}" if row.key in depth else ""] if depth else []
         lines.append((*row.labels, *(_text(table, row.key, c.key) for c in columns), *used))
     print_table(title, heads, lines, right=heads[len(experiment.heads) :])
-    if len(rows) > _MANY_ROWS:
-        print(f"... and {len(rows) - _MANY_ROWS} more rows")
-    if len(rows) < len(experiment.rows):
-        print(f"not run at this scale: {len(experiment.rows) - len(rows)} of {len(experiment.rows)} rows")
+    hidden = Counter(states[row.key] for row in experiment.rows if row not in rows)
+    for state, count in hidden.items():
+        print(f"{_HIDDEN.get(state, state)}: {count} of {len(states)} rows")
     _show_warnings([table])
     for finding in found:
         print(f"{finding.column}{f', {finding.group}' if finding.group else ''}: {finding.verdict}")
     print()
+
+
+_HIDDEN = {"measured": "measured too, in the report"}
+"""What is said of rows that are not shown, where it is not their state."""
+
+
+def _state(table: "Measured", row: "Row") -> str:
+    """ "measured" where the row has a number, else what its cells say, the first that can still be run."""
+    cells = [cell for cell in table.cells if cell.row == row.key]
+    if any(cell.values for cell in cells):
+        return "measured"
+    statuses = {cell.status for cell in cells}
+    return next((state for state in ("not run", "quoted only") if state in statuses), "not at this scale")
 
 
 _FIRST, _ACCURACY = "table-zerosnet-cifar10", "Test acc. (%)"
@@ -79,9 +98,11 @@ def _is_measured(table: "Measured", row: str, column: str) -> bool:
 
 def _text(table: "Measured", row: str, column: str, seeds: bool = True) -> str:
     cell = table.cell(row, column)
-    if cell is None or cell.compared is None:
-        return "not run"
+    if cell is None:
+        return ""
     printed = f" [{cell.printed.text}]" if cell.printed is not None and table.scale != "demo" else ""
+    if cell.compared is None:
+        return f"{cell.status}{printed}"
     short = "" if cell.status == "measured" or not seeds else f" (n={len(cell.values)})"
     return f"{cell.compared}{short}{_mark(cell)}{printed}"
 
@@ -104,6 +125,7 @@ def _show_warnings(tables: "Sequence[Measured]") -> None:
 def show_recorded(tables: "Sequence[Measured]") -> None:
     """The same ten networks as the demo's, as far as they were measured when this package was made."""
     from zerosnet.experiments.measured import distinct_cells
+    from zerosnet.experiments.recorded import whole
 
     first = next((table for table in tables if table.experiment.name == _FIRST), None)
     if first is None:
@@ -111,11 +133,11 @@ def show_recorded(tables: "Sequence[Measured]") -> None:
     keys = [
         row.key for row in first.experiment.rows if row.labels[0] == "56" and _is_measured(first, row.key, _ACCURACY)
     ]
-    heads, rows = _ten_networks(tables, keys)
+    heads, rows = _ten_networks([whole(table) for table in tables], keys)
     title = "Measured earlier on CIFAR-10, in brackets the paper's; no deviation: one seed"
     print_table(title, heads, rows, right=heads[2:])
     _show_warnings(tables)
-    measured = (cell for one in tables for cell in one.cells if cell.values and cell.printed is not None)
+    measured = (cell for one in tables for cell in one.cells if cell.printed is not None)
     print(f"in all {len(distinct_cells(measured))} numbers: in the report\n")
 
 

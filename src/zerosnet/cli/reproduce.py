@@ -67,7 +67,7 @@ def reproduce(
         return
     from zerosnet.experiments import claims, collect, findings, pair_findings
     from zerosnet.experiments.findings import depths, used_blocks
-    from zerosnet.experiments.recorded import recorded
+    from zerosnet.experiments.recorded import recorded, whole
     from zerosnet.report.files import page_file
     from zerosnet.training import Clock
 
@@ -93,7 +93,7 @@ def reproduce(
             show_claims([claim for claim in claims() if claim.experiment in names])
             for table in recorded() if at.name == "demo" else ():
                 if table.experiment.name in names:
-                    show_table(table, [], {})
+                    show_table(whole(table), [], {})
         else:  # what was just trained comes last, where it is seen
             show_claims(claims())
             show_recorded(recorded())

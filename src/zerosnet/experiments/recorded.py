@@ -6,6 +6,7 @@ recorded.json is made from stores of finished runs:  python -m zerosnet.experime
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,13 @@ def recorded() -> list[Measured]:
     """Tables at full scale of which at least one number was measured, with those cells."""
     data = json.loads(resources.files(__package__).joinpath(_FILE).read_text(encoding="utf-8"))
     return [_table(EXPERIMENTS[one["experiment"]], one["cells"]) for one in data if one["experiment"] in EXPERIMENTS]
+
+
+def whole(table: Measured) -> Measured:
+    """A recorded table with all cells of its experiment: what was not measured is there as not run."""
+    known = {(cell.row, cell.column): cell for cell in table.cells}
+    empty = collect(table.experiment, {}, table.scale)
+    return replace(empty, cells=tuple(known.get((cell.row, cell.column), cell) for cell in empty.cells))
 
 
 def to_record(stores: Sequence[Store]) -> list[dict[str, Any]]:

@@ -1,7 +1,6 @@
 """The report: one self-contained page of everything that stores hold, beside what the paper printed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from zerosnet.errors import InputError
 from zerosnet.experiments import EXPERIMENTS, SCALES, Experiment, Measured, collect
 from zerosnet.experiments.claims import claims
 from zerosnet.experiments.findings import findings, pair_findings
-from zerosnet.experiments.recorded import recorded
+from zerosnet.experiments.recorded import recorded, whole
 from zerosnet.report.claims_section import claims_answer, claims_section
 from zerosnet.report.configurations import panels
 from zerosnet.report.depth_section import depth_section
@@ -111,11 +110,7 @@ def measured_scales(
     found = [one for scale in likely if (one := collect(experiment, records, scale)).done]
     if found and (stored is None or found[0].scale == _SCALES[0]):
         return found
-    empty = collect(experiment, {}, _SCALES[0])
-    if stored is None:
-        return [empty]
-    known = {(cell.row, cell.column): cell for cell in stored.cells}
-    return [replace(empty, cells=tuple(known.get((c.row, c.column), c) for c in empty.cells)), *found]
+    return [collect(experiment, {}, _SCALES[0])] if stored is None else [whole(stored), *found]
 
 
 def _document(body: Html) -> str:

@@ -1,0 +1,65 @@
+"""Tables on the terminal: what was run, what was not, and what was left out."""
+
+import pytest
+from tests.report.synthetic import write_run
+
+from zerosnet.cli.experiment_tables import show_table
+from zerosnet.experiments import EXPERIMENTS, collect
+from zerosnet.experiments.recorded import recorded, whole
+from zerosnet.training import Store
+
+TABLE = EXPERIMENTS["table-zerosnet-cifar10"]
+
+
+@pytest.fixture
+def store(tmp_path):
+    """One run of one row of Table 3 and, on digits, of its demo."""
+    for scale in ("full", "demo"):
+        write_run(tmp_path, next(spec for spec in TABLE.specs(scale) if spec.model == "zerosnet56"), attacks=False)
+    return Store(tmp_path)
+
+
+def lines(capsys, table) -> list[str]:
+    show_table(table, [], {})
+    return capsys.readouterr().out.splitlines()
+
+
+def test_a_row_that_was_not_run_says_so_beside_the_papers_number(store, capsys):
+    shown = lines(capsys, collect(TABLE, store, "full"))
+    assert sum("not run" in line for line in shown) == len(TABLE.rows) - 1
+    assert any("not run [94.04±0.12]" in line for line in shown)
+    assert not any("at this scale" in line or line.startswith("not run") for line in shown)
+
+
+def test_rows_that_a_scale_leaves_out_are_counted_and_not_said_to_wait(store, capsys):
+    shown = lines(capsys, collect(TABLE, store, "demo"))
+    left_out = sum(not any(TABLE.cell_specs(c, "demo") for c in TABLE.cells if c.row == row.key) for row in TABLE.rows)
+    assert left_out and f"not at this scale: {left_out} of {len(TABLE.rows)} rows" in shown
+    assert sum("not run" in line for line in shown) == len(TABLE.rows) - left_out - 1
+
+
+def test_a_quoted_row_is_shown_as_such(capsys, tmp_path):
+    chosen = EXPERIMENTS["table-comparison"]
+    write_run(tmp_path, chosen.specs("full")[0], attacks=False)
+    shown = lines(capsys, collect(chosen, Store(tmp_path), "full"))
+    assert any("quoted only [91.25†]" in line for line in shown)
+
+
+def test_a_long_table_counts_the_rows_that_wait(capsys, tmp_path):
+    chosen = EXPERIMENTS["scan-disc"]
+    for spec in chosen.specs("full")[:43]:
+        write_run(tmp_path, spec, attacks=False)
+    shown = lines(capsys, collect(chosen, Store(tmp_path), "full"))
+    assert "measured too, in the report: 3 of 200 rows" in shown and "not run: 157 of 200 rows" in shown
+
+
+def test_recorded_tables_have_the_rows_that_were_not_measured_too(capsys):
+    table = next(table for table in recorded() if table.experiment is EXPERIMENTS["table-comparison"])
+    assert any("not run [" in line for line in lines(capsys, whole(table)))
+
+
+def test_a_table_of_which_nothing_was_run_is_one_line(capsys):
+    shown = lines(capsys, collect(TABLE, {}, "full"))
+    assert shown[0].endswith(": not run") and not any(shown[1:])
+    shown = lines(capsys, collect(EXPERIMENTS["table-imagenet"], {}, "demo"))
+    assert shown[0].endswith(": not at this scale")
