@@ -85,15 +85,13 @@ def test_pairs_are_compared_seed_by_seed(tmp_path):
     assert len(found) == 7
     same_beta = found["stability, with the same beta 16/9"]
     assert same_beta.difference.mean == pytest.approx(14) and same_beta.difference.certain
-    assert "undecided" in found["size of beta, optimum"].verdict
+    assert "undecided" in found["size of beta and so consistency, optimum"].verdict
     assert json.loads(json.dumps(same_beta.to_json()))["group"] == same_beta.group
     assert pair_findings(collect(TABLE, store)) == []
 
 
 def test_levels_that_two_tables_print_are_compared_once():
-    said = [
-        one for table in recorded() for one in findings(table) if "noise" in one.experiment or "rob" in one.experiment
-    ]
+    said = [one for table in recorded() for one in findings(table) if one.experiment in NOISES]
     assert [len(said), len(distinct_findings(said))] == [25, 18], "no noise, and 17 levels of it"
     assert "numbers" not in said[0].to_json()
 

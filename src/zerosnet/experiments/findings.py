@@ -65,7 +65,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class PairFinding:
-    """Two rows that differ in one thing: the first less the second, with Welch's interval over their seeds."""
+    """Two rows that differ in what their group says: first less second, with Welch's interval over their seeds."""
 
     experiment: str
     scale: str

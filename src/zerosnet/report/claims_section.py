@@ -17,7 +17,7 @@ _MINUS = "−"
 def claims_section(
     claims: Sequence[Claim], said: Sequence[Finding], pairs: Sequence[PairFinding], titles: Mapping[str, str]
 ) -> list[Html]:
-    """Claims, findings of ours, and pairs of schemes that differ in one thing."""
+    """Claims, findings of ours, and pairs of schemes that differ in few things."""
     words = (
         "The first table takes sentences of the paper and checks them against the paper's own printed numbers, and "
         "against exact computation; no run of ours is in it. What our runs show stands below it."
@@ -87,7 +87,9 @@ def _finding(one: Finding, titles: Mapping[str, str]) -> list[object]:
 def _pairs(pairs: Sequence[PairFinding]) -> list[Html]:
     if not pairs:
         return []
-    caption = "Pairs of schemes that differ in one thing: first less second, with Welch's 95 % interval over the seeds"
+    caption = (
+        "Pairs of schemes that differ in what is named: first less second, with Welch's 95 % interval over the seeds"
+    )
     rows = ([_scaled(one.group, one.scale), one.verdict] for one in pairs)
     return [plain_table(caption, ("what differs", "what the seeds say"), rows, prose=True)]
 
