@@ -3,12 +3,13 @@
 import pytest
 from tests.report.synthetic import write_run
 
-from zerosnet.cli.experiment_tables import show_table
+from zerosnet.cli.experiment_tables import show_recorded, show_table
 from zerosnet.experiments import EXPERIMENTS, collect
 from zerosnet.experiments.recorded import recorded, whole
 from zerosnet.training import Store
 
 TABLE = EXPERIMENTS["table-zerosnet-cifar10"]
+NOISES = ("table-uniform-noise", "table-gaussian-noise", "table-constant-noise")
 
 
 @pytest.fixture
@@ -63,3 +64,11 @@ def test_a_table_of_which_nothing_was_run_is_one_line(capsys):
     assert shown[0].endswith(": not run") and not any(shown[1:])
     shown = lines(capsys, collect(EXPERIMENTS["table-imagenet"], {}, "demo"))
     assert shown[0].endswith(": not at this scale")
+
+
+def test_numbers_measured_earlier_are_counted_once(capsys):
+    tables = [table for table in recorded() if table.experiment.name in (TABLE.name, "table-robustness", *NOISES)]
+    show_recorded(tables)
+    cells = {table.experiment.name: sum(cell.printed is not None for cell in table.cells) for table in tables}
+    repeated = cells["table-robustness"]  # all of its levels are in the appendix again
+    assert f"in all {sum(cells.values()) - repeated} numbers" in capsys.readouterr().out

@@ -10,6 +10,8 @@ from zerosnet.experiments.findings import Finding, PairFinding
 from zerosnet.experiments.reading import ACCURACY
 from zerosnet.experiments.recorded import recorded
 from zerosnet.report.claims_section import claims_answer, claims_section
+from zerosnet.report.evidence import Evidence
+from zerosnet.report.overview import facts
 from zerosnet.report.verdict import agreement, answers, cards
 
 BETTER = Difference(10.0, 8.0, 12.0, 0.95, (6, 4), 0.001)
@@ -89,6 +91,15 @@ def test_a_number_that_two_tables_print_is_weighed_once():
     assert len(tables) == 2
     cells = [len([cell for cell in table.cells if cell.printed]) for table in tables]
     assert f"printed one: {sum(cells) - 40}." in agreement(tables).lines[0], "four levels are in both"
+
+
+def test_a_number_that_two_tables_print_is_one_of_the_measured():
+    tables = [table for table in recorded() if table.experiment.name in ("table-robustness", "table-gaussian-noise")]
+    cells = sum(len(table.cells) for table in tables)
+    shared = 4  # no noise, delta 0.01, 0.02 and 0.04
+    rows = len({cell.row for cell in tables[0].cells})
+    wanted = cells - shared * rows
+    assert f"<b>{wanted} of {wanted}</b>" in facts(Evidence((), (), ()), tables)
 
 
 def test_one_table_is_one_line_with_the_range_of_its_settings():
