@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", help=f"one or more of {', '.join(BENCHMARKS)}")
     parser.add_argument("--list", action="store_true", help="name the benchmarks and leave")
     parser.add_argument("--only", default="", help="cases of training, by a part of their names; layers of imagenet")
-    parser.add_argument("--compile", action="store_true", help="only fill the compiler's cache; for these two")
+    parser.add_argument("--compile", action="store_true", help="only fill the compiler's cache; also for models")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the result files")
     options = parser.parse_args(arguments)
     if options.list:
@@ -47,8 +47,10 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     if unknown := set(options.names) - set(BENCHMARKS):
         parser.error(f"unknown benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
-    if (options.only or options.compile) and options.names not in (["training"], ["imagenet"]):
-        parser.error("--only and --compile are for training, or for imagenet")
+    if options.only and options.names not in (["training"], ["imagenet"]):
+        parser.error("--only is for training, or for imagenet")
+    if options.compile and (not options.names or set(options.names) - {"models", "training", "imagenet"}):
+        parser.error("--compile is for models, training and imagenet")
     options.out.mkdir(parents=True, exist_ok=True)
     complete = True
     for name in options.names or BENCHMARKS:

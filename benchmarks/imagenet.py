@@ -122,7 +122,7 @@ def _measure(settings: Settings) -> Iterator[Result]:
 
     with torch_settings(torch.device(settings.device), deterministic=False):
         if settings.device == "cuda":
-            attempt("compilation ahead", partial(compile_ahead, settings))
+            attempt("compilation ahead", partial(compile_ahead, str(settings.depth)))
             left_out.clear()  # what was not compiled ahead is compiled when it is needed
             _say(f"compiled after {time.monotonic() - began:.0f} s")
         result |= attempt("compute", partial(_compute, settings, left_out)) or {}

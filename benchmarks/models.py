@@ -20,6 +20,7 @@ from benchmarks.steps import Step, captured, peak_bytes, race, saved_bytes, test
 from zerosnet.models import create_model
 
 NAMES = ("preresnet{}", "zerosnet{}_opt")
+DEPTHS = (20, 56)
 MODES = ("training", "test")
 BATCHES = {"cpu": (128,), "cuda": (128, 512, 4096)}
 ROUNDS = {"cpu": 7, "cuda": 15}
@@ -44,19 +45,16 @@ def suffix() -> str:
 def run(
     device: str | None = None,
     *,
-    depths: Sequence[int] = (20, 56),
+    depths: Sequence[int] = DEPTHS,
     batches: Sequence[int] | None = None,
     rounds: int | None = None,
     size: int = 32,
 ) -> dict[str, Any]:
     """Measure on `device` (the GPU where there is one) and return one row a depth, mode and batch size."""
     device = device or _device()
-    batches, rounds = batches or BATCHES[device], rounds or ROUNDS[device]
-    batches = sorted(batches, key=lambda batch: abs(batch - 512))  # dynamic kernels are tuned for the first size
+    batches, rounds = _sorted(batches or BATCHES[device]), rounds or ROUNDS[device]
     if device == "cuda":
-        names = [name.format(depth) for depth in depths for name in NAMES]
-        jobs = [(name, "training", batches[0], size) for name in names]
-        fill_cache(_compile, jobs + [(name, "test", batch, size) for name in names for batch in batches])
+        compile_ahead(depths=depths, batches=batches, size=size)
     rows = []
     for depth in depths:
         for mode in MODES:
@@ -77,6 +75,15 @@ def run(
             flush=True,
         )
     return result
+
+
+def compile_ahead(
+    only: str = "", *, depths: Sequence[int] = DEPTHS, batches: Sequence[int] = BATCHES["cuda"], size: int = 32
+) -> None:
+    """Fill the compiler's cache for the GPU: one network for all batch sizes in training, one for each in test."""
+    batches, names = _sorted(batches), [name.format(depth) for depth in depths for name in NAMES]
+    jobs = [(name, "training", batches[0], size) for name in names]
+    fill_cache(_compile, jobs + [(name, "test", batch, size) for name in names for batch in batches])
 
 
 def against_plain(*, batch: int, rounds: int, size: int, depth: int = 32) -> dict[str, Any]:
@@ -155,6 +162,11 @@ def _pass(model: nn.Module, images: Tensor, labels: Tensor) -> Step:
         nn.functional.cross_entropy(model(images), labels).backward()
 
     return step
+
+
+def _sorted(batches: Sequence[int]) -> list[int]:
+    """Dynamic kernels are tuned for the first size."""
+    return sorted(batches, key=lambda batch: abs(batch - 512))
 
 
 def _paper_ratio(depth: int, mode: str, batch: int) -> float | None:

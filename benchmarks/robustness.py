@@ -1,18 +1,22 @@
 """The paper's noises and PGD-20 on ten 56-layer networks, fused and compiled, against one network at a time, eagerly.
 
-Weights and images are random (batch statistics are those of the images): neither changes the work. Both sides compute
-convolutions in bf16 on a float32 state, channels last. One by one, one network of ten is measured and its time
-multiplied, which the record says.
+Networks are finished runs of the store that ZEROSNET_STORE names, images the test set of CIFAR-10 in the folder that
+ZEROSNET_DATA names. Where either is not given both are random (and batch statistics those of the images), which is as
+much work. Both sides compute convolutions in bf16 on a float32 state, channels last.
 """
 
+import os
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from zerosnet.data import ImageSet
+from zerosnet.data.testing import load_for_test
 from zerosnet.models import Network, create_model, extract
 from zerosnet.numerics.paper import PAPER_ROWS
 from zerosnet.robustness import (
@@ -26,6 +30,8 @@ from zerosnet.robustness import (
     under_attack,
     under_noises,
 )
+from zerosnet.training import Store
+from zerosnet.training.networks import as_classifier, load_network
 
 NOISES = (constant(0), *PAPER_NOISES)
 ATTACK = pgd(8 / 255, 20)
@@ -35,6 +41,17 @@ EAGER_BATCH = 1000
 
 def suffix() -> str:
     return "-cuda" if torch.cuda.is_available() else "-cpu"
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """The same networks fused and one by one, the images, and what both are."""
+
+    fused: Normalised
+    alone: Sequence[Normalised]
+    test: ImageSet
+    networks: str
+    images: str
 
 
 def run(
@@ -50,48 +67,59 @@ def run(
         return {"skipped": "no CUDA device"}
     device = device or "cuda"
     torch.backends.cudnn.benchmark = True
-    pixels, labels = _images(images, device)
-    fused = _networks(depth, replicas, pixels)
-    single = create_model(f"zerosnet{depth}", scheme=PAPER_ROWS[0].scheme)
-    single.load_state_dict(extract({name: t.cpu() for name, t in fused.state_dict().items()}, 0, replicas))
-    together = subject(_on(fused, device), pixels, labels)
-    alone = subject(_on(single, device), pixels, labels, batch=min(EAGER_BATCH, images))
+    store, data = os.environ.get("ZEROSNET_STORE"), os.environ.get("ZEROSNET_DATA")
+    if store and data:
+        work = trained(Store(store), Path(data), depth, images, replicas, torch.device(device))
+    else:
+        work = random(depth, images, replicas, device)
+    together = subject(work.fused, work.test.images, work.test.labels)
     if device == "cuda":
         together = together.compiled()
+    batch = min(EAGER_BATCH, len(work.test))
+    alone = [subject(network, work.test.images, work.test.labels, batch=batch) for network in work.alone]
     seconds: dict[str, float] = {}
     right = {}
-    for name, target, times in (("fused", together, 1), ("one by one", alone, replicas)):
-        right[name] = _measure("noises", name, times, target, lambda t: under_noises(t, NOISES), seconds)
-        _measure("pgd-20", name, times, target, lambda t: under_attack(t, attack), seconds)
-    agreement = (right["fused"][..., 0] == right["one by one"][..., 0]).float().mean().item()
+    for name, targets in (("fused", [together]), ("one by one", alone)):
+        for what, measure in (
+            ("noises", lambda target: under_noises(target, NOISES)),
+            ("pgd-20", lambda target: under_attack(target, attack)[None]),
+        ):
+            right[what, name] = _measure(f"{what}, {name}", targets, measure, seconds)
+    agreement = {
+        what: (right[what, "fused"] == right[what, "one by one"]).float().mean().item() for what in ("noises", "pgd-20")
+    }
     return {
         "device": device,
         "depth": depth,
-        "networks": replicas,
-        "images": images,
+        "networks": f"{len(alone)} {work.networks}",
+        "images": f"{len(work.test)} {work.images}",
         "noise_settings": len(NOISES),
         "attack": attack.to_json(),
-        "batch": {"fused": together.batch, "one by one": alone.batch},
-        "one_by_one": f"eager; one network measured, its seconds times {replicas}",
+        "batch": {"fused": together.batch, "one by one": batch},
         "seconds": seconds,
         "speed_up": {w: seconds[f"{w}, one by one"] / seconds[f"{w}, fused"] for w in ("noises", "pgd-20")},
         "targets": TARGETS,
         "targets_met": {name: seconds[name] < target for name, target in TARGETS.items()},
-        "agreement_of_network_0": agreement,
+        "accuracy": {
+            "clean": right["noises", "fused"][0].float().mean(0).tolist(),
+            "pgd-20": right["pgd-20", "fused"][0].float().mean(0).tolist(),
+        },
+        "agreement": agreement,
         "peak_gib": torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else None,
     }
 
 
 def _measure(
-    what: str, name: str, times: int, target: Subject, measure: Callable[[Subject], Tensor], seconds: dict[str, float]
+    name: str, targets: Sequence[Subject], measure: Callable[[Subject], Tensor], seconds: dict[str, float]
 ) -> Tensor:
-    """Time one batch, which compiles, then the whole; both go into `seconds`."""
-    one_batch = replace(target, images=target.images[: target.batch], labels=target.labels[: target.batch])
-    first, _ = _timed(measure, one_batch)
-    whole, right = _timed(measure, target)
-    seconds |= {f"{what}, {name}": whole * times, f"{what}, {name}, first batch with compilation": first}
-    print(f"   {what}, {name}: {whole * times:.1f} s (first batch {first:.1f} s)", flush=True)
-    return right
+    """Time one batch, which compiles, then the whole of all; both go into `seconds`. Returns what is right."""
+    first = targets[0]
+    one_batch = replace(first, images=first.images[: first.batch], labels=first.labels[: first.batch])
+    compiling, _ = _timed(measure, one_batch)
+    times, right = zip(*(_timed(measure, target) for target in targets))
+    seconds |= {name: sum(times), f"{name}, first batch with compilation": compiling}
+    print(f"   {name}: {sum(times):.1f} s (first batch {compiling:.1f} s)", flush=True)
+    return torch.cat(right, -1)
 
 
 def _timed(measure: Callable[[Subject], Tensor], target: Subject) -> tuple[float, Tensor]:
@@ -101,22 +129,48 @@ def _timed(measure: Callable[[Subject], Tensor], target: Subject) -> tuple[float
     return time.perf_counter() - start, right
 
 
-def _images(count: int, device: str) -> tuple[Tensor, Tensor]:
-    generator = torch.Generator().manual_seed(0)
-    images = torch.randint(256, (count, 3, 32, 32), generator=generator, dtype=torch.uint8)
-    return images.to(device), torch.randint(10, (count,), generator=generator).to(device)
+def trained(store: Store, folder: Path, depth: int, images: int, replicas: int, device: torch.device) -> Work:
+    """Finished runs of ZeroSNet on CIFAR-10 with one seed, and the first images of the test set."""
+    name = f"zerosnet{depth}"
+    records = [
+        record
+        for record in store.records()
+        if record.spec.model in (name, f"{name}_opt")
+        and (record.spec.dataset, record.status) == ("cifar10", "finished")
+        and record.spec.seed == 1
+    ][:replicas]
+    if len(records) < replicas:
+        raise SystemExit(f"{store.root} has {len(records)} finished {name} on cifar10 with seed 1; expected {replicas}")
+    data = load_for_test("cifar10", folder)
+    networks = [load_network(record) for record in records]
+    fused = as_classifier(records, networks, data, device)
+    alone = [as_classifier([record], [network], data, device) for record, network in zip(records, networks)]
+    test = data.test.to(device)
+    return Work(fused, alone, ImageSet(test.images[:images], test.labels[:images]), "trained", "of CIFAR-10")
 
 
-def _networks(depth: int, replicas: int, images: Tensor) -> Network:
-    """The paper's coefficient rows, with batch statistics that fit the images."""
+def random(depth: int, images: int, replicas: int, device: str) -> Work:
+    """The paper's coefficient rows with random weights and batch statistics that fit the images, which are random."""
+    test = _images(images, device)
     schemes = [row.scheme for row in PAPER_ROWS[:replicas]]
     model = create_model(f"zerosnet{depth}", scheme=schemes, replicas=replicas, seed=list(range(replicas)))
-    model = model.to(images.device).train()
-    few = Normalised(model, (0.5,) * 3, (0.25,) * 3).to(images.device)
+    model = model.to(device).train()
+    few = Normalised(model, (0.5,) * 3, (0.25,) * 3).to(device)
     with torch.no_grad():
         for _ in range(20):
-            few(images[:128].float() / 255)
-    return model.eval()
+            few(test.images[:128].float() / 255)
+    state, alone = {name: values.cpu() for name, values in model.state_dict().items()}, []
+    for k, scheme in enumerate(schemes):
+        single = create_model(f"zerosnet{depth}", scheme=scheme)
+        single.load_state_dict(extract(state, k, replicas))
+        alone.append(_on(single, device))
+    return Work(_on(model, device), alone, test, "with random weights", "random ones")
+
+
+def _images(count: int, device: str) -> ImageSet:
+    generator = torch.Generator().manual_seed(0)
+    images = torch.randint(256, (count, 3, 32, 32), generator=generator, dtype=torch.uint8)
+    return ImageSet(images.to(device), torch.randint(10, (count,), generator=generator).to(device))
 
 
 def _on(model: Network, device: str) -> Normalised:

@@ -91,4 +91,4 @@ def test_the_same_command_goes_on_where_it_was_cut(tmp_path, monkeypatch):
 def test_options_for_cases_are_refused_where_there_are_none(option, capsys):
     with pytest.raises(SystemExit):
         main(["numerics", *option])
-    assert "are for training" in capsys.readouterr().err
+    assert f"{option[0]} is for" in capsys.readouterr().err
