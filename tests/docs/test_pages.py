@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+import statistics
 import tomllib
 from fractions import Fraction
 from pathlib import Path
@@ -153,6 +154,55 @@ def test_the_demonstration_takes_as_long_as_was_measured() -> None:
     assert measured["demo_seconds"] < 300 and measured["set_up_seconds"] + measured["demo_seconds"] < 600
 
 
+def test_twenty_layers_have_both_engines_too() -> None:
+    ours, plain = benchmark("training-cuda-20-layers")["rows"]
+    gib = " and ".join(f"{row['peak_memory_gib']:.1f}" for row in (ours, plain))
+    seconds = [f"{row['seconds_per_epoch_and_network']:.3f}" for row in (ours, plain)]
+    times = float(seconds[1]) / float(seconds[0])
+    assert f"| {' | '.join(seconds)} | {times:.1f} | {gib} |" in page("performance.md")
+    assert float(seconds[0]) <= ours["target"] and ours["peak_memory_gib"] <= plain["peak_memory_gib"]
+
+
+def test_parts_of_the_plain_engine_are_those_of_the_committed_benchmark() -> None:
+    measured, shown = benchmark("parts-cuda")["rows"], [row for row in rows(page("performance.md")) if len(row) == 3]
+    whole = measured[0]["ms_per_network"]
+    assert [row["name"] for row in measured[1:]] == [row[0] for row in shown][-5:]
+    for row, line in zip(measured, shown[-6:]):
+        assert line[1] == f"{row['ms_per_network']:.2f}"
+        assert float(line[2]) == pytest.approx(row["ms_per_network"] / whole, abs=5e-3)
+
+
+def test_accuracies_of_the_engines_are_those_of_the_committed_runs() -> None:
+    measured, shown = benchmark("engines-cuda"), [row for row in rows(page("performance.md")) if len(row) == 5]
+    table = {row[0]: row[1:] for row in shown}
+    names = {
+        "native": "our kernels (version 7)",
+        "native, version 4": "our kernels (version 4)",
+        "torch": "plain torch, bf16 convolutions on a float32 state",
+        "fp32": "plain torch, strict float32",
+        "alone": "our kernels, seed 1 by itself",
+    }
+    for key, name in names.items():
+        cells = iter(table[name])
+        for which in ("best", "last"):
+            runs = [100 * run[f"{which}_test_accuracy"] for run in measured[key]["runs"]]
+            assert next(cells) == ", ".join(f"{value:.2f}" for value in runs)
+            mean = f"{statistics.mean(runs):.2f} ± {statistics.stdev(runs):.2f}" if len(runs) > 1 else ""
+            assert next(cells) == mean, (name, which)
+
+
+def test_images_a_second_are_those_of_the_committed_benchmark() -> None:
+    measured, text = benchmark("imagenet-cuda"), page("performance.md")
+    given, made = measured["sources"]
+    for name in ("preresnet50", "zerosnet50_opt"):
+        files = [f"{source[name]:,.0f} ({source[f'{name}, end to end / compute']:.2f}" for source in (given, made)]
+        assert f"| `{name}` | {measured['compute'][name]:,.0f} | {files[0]} of compute) | {files[1]}) |" in text
+        assert all(source[f"{name}, end to end / compute"] >= 0.6 for source in (given, made))
+    assert f"| {given['loader']:,.0f} | {made['loader']:,.0f} |" in text
+    assert f"{measured['compute']['timm resnet50']:,.0f}" in text
+    assert measured["ratios"]["preresnet / timm"] >= measured["targets"]["preresnet / timm"]
+
+
 def test_ratios_to_preresnet_are_those_of_the_committed_benchmarks() -> None:
     table = {(row[0], row[1]): row[2:] for row in rows(page("performance.md")) if len(row) == 6}
     columns = [(20, "training"), (20, "test"), (56, "training"), (56, "test")]
@@ -193,7 +243,7 @@ def test_every_address_of_the_explorer_page_is_answered() -> None:
 
 def test_accuracies_are_those_of_the_committed_runs() -> None:
     results = [json.loads(path.read_text()) for path in sorted(ROOT.glob("results/runs/zerosnet20_opt-*/result.json"))]
-    assert len(results) == 3
+    assert len(results) == 6
     for result in results:
         assert f"{100 * result['best_test_accuracy']:.2f}" in page("performance.md")
         assert f"{100 * result['test_accuracy']:.2f}" in page("performance.md")
