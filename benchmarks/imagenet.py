@@ -206,7 +206,7 @@ def _ratios(rate: dict[str, float | None]) -> dict[str, float]:
 
 
 def _step(name: str, images: Tensor, labels: Tensor, device: str) -> Step:
-    model = _network(name, device).to(device, memory_format=torch.channels_last)
+    model = _network(name, device).to(device).to(memory_format=torch.channels_last)
     if device == "cuda":
         model.compile(dynamic=False)
     return training_step(model, images, labels)
@@ -217,7 +217,7 @@ def _network(name: str, device: str) -> nn.Module:
         import timm
 
         return Autocast(timm.create_model(name.removeprefix("timm "), num_classes=CLASSES), device)
-    options = {"stage_change": "restart"} if "restarted" in name else {}
+    options: dict[str, Any] = {"stage_change": "restart"} if "restarted" in name else {}
     model = create_model(name.partition(",")[0], seed=0, num_classes=CLASSES, **options)
     if device == "cuda":
         model.conv_dtype = model.state_dtype = torch.bfloat16

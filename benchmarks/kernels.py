@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import cycle
 from typing import Any
 
@@ -73,7 +74,7 @@ def measure(channels: int, width: int, replicas: int = 10, batch: int = 128, dev
     unit = sets[0][0].nbytes
     rows = []
     for name, (kernel, units) in {**of_blocks(w, unit), **of_edges(w, unit)}.items():
-        us = microseconds(lambda i, kernel=kernel: kernel(sets[i % SETS]), w.join)
+        us = microseconds(partial(_on_one_of, kernel, sets), w.join)
         floor = 1e6 * units * unit / BANDWIDTH
         rows.append({"kernel": name, "channels": channels, "us": us, "floor_us": floor, "fraction": floor / us})
     return rows
@@ -148,8 +149,12 @@ def of_edges(w: CudaKernels, unit: int) -> Timed:
 
 def _norms(w: CudaKernels) -> tuple[Norm, NormGradient, Tensor]:
     table = torch.rand(w.replicas, 4, w.channels, device=w.device)
-    ones = [torch.ones(w.replicas * w.channels, device=w.device) for _ in range(6)]
-    return Norm(*ones[:4], w.table()), NormGradient(table, *ones[4:], w.table()), table
+    a, b, c, d, e, f = (torch.ones(w.replicas * w.channels, device=w.device) for _ in range(6))
+    return Norm(a, b, c, d, w.table()), NormGradient(table, e, f, w.table()), table
+
+
+def _on_one_of(kernel: Callable[[list[Tensor]], Any], sets: list[list[Tensor]], turn: int) -> None:
+    kernel(sets[turn % len(sets)])
 
 
 def _rotated(make: Callable[[], Tensor]) -> Iterator[Tensor]:

@@ -55,7 +55,7 @@ def run(
     batches, rounds = _sorted(batches or BATCHES[device]), rounds or ROUNDS[device]
     if device == "cuda":
         compile_ahead(depths=depths, batches=batches, size=size)
-    rows = []
+    rows = list[dict[str, Any]]()
     for depth in depths:
         for mode in MODES:
             models = [_network(name.format(depth), mode, device) for name in NAMES]
@@ -66,7 +66,7 @@ def run(
                 print("   " + _line(rows[-1]), flush=True)
             del models
             _clean(device)
-    result = {"device": device, "rounds": rounds, "image_size": size, "targets": TARGETS, "rows": rows}
+    result: dict[str, Any] = {"device": device, "rounds": rounds, "image_size": size, "targets": TARGETS, "rows": rows}
     if device == "cpu":
         result["plain"] = against_plain(batch=max(batches), rounds=rounds, size=size)
         print(
@@ -138,7 +138,7 @@ def _network(name: str, mode: str, device: str) -> nn.Module:
     if device == "cpu":
         return model
     model.conv_dtype = torch.bfloat16
-    model = model.to(device, memory_format=torch.channels_last)
+    model = model.to(device).to(memory_format=torch.channels_last)
     model.compile(dynamic=None if mode == "training" else False)
     return model
 

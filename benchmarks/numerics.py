@@ -8,6 +8,7 @@ import statistics
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -129,8 +130,8 @@ def _regions(nodepy: Any) -> dict[str, Any]:
         rho, sigma = _method(nodepy, scheme).characteristic_polynomials()
         region = np.vectorize(lambda z, rho=rho, sigma=sigma: nodepy._root_condition(rho - z * sigma))
         theirs: list[Any] = []
-        ours = _seconds(lambda scheme=scheme: stability_region(scheme, *axes), 5)
-        nodepys = _seconds(lambda region=region, theirs=theirs: theirs.append(region(plane)), 1)
+        ours = _seconds(partial(stability_region, scheme, *axes), 5)
+        nodepys = _seconds(partial(_kept, theirs, region, plane), 1)
         result[name] = {
             "grid": [GRID, GRID],
             "seconds": {"zerosnet": ours, "nodepy": nodepys},
@@ -140,10 +141,14 @@ def _regions(nodepy: Any) -> dict[str, Any]:
     return result
 
 
+def _kept(results: list[Any], function: Any, value: Any) -> None:
+    results.append(function(value))
+
+
 def _borderline(nodepy: Any) -> dict[str, Any]:
     """How many of the borderline set each decides right, and which NodePy gets wrong."""
     cases = borderline_cases()
-    wrong = {"zerosnet": [], "nodepy": []}
+    wrong: dict[str, list[str]] = {"zerosnet": [], "nodepy": []}
     for case in cases:
         if is_zero_stable(case.scheme) is not case.zero_stable:
             wrong["zerosnet"].append(case.name)

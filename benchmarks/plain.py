@@ -5,6 +5,8 @@ The yardstick of the networks built from a scheme: they must not be slower than 
 
 import statistics
 import time
+from collections.abc import Sequence
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +24,7 @@ class Block(nn.Module):
         self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, padding=1, bias=False)
         self.bn2 = nn.BatchNorm2d(outputs)
         self.conv2 = nn.Conv2d(outputs, outputs, 3, padding=1, bias=False)
-        self.project = None
+        self.project: nn.ModuleList | None = None
         if stride != 1:
             self.project = nn.ModuleList(nn.Conv2d(inputs, outputs, 1, stride, bias=False) for _ in range(3))
 
@@ -46,7 +48,7 @@ class PlainZeroSNet(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         y = self.stem(images)
         last = before = y
-        for n, block in enumerate(self.blocks):
+        for n, block in enumerate(cast(Sequence[Block], self.blocks)):
             f = block(y)
             if block.project is not None:
                 y, last, before = (project(state) for project, state in zip(block.project, (y, last, before)))

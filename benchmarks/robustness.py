@@ -177,5 +177,5 @@ def _on(model: Network, device: str) -> Normalised:
     """The network as the measurement wants it: channels last and bf16 convolutions on the GPU."""
     if device == "cuda":
         model.conv_dtype = torch.bfloat16
-        model = model.to(device, memory_format=torch.channels_last)
+        model = model.to(device).to(memory_format=torch.channels_last)
     return Normalised(model.eval(), (0.5,) * 3, (0.25,) * 3).to(device)

@@ -228,7 +228,7 @@ def on_cpu(networks: int = 10) -> Result:
         store, began = Store(folder), time.monotonic()
         train(specs, store, Options(torch.device("cpu")))
         seconds = time.monotonic() - began
-        accuracies = [record.result.test_accuracy for record in store.records() if record.result]
+        accuracies = [result.test_accuracy or 0.0 for record in store.records() if (result := record.result)]
     print(f"   {networks} networks: {seconds:.1f} s, test accuracy {min(accuracies):.2%} to {max(accuracies):.2%}")
     return {"networks": networks, "seconds": seconds, "target_seconds": 150, "test_accuracies": accuracies}
 

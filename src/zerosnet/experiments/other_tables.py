@@ -133,8 +133,8 @@ def run_time() -> Experiment:
         cells=tuple(all_cells),
         compared="other hardware: only the ratio of the two networks can be compared",
         notes=(
-            "of networks trained as one, each has its share of the time; batch 128 is the accuracy table's run, and its "
-            "seconds count whatever else the GPU did meanwhile: `python -m benchmarks models` times the two in turns",
+            "of networks trained as one, each has its share of the time; batch 128 is the accuracy table's run, and "
+            "its seconds count whatever else the GPU did meanwhile: `python -m benchmarks models` times both in turns",
         ),
     )
 
