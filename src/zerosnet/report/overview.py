@@ -37,11 +37,11 @@ def facts(evidence: Evidence, found: Sequence[Measured]) -> Html:
     more = f"; and {len(machines) - _MOST_MACHINES} more" if len(machines) > _MOST_MACHINES else ""
     cells = distinct_cells(cell for one in found for cell in one.cells if cell.wanted)
     measured = sum(bool(cell.values) for cell in cells)
-    data = Counter(run.record.spec.dataset for run in finished)
+    data = Counter(run.record.spec.dataset.removeprefix("imagefolder:") for run in finished)
     items = (
         (f"{len(finished):,}", f"finished runs{f'; {others}' if others else ''}"),
         (f"{measured:,} of {len(cells):,}", "numbers of the tables measured or computed"),
-        (", ".join(data) or "none", "data sets"),
+        (", ".join(name for name, _ in data.most_common()) or "none", "data sets"),
         (_duration(seconds), "of training"),
         (named + more or "none", "hardware"),
     )
