@@ -67,3 +67,21 @@ def test_time_left_follows_the_pace_so_far(make_specs: MakeSpecs) -> None:
     assert group.left() == "15:00"
     group.total = 10_000
     assert group.left().count(":") == 2
+
+
+def test_the_time_of_all_groups_follows_the_work_done(
+    make_specs: MakeSpecs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines, specs = Lines(), make_specs(4, epochs=5)
+    lines.expect({spec.id: 1.0 for spec in specs})
+    group = lines.group(specs[:2], [None, None], 0, 10)
+    assert lines.outlook.left() is None
+    lines.outlook._since -= 100
+    group.step(5)  # half of half of the work
+    group.epoch([ROW, ROW], [True, True])
+    assert capsys.readouterr().err.endswith(", in all 5:00\n")
+    last = lines.group(specs[2:], [None, None], 5, 10)  # half of it was done before
+    assert lines.outlook.left() == "3:20"
+    group.step(10)
+    assert lines.outlook.left() is None  # one group is left, which says it itself
+    assert last.left() == "?"

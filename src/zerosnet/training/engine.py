@@ -14,7 +14,7 @@ from zerosnet.errors import InputError
 from zerosnet.training.backend import ASKED_FOR
 from zerosnet.training.capture import forget_compiled
 from zerosnet.training.fused import FusedTraining
-from zerosnet.training.grouping import build_model, group
+from zerosnet.training.grouping import build_model, group, work
 from zerosnet.training.large import StreamOptions
 from zerosnet.training.large_loop import train_streamed
 from zerosnet.training.loop import Options, has_ended, say_damaged, train_group
@@ -70,9 +70,10 @@ def _train_arrays(specs: Sequence[RunSpec], store: Store, options: Options, cloc
     surrogates = {spec: surrogate_of(spec, store) for spec in waiting}
     groups = group(waiting, data, options.device, options.replicas, workers)
     say_recipes(waiting, progress)
+    progress.expect({spec.id: work(spec, data[spec]) for spec in waiting})
     said: dict[str, object] = {}  # about kernels
 
-    def work(members: Sequence[RunSpec]) -> None:
+    def train_members(members: Sequence[RunSpec]) -> None:
         with clock.stopped_by_errors(), _claimed(store, members, progress) as runs:
             for position, together in meeting_points(runs, progress):
                 if not clock.must_stop():
@@ -83,7 +84,7 @@ def _train_arrays(specs: Sequence[RunSpec], store: Store, options: Options, cloc
                     train_group(training, together, position, options, clock, progress)
 
     with clock, progress, torch_settings(options.device, deterministic=options.deterministic):
-        in_parallel(work, groups, min(workers, len(groups)), one_thread=options.deterministic)
+        in_parallel(train_members, groups, min(workers, len(groups)), one_thread=options.deterministic)
 
 
 def prepare(

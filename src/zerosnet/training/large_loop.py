@@ -44,6 +44,7 @@ def train_streamed(specs: Sequence[RunSpec], store: Store, options: Options, clo
         waiting = _waiting(specs, store, world, progress)
         data = world.together(partial(_check, waiting, options, device, world))
         say_recipes(waiting, progress)
+        progress.expect({spec.id: float(spec.recipe.epochs) for spec in waiting})
         before: RunSpec | None = None
         for spec in waiting:
             if world.highest(STOP if clock.must_stop() else GO_ON) == STOP:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from zerosnet.training.outlook import Outlook, duration
 from zerosnet.training.spec import RunSpec
 
 REFRESH = 0.25  # seconds between two pictures of the live table
@@ -48,12 +49,14 @@ class GroupProgress:
         if self.done == self.first:
             return "?"
         pace = (time.monotonic() - self.since) / (self.done - self.first)
-        minutes, seconds = divmod(round(pace * (self.total - self.done)), 60)
-        return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}" if minutes >= 60 else f"{minutes}:{seconds:02d}"
+        return duration(pace * (self.total - self.done))
 
 
 class Progress(Protocol):
     """Where the engine reports; from several threads at once, where several groups train side by side."""
+
+    def expect(self, work: Mapping[str, float]) -> None:
+        """What is going to be trained, by run id, in any unit of work: for the time that all of it will take."""
 
     def group(self, specs: Sequence[RunSpec], rows: Sequence[Row | None], done: int, total: int) -> GroupProgress: ...
 
@@ -70,12 +73,17 @@ class Lines:
     """Plain lines: one an epoch and group; nothing at all where quiet."""
 
     def __init__(self, quiet: bool = False) -> None:
-        self.quiet = quiet
+        self.quiet, self.outlook = quiet, Outlook()
+
+    def expect(self, work: Mapping[str, float]) -> None:
+        self.outlook.expect(work)
 
     def group(self, specs: Sequence[RunSpec], rows: Sequence[Row | None], done: int, total: int) -> GroupProgress:
         for spec in specs:
             self.say(f"training {describe(spec)}" + (f", from step {done} of {total}" if done else ""))
-        return GroupProgress(specs, rows, done, total, self._changed)
+        group = GroupProgress(specs, rows, done, total, self._changed)
+        self.outlook.begin(group, (spec.id for spec in specs))
+        return group
 
     def say(self, line: str) -> None:
         if not self.quiet:
@@ -83,7 +91,8 @@ class Lines:
 
     def _changed(self, group: GroupProgress, epoch: bool) -> None:
         if epoch and any(row is not None for row in group.rows):
-            self.say(_epoch_line(group))
+            in_all = self.outlook.left()
+            self.say(_epoch_line(group) + (f", in all {in_all}" if in_all else ""))
 
     def __enter__(self) -> Self:
         return self
@@ -104,12 +113,17 @@ class LiveTable:
         self.console = Console(stderr=True)
         self.live = Live(console=self.console, auto_refresh=False)
         self.groups: list[GroupProgress] = []
+        self.outlook = Outlook()
         self._lock = threading.Lock()
         self._shown = 0.0
+
+    def expect(self, work: Mapping[str, float]) -> None:
+        self.outlook.expect(work)
 
     def group(self, specs: Sequence[RunSpec], rows: Sequence[Row | None], done: int, total: int) -> GroupProgress:
         group = GroupProgress(specs, rows, done, total, self._changed)
         with self._lock:
+            self.outlook.begin(group, (spec.id for spec in specs))
             over = [other for other in self.groups if other.done >= other.total]
             self.groups = [other for other in self.groups if other not in over] + [group]
         for other in over:
@@ -142,6 +156,8 @@ class LiveTable:
             if group.done < group.total:
                 bar = ProgressBar(total=group.total, completed=group.done, width=40)
                 bars.add_row(bar, f"step {group.done}/{group.total}", f"left {group.left()}")
+        if in_all := self.outlook.left():
+            bars.add_row("", "in all", f"left {in_all}")
         return Group(table, bars)
 
     def __enter__(self) -> Self:
