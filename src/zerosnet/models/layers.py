@@ -38,17 +38,33 @@ def per_channel(coefficient: Coefficient, channels: int, dims: int) -> float | T
     return of_replica(coefficient, 0)
 
 
+def _channels_last(x: Tensor) -> bool:
+    """Asked by the stride: inside of torch.func's transforms torch does not tell a tensor's memory format."""
+    return x.stride(1) == 1
+
+
 def _every(x: Tensor, stride: int) -> Tensor:
     """Every stride-th pixel of every stride-th row.
+
+    The gradient of a slice is written into zeros that lie in the order of its dimensions, so channels that lie last are
+    put last. Otherwise this gradient would lose the layout, through the sums those of the earlier states, too, and each
+    convolution on the way would be handed a copy.
 
     On a GPU as a tensor of its own: cuDNN would be handed a copy of the view, one forwards and one more backwards, and
     neither by a kernel that a compiler could fuse with others.
     """
-    pixels = x[:, :, ::stride, ::stride]
-    if one_by_one(x):
-        return pixels
-    last = x.is_contiguous(memory_format=torch.channels_last)
-    return pixels.contiguous(memory_format=torch.channels_last if last else torch.contiguous_format)
+    last = _channels_last(x)
+    pixels = x.permute(0, 2, 3, 1)[:, ::stride, ::stride] if last else x[:, :, ::stride, ::stride]
+    pixels = pixels if one_by_one(x) else pixels.contiguous()
+    return pixels.permute(0, 3, 1, 2) if last else pixels
+
+
+def average(x: Tensor) -> Tensor:
+    """The mean over all pixels, (B, C), in float32 or wider; its gradient, too, in the layout of x (see `_every`)."""
+    dtype = torch.promote_types(x.dtype, torch.float32)
+    if _channels_last(x):
+        return x.permute(0, 2, 3, 1).mean((1, 2), dtype=dtype)
+    return x.mean((2, 3), dtype=dtype)
 
 
 class Conv(nn.Module):

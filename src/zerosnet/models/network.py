@@ -10,7 +10,7 @@ from torch import Tensor, nn, relu_
 from zerosnet.errors import InputError
 from zerosnet.models.config import Config
 from zerosnet.models.customs import Customs
-from zerosnet.models.layers import BatchNorm, Conv, Linear, initialise
+from zerosnet.models.layers import BatchNorm, Conv, Linear, average, initialise
 from zerosnet.models.stack import Stack, Step
 from zerosnet.numerics import Scheme
 
@@ -57,7 +57,7 @@ class Network(Customs):
         """Average pool (none where `global_pool` is empty), and the classifier unless `pre_logits`."""
         if not self.global_pool:
             return features
-        pooled = features.mean((2, 3), dtype=torch.promote_types(features.dtype, torch.float32))
+        pooled = average(features)
         return pooled if pre_logits else self.fc(pooled)
 
     def first_state(self, images: Tensor) -> Tensor:
