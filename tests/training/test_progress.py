@@ -85,3 +85,27 @@ def test_the_time_of_all_groups_follows_the_work_done(
     group.step(10)
     assert lines.outlook.left() is None  # one group is left, which says it itself
     assert last.left() == "?"
+
+
+def test_all_takes_no_less_than_the_slowest_group_at_work(make_specs: MakeSpecs) -> None:
+    lines, specs = Lines(quiet=True), make_specs(2, epochs=5)
+    lines.expect({spec.id: 1.0 for spec in specs})
+    quick, slow = (lines.group([spec], [None], 0, 10) for spec in specs)
+    lines.outlook._since -= 90
+    for group, done in ((quick, 8), (slow, 1)):
+        group.since -= 90
+        group.step(done)
+    assert lines.outlook.left() == slow.left() == "13:30"
+
+
+def test_what_others_do_and_networks_that_diverged_are_not_waited_for(make_specs: MakeSpecs) -> None:
+    lines, specs = Lines(quiet=True), make_specs(3, epochs=5)
+    lines.expect({spec.id: 1.0 for spec in specs})
+    dead, last = (lines.group([spec], [None], 0, 10) for spec in specs[:2])
+    dead.step(2)
+    last.step(5)
+    assert lines.outlook.left() is not None
+    dead.epoch([ROW], [False])
+    assert dead.over and lines.outlook.left() is not None
+    lines.forget(specs[2].id)
+    assert lines.outlook.left() is None

@@ -74,6 +74,8 @@ def _train_arrays(specs: Sequence[RunSpec], store: Store, options: Options, cloc
     said: dict[str, object] = {}  # about kernels
 
     def train_members(members: Sequence[RunSpec]) -> None:
+        if clock.must_stop():
+            return
         with clock.stopped_by_errors(), _claimed(store, members, progress) as runs:
             for position, together in meeting_points(runs, progress):
                 if not clock.must_stop():
@@ -187,12 +189,14 @@ def _claimed(store: Store, specs: Sequence[RunSpec], progress: Progress) -> Iter
             run = store.claim(spec)
             if run is None:
                 progress.say(f"{spec.id} is in another process's hands")
+                progress.forget(spec.id)
                 continue
             stack.enter_context(run)
             if run.result() is None:
                 runs.append(run)
             else:
                 run.release()
+                progress.forget(spec.id)
         yield runs
 
 

@@ -50,7 +50,9 @@ def train_streamed(specs: Sequence[RunSpec], store: Store, options: Options, clo
             if world.highest(STOP if clock.must_stop() else GO_ON) == STOP:
                 return
             with _claimed(store, spec, world, progress) as (begins, run):
-                if begins:
+                if not begins:
+                    progress.forget(spec.id)
+                else:
                     if before is None or replace(spec, seed=before.seed) != before:
                         forget_compiled(device)  # what was compiled for one seed serves all others
                     before = spec

@@ -1,5 +1,6 @@
 """How long work that comes in several pieces will take, from the pace so far."""
 
+import threading
 import time
 from collections.abc import Iterable, Mapping
 from typing import Protocol
@@ -12,30 +13,53 @@ class Piece(Protocol):
     done: int
     total: int
 
+    @property
+    def over(self) -> bool: ...
+
+    def seconds_left(self) -> float | None: ...
+
 
 class Outlook:
-    """All that is to be done, by name, in any unit of work; pieces are made of several names each."""
+    """All that is to be done, by name, in any unit of work; pieces are made of several names each.
+
+    What was done before of a piece that has not begun yet is not known, and counts as work. Pieces may report from
+    several threads.
+    """
 
     def __init__(self) -> None:
         self._waiting: dict[str, float] = {}
         self._begun: list[tuple[Piece, float]] = []
         self._since = 0.0
+        self._lock = threading.Lock()
 
     def expect(self, work: Mapping[str, float]) -> None:
-        self._waiting |= work
+        with self._lock:
+            self._waiting |= work
+
+    def forget(self, name: str) -> None:
+        """Somebody else does it, or has done it."""
+        with self._lock:
+            self._waiting.pop(name, None)
 
     def begin(self, piece: Piece, names: Iterable[str]) -> None:
         """From now on the work of these names goes with the steps of the piece."""
-        self._since = self._since or time.monotonic()
-        self._begun.append((piece, sum(self._waiting.pop(name, 0.0) for name in names)))
+        with self._lock:
+            self._since = self._since or time.monotonic()
+            self._begun.append((piece, sum(self._waiting.pop(name, 0.0) for name in names)))
 
     def left(self) -> str | None:
-        """How long all of it will take yet; None where the piece at work is all there is, or nothing is known."""
-        done = sum(work * (piece.done - piece.first) / piece.total for piece, work in self._begun)
-        going = [work * (1 - piece.done / piece.total) for piece, work in self._begun if piece.done < piece.total]
-        if not done or (len(going) < 2 and not self._waiting):
-            return None
-        return duration((time.monotonic() - self._since) / done * (sum(going) + sum(self._waiting.values())))
+        """How long all of it will take yet; None where the piece at work is all there is, or nothing is known.
+
+        Work at the pace of all so far, but never less than the slowest of the pieces at work.
+        """
+        with self._lock:
+            done = sum(work * (piece.done - piece.first) / max(piece.total, 1) for piece, work in self._begun)
+            going = [(piece, work) for piece, work in self._begun if not piece.over]
+            if not done or (len(going) < 2 and not self._waiting):
+                return None
+            rest = sum(work * (1 - piece.done / piece.total) for piece, work in going) + sum(self._waiting.values())
+            slowest = max((piece.seconds_left() or 0.0 for piece, _ in going), default=0.0)
+            return duration(max((time.monotonic() - self._since) / done * rest, slowest))
 
 
 def duration(seconds: float) -> str:

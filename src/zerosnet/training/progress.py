@@ -44,12 +44,20 @@ class GroupProgress:
         self.rows, self.living = rows, list(living)
         self.changed(self, True)
 
-    def left(self) -> str:
-        """How long the rest will take, if it goes on as it went."""
+    @property
+    def over(self) -> bool:
+        return self.done >= self.total or not any(self.living)
+
+    def seconds_left(self) -> float | None:
+        """How long the rest will take, if it goes on as it went; None where it has not gone yet."""
         if self.done == self.first:
-            return "?"
+            return None
         pace = (time.monotonic() - self.since) / (self.done - self.first)
-        return duration(pace * (self.total - self.done))
+        return pace * (self.total - self.done)
+
+    def left(self) -> str:
+        seconds = self.seconds_left()
+        return "?" if seconds is None else duration(seconds)
 
 
 class Progress(Protocol):
@@ -57,6 +65,9 @@ class Progress(Protocol):
 
     def expect(self, work: Mapping[str, float]) -> None:
         """What is going to be trained, by run id, in any unit of work: for the time that all of it will take."""
+
+    def forget(self, run: str) -> None:
+        """Of what was expected, a run that another process has, or has ended."""
 
     def group(self, specs: Sequence[RunSpec], rows: Sequence[Row | None], done: int, total: int) -> GroupProgress: ...
 
@@ -77,6 +88,9 @@ class Lines:
 
     def expect(self, work: Mapping[str, float]) -> None:
         self.outlook.expect(work)
+
+    def forget(self, run: str) -> None:
+        self.outlook.forget(run)
 
     def group(self, specs: Sequence[RunSpec], rows: Sequence[Row | None], done: int, total: int) -> GroupProgress:
         for spec in specs:
@@ -104,7 +118,7 @@ class Lines:
 
 
 class LiveTable:
-    """A table that stays in place: a row a replica, a bar a group."""
+    """A table that stays in place: a bar a group, and below, where a small terminal cuts it, a row a replica."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -120,11 +134,14 @@ class LiveTable:
     def expect(self, work: Mapping[str, float]) -> None:
         self.outlook.expect(work)
 
+    def forget(self, run: str) -> None:
+        self.outlook.forget(run)
+
     def group(self, specs: Sequence[RunSpec], rows: Sequence[Row | None], done: int, total: int) -> GroupProgress:
         group = GroupProgress(specs, rows, done, total, self._changed)
         with self._lock:
             self.outlook.begin(group, (spec.id for spec in specs))
-            over = [other for other in self.groups if other.done >= other.total]
+            over = [other for other in self.groups if other.over]
             self.groups = [other for other in self.groups if other not in over] + [group]
         for other in over:
             for spec, row in zip(other.specs, other.rows):
@@ -153,12 +170,12 @@ class LiveTable:
         for group in self.groups:
             for spec, row in zip(group.specs, group.rows):
                 table.add_row(describe(spec), f"{row['epoch'] if row else 0}/{spec.recipe.epochs}", *_cells(row or {}))
-            if group.done < group.total:
+            if not group.over:
                 bar = ProgressBar(total=group.total, completed=group.done, width=40)
                 bars.add_row(bar, f"step {group.done}/{group.total}", f"left {group.left()}")
         if in_all := self.outlook.left():
             bars.add_row("", "in all", f"left {in_all}")
-        return Group(table, bars)
+        return Group(bars, table)
 
     def __enter__(self) -> Self:
         self.live.start()
