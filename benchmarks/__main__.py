@@ -17,6 +17,8 @@ import re
 import sys
 from pathlib import Path
 
+import torch
+
 from benchmarks.record import begun, command, keep
 from zerosnet.environment import environment
 
@@ -38,7 +40,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", help=f"one or more of {', '.join(BENCHMARKS)}")
     parser.add_argument("--list", action="store_true", help="name the benchmarks and leave")
     parser.add_argument("--only", default="", help="cases of training, by a part of their names; layers of imagenet")
-    parser.add_argument("--compile", action="store_true", help="only fill the compiler's cache; also for models")
+    parser.add_argument(
+        "--compile", action="store_true", help="only fill the compiler's cache: models, training, imagenet"
+    )
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the result files")
     options = parser.parse_args(arguments)
     if options.list:
@@ -57,9 +61,12 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"== {name}: {BENCHMARKS[name]}", flush=True)
         module = importlib.import_module(f"benchmarks.{name}")
         if options.compile:
-            module.compile_ahead(options.only)
+            if torch.cuda.is_available():
+                module.compile_ahead(options.only)
+            else:
+                print("   skipped: no CUDA device")
             continue
-        facts = {"command": command(name, options.only), "environment": environment()}
+        facts = {"command": command(name, options.only, getattr(module, "FOLDERS", ())), "environment": environment()}
         path = options.out / f"{name}{module.suffix() if hasattr(module, 'suffix') else ''}{_part(options.only)}.json"
         before = (begun(path, facts),) if hasattr(module, "CASES") else ()
         measured = module.run(options.only, *before) if options.only or before else module.run()

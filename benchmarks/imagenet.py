@@ -72,6 +72,7 @@ class Settings:
         return [name.format(self.depth) for name in kinds]
 
 
+FOLDERS = ("ZEROSNET_IMAGES",)
 BATCHES = {18: 1024, 34: 512, 50: 256}  # the paper's
 
 
@@ -99,7 +100,9 @@ def compile_ahead(only: str = "") -> None:
 
 def _measure(settings: Settings) -> Iterator[Result]:
     began = time.monotonic()
-    result: Result = {"targets": TARGETS} | {k: getattr(settings, k) for k in ("device", "batch", "side", "workers")}
+    result: Result = {"targets": TARGETS} | {
+        k: getattr(settings, k) for k in ("device", "depth", "batch", "side", "workers")
+    }
     left_out: dict[str, str] = {}
 
     def so_far() -> Result:

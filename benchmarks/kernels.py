@@ -99,6 +99,9 @@ def of_blocks(w: CudaKernels, unit: int) -> Timed:
     def recursion(a: list[Tensor], terms: int = 3) -> None:
         w.state_gradient(Slope(a[0], a[1], table), alphas, tuple(a[2 : 2 + terms]), None, a[5], None)
 
+    def history(a: list[Tensor], terms: int) -> None:
+        w.state_gradient(None, alphas, tuple(a[2 : 2 + terms]), None, a[5], None)
+
     parts, blocks = w._floats(w.replicas * w.sizes.backward_blocks * w.sizes.weights), w.sizes.backward_blocks
     sums = (blocks + 1) * 4 * w.replicas * w.sizes.weights / unit
     return {
@@ -117,6 +120,9 @@ def of_blocks(w: CudaKernels, unit: int) -> Timed:
         "state_gradient_1": (lambda a: recursion(a, 1), 4),
         "state_gradient_2": (lambda a: recursion(a, 2), 5),
         "state_gradient_3": (recursion, 6),
+        "history_gradient_1": (lambda a: history(a, 1), 2),
+        "history_gradient_2": (lambda a: history(a, 2), 3),
+        "history_gradient_3": (lambda a: history(a, 3), 4),
         "add_weight_parts": (lambda a: w.add_weight_parts(parts, gradient), sums),
         "pack_weights": (lambda a: w.pack([weight]), 8 * weight.numel() / unit),  # a float in, two bf16 out
     }

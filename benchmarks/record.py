@@ -1,6 +1,7 @@
 """Result files of runs that may be cut: what has been measured stays, and the same command goes on from there."""
 
 import json
+import os
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,9 +10,10 @@ from typing import Any
 Result = dict[str, Any]
 
 
-def command(name: str, only: str = "") -> str:
-    """What was typed, without the folder of the results: a record holds no path of a machine."""
-    return shlex.join(["python", "-m", "benchmarks", name, *(["--only", only] if only else [])])
+def command(name: str, only: str = "", folders: Iterable[str] = ()) -> str:
+    """What was typed, with the variables that were set; folders as DIR, for a record holds no path of a machine."""
+    given = [f"{folder}=DIR" for folder in folders if os.environ.get(folder)]
+    return shlex.join([*given, "python", "-m", "benchmarks", name, *(["--only", only] if only else [])])
 
 
 def keep(path: Path, facts: Result, measured: Result | Iterable[Result]) -> Path:

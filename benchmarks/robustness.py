@@ -30,13 +30,14 @@ from zerosnet.robustness import (
     under_attack,
     under_noises,
 )
-from zerosnet.training import Store
+from zerosnet.training import Store, recipe
 from zerosnet.training.networks import as_classifier, load_network
 
 NOISES = (constant(0), *PAPER_NOISES)
 ATTACK = pgd(8 / 255, 20)
 TARGETS = {"noises, fused": 25.0, "pgd-20, fused": 60.0}
 EAGER_BATCH = 1000
+FOLDERS = ("ZEROSNET_STORE", "ZEROSNET_DATA")
 
 
 def suffix() -> str:
@@ -52,6 +53,7 @@ class Work:
     test: ImageSet
     networks: str
     images: str
+    runs: Sequence[str] = ()
 
 
 def run(
@@ -67,7 +69,7 @@ def run(
         return {"skipped": "no CUDA device"}
     device = device or "cuda"
     torch.backends.cudnn.benchmark = True
-    store, data = os.environ.get("ZEROSNET_STORE"), os.environ.get("ZEROSNET_DATA")
+    store, data = (os.environ.get(name) for name in FOLDERS)
     if store and data:
         work = trained(Store(store), Path(data), depth, images, replicas, torch.device(device))
     else:
@@ -92,6 +94,7 @@ def run(
         "device": device,
         "depth": depth,
         "networks": f"{len(alone)} {work.networks}",
+        "runs": list(work.runs),
         "images": f"{len(work.test)} {work.images}",
         "noise_settings": len(NOISES),
         "attack": attack.to_json(),
@@ -130,23 +133,24 @@ def _timed(measure: Callable[[Subject], Tensor], target: Subject) -> tuple[float
 
 
 def trained(store: Store, folder: Path, depth: int, images: int, replicas: int, device: torch.device) -> Work:
-    """Finished runs of ZeroSNet on CIFAR-10 with one seed, and the first images of the test set."""
-    name = f"zerosnet{depth}"
+    """Finished runs of ZeroSNet on CIFAR-10, recipe paper, seed 1, and the first images of the test set."""
+    name, wanted = f"zerosnet{depth}", ("cifar10", recipe("paper", "cifar10"), 1, None, "finished")
     records = [
         record
         for record in store.records()
         if record.spec.model in (name, f"{name}_opt")
-        and (record.spec.dataset, record.status) == ("cifar10", "finished")
-        and record.spec.seed == 1
+        and (record.spec.dataset, record.spec.recipe, record.spec.seed, record.spec.precision, record.status) == wanted
     ][:replicas]
     if len(records) < replicas:
-        raise SystemExit(f"{store.root} has {len(records)} finished {name} on cifar10 with seed 1; expected {replicas}")
+        found = f"{len(records)} finished {name} on cifar10, recipe paper, seed 1"
+        raise SystemExit(f"{store.root} has {found}; expected {replicas}")
     data = load_for_test("cifar10", folder)
     networks = [load_network(record) for record in records]
     fused = as_classifier(records, networks, data, device)
     alone = [as_classifier([record], [network], data, device) for record, network in zip(records, networks)]
     test = data.test.to(device)
-    return Work(fused, alone, ImageSet(test.images[:images], test.labels[:images]), "trained", "of CIFAR-10")
+    first, runs = ImageSet(test.images[:images], test.labels[:images]), [record.id for record in records]
+    return Work(fused, alone, first, "trained", "of CIFAR-10", runs)
 
 
 def random(depth: int, images: int, replicas: int, device: str) -> Work:

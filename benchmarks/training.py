@@ -228,7 +228,10 @@ def on_cpu(networks: int = 10) -> Result:
         store, began = Store(folder), time.monotonic()
         train(specs, store, Options(torch.device("cpu")))
         seconds = time.monotonic() - began
-        accuracies = [result.test_accuracy or 0.0 for record in store.records() if (result := record.result)]
+        reached = [record.result.test_accuracy for record in store.records() if record.result]
+    accuracies = [accuracy for accuracy in reached if accuracy is not None]
+    if len(accuracies) < networks:
+        raise SystemExit(f"{networks - len(accuracies)} of {networks} networks diverged or were not trained")
     print(f"   {networks} networks: {seconds:.1f} s, test accuracy {min(accuracies):.2%} to {max(accuracies):.2%}")
     return {"networks": networks, "seconds": seconds, "target_seconds": 150, "test_accuracies": accuracies}
 

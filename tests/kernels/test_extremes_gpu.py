@@ -1,4 +1,7 @@
-"""Every kernel on 32 replicas, of which one is huge and one is not a number, with dead channels and gammas near 0."""
+"""Kernels on 32 replicas, of which one is huge and one is not a number, with dead channels and gammas near 0.
+
+All that read activations or their gradients; the stem reads images, which are neither.
+"""
 
 import pytest
 import torch
@@ -99,6 +102,19 @@ def history_gradient(w, i):
     return (out,)
 
 
+def gradient_with_products(w, i):
+    """The recursion that also makes the gradients of the alphas."""
+    a, out = i.activations, w.activation()
+    slope = Slope(a[0], a[1], i.table)
+    products = w.state_gradient(slope, i.numbers[:, :4].contiguous(), tuple(a[2:5]), None, out, a[5])
+    return out, products[:, :3]
+
+
+def stem_weight_gradient(w, i):
+    images = noise(BATCH, REPLICAS * 3, 32, 32, seed=11).to(i.numbers.dtype)
+    return (w.stem_weight_gradient(images, i.activations[0]).unflatten(0, (REPLICAS, -1)),)
+
+
 def statistics(w, i):
     w.statistics(i.activations[0], i.norm)
     return (i.norm.table,)
@@ -121,11 +137,11 @@ def pool_backward(w, i):
 
 
 OPERATIONS = (conv_inner, conv_step, backward_inner, backward_outer, state_gradient, history_gradient, statistics)
-OPERATIONS += (patches, gather_patches, pool, pool_backward)
+OPERATIONS += (gradient_with_products, patches, gather_patches, pool, pool_backward)
+CASES = [(operation, *width) for operation in OPERATIONS for width in WIDTHS] + [(stem_weight_gradient, *WIDTHS[0])]
 
 
-@pytest.mark.parametrize("channels, width", WIDTHS)
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("operation, channels, width", CASES, ids=lambda one: getattr(one, "__name__", one))
 def test_a_huge_replica_is_right_and_one_that_is_not_a_number_stays_alone(operation, channels, width):
     reference = ReferenceKernels(channels, width, REPLICAS, BATCH, torch.device(DEVICE))
     clean = Inputs(channels, width, bad=False)

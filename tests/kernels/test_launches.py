@@ -112,6 +112,8 @@ def test_the_benchmark_records_every_kernel_of_a_width(chip, monkeypatch, channe
     monkeypatch.setattr(benchmark, "WARM_SECONDS", 0)
     rows = benchmark.measure(channels, width, replicas=2, batch=BATCH, device="cpu")
     assert all(0 < row["fraction"] == row["floor_us"] / row["us"] for row in rows)
+    of_blocks = {f"{name}_{n}" for name in ("conv_step", "state_gradient", "history_gradient") for n in (1, 2, 3)}
+    assert of_blocks | {"conv_inner", "backward_inner", "backward_outer"} <= {row["kernel"] for row in rows}
 
 
 @pytest.mark.parametrize("join", [lambda self: None, lambda self: torch.cuda.current_stream().wait_stream(self.stream)])

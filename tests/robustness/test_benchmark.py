@@ -22,5 +22,5 @@ def test_fused_and_one_by_one_are_timed_and_agree():
 
 
 def test_a_store_with_too_few_networks_is_refused(tmp_path: Path):
-    with pytest.raises(SystemExit, match="has 0 finished zerosnet56 on cifar10 with seed 1; expected 10"):
+    with pytest.raises(SystemExit, match="has 0 finished zerosnet56 on cifar10, recipe paper, seed 1; expected 10"):
         robustness.trained(Store(tmp_path), tmp_path, 56, 10, 10, torch.device("cpu"))

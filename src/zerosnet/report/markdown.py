@@ -91,7 +91,7 @@ def _tables(tables: Iterable[Measured]) -> str:
 
 
 def _experiment(table: Measured) -> str:
-    """Rows that have a number; below them, which sanity checks of attacks failed, and how many rows there are not."""
+    """Rows that have a number; below them what must be known, failed sanity checks, and how many rows there are not."""
     experiment = table.experiment
     cells = {(cell.row, cell.column): cell for cell in table.cells if cell.compared is not None}
     columns = [column for column in experiment.columns if any(key == column.key for _, key in cells)]
@@ -100,11 +100,17 @@ def _experiment(table: Measured) -> str:
     parts = [
         f"**{experiment.title}** ({experiment.reference.partition(' (')[0]}, `{experiment.name}`)",
         _table((*experiment.heads, *(column.title for column in columns)), lines),
+        *([_sentences(experiment.notes)] if experiment.notes else []),
         *_warnings(table),
     ]
     if len(rows) < len(experiment.rows):
         parts.append(f"Not run: {len(experiment.rows) - len(rows)} of {len(experiment.rows)} rows.")
     return "\n\n".join(parts)
+
+
+def _sentences(notes: Iterable[str]) -> str:
+    """Notes, which begin small and have no full stop, as sentences."""
+    return " ".join(f"{note[0].upper()}{note[1:]}." for note in notes)
 
 
 def _number(cell: MeasuredCell | None) -> str:

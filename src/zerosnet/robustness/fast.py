@@ -15,11 +15,16 @@ def fast(classifier: nn.Module, size: tuple[int, int], *, native: bool = True) -
 
     Gradients with respect to the images come with it; those of the parameters do not. `native` False: not our kernels.
     """
+    if not native or why_not_native(classifier, size) is not None:
+        return cast(nn.Module, torch.compile(classifier, dynamic=False))
+    assert isinstance(classifier, Normalised) and isinstance(classifier.model, Network)
+    statistics = (values.flatten().tolist() for values in (classifier.mean, classifier.std))
+    return Normalised(NativeClassifier(classifier.model), *statistics)
+
+
+def why_not_native(classifier: nn.Module, size: tuple[int, int]) -> str | None:
+    """Why our own kernels do not serve a classifier of images of that size; None where they do."""
     network = classifier.model if isinstance(classifier, Normalised) else None
-    if native and isinstance(network, Network):
-        device = next(network.parameters()).device
-        if reason_against(network, size, network.conv_dtype, device) is None:
-            assert isinstance(classifier, Normalised)
-            statistics = (values.flatten().tolist() for values in (classifier.mean, classifier.std))
-            return Normalised(NativeClassifier(network), *statistics)
-    return cast(nn.Module, torch.compile(classifier, dynamic=False))
+    if not isinstance(network, Network):
+        return "it is not a network of this package"
+    return reason_against(network, size, network.conv_dtype, next(network.parameters()).device)

@@ -20,6 +20,7 @@ from zerosnet.environment import environment
 from zerosnet.errors import InputError
 from zerosnet.robustness import Options, Protocol, find_corruptions, protocol, run_protocol, subject
 from zerosnet.robustness import Result as Measurement
+from zerosnet.robustness.fast import why_not_native
 from zerosnet.robustness.measures import RESTARTS
 from zerosnet.training import files
 from zerosnet.training.engine import cores, in_parallel
@@ -77,7 +78,7 @@ def attack_runs(
         given = replace(options, corruptions=corrupted.get(first.dataset), dataset=first.dataset)
         source = surrogates.get(first.dataset)
         test = sets[first.dataset]
-        stored.update(_attack_group(group, chosen, _whole(given, test), test, source, device, stop))
+        stored.update(_attack_group(group, chosen, _whole(given, test), test, source, device, stop, say))
 
     with torch_settings(device, deterministic=False):
         in_parallel(work, groups, min(workers, len(groups)), one_thread=False, stop=stop)
@@ -98,6 +99,7 @@ def _attack_group(
     surrogate: RunRecord | None,
     device: torch.device,
     stop: threading.Event | None,
+    say: Callable[[str], None],
 ) -> dict[str, Measurement]:
     records, networks = zip(*group)
     source = None if surrogate is None else as_classifier([surrogate], [load_network(surrogate)], data, device)
@@ -107,7 +109,11 @@ def _attack_group(
         for network in filter(None, (classifier, source)):
             network.register_forward_pre_hook(partial(_give_up, stop))
     target = subject(classifier, test.images, test.labels, surrogate=source)
-    target = target.compiled() if device.type == "cuda" else target
+    why = why_not_native(classifier, (test.images.shape[2], test.images.shape[3]))
+    if device.type == "cuda":
+        target = target.compiled()
+        if why is not None:
+            say(f"plain torch instead of the native kernels: {why}")
     known = [None if record.result is None else record.result.test_accuracy for record in records]
     measured = run_protocol(chosen.name, target, options, known=known)
     made_on = [] if surrogate is None else [f"examples made on {surrogate.id}"]
@@ -120,6 +126,7 @@ def _attack_group(
         "surrogate": None if surrogate is None else surrogate.id,
         "device": device.type,
         "convolutions": convolutions_of(records[0], device),
+        "kernels": "native" if why is None else "torch",
         "seconds": (time.monotonic() - began) / len(records),
         "environment": environment(),
     }
