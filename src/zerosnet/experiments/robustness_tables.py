@@ -9,7 +9,7 @@ from zerosnet.experiments.reading import CLEAN_UNDER_NOISE, Reading, under_noise
 from zerosnet.experiments.scale import Training
 from zerosnet.numerics import PaperRow, euler
 
-LAYERS = 56
+LAYERS, SHALLOW = 56, 20
 _LAST = "networks as their last epoch left them; what the paper took is not known"
 _PRERESNET = ("PreResNet: 1", "Yes")
 
@@ -87,6 +87,12 @@ def pgd() -> Experiment:
     rows, all_cells = _networks(
         name, heads, measures, lambda paper: zerosnet(LAYERS, paper, recipe="pgd-paper", demo=False)
     )
+    for record in printed_table(name).records():
+        paper = paper_row(record[MODULI])
+        key, group = f"{paper.label}, {SHALLOW} layers", f"{SHALLOW} layers, ours"
+        shallow = labelled(record, heads, key=key, group=group, ours=True)
+        rows.append(shallow)
+        all_cells += cells(shallow, {}, zerosnet(SHALLOW, paper, recipe="pgd-paper", demo=False), measures)
     return Experiment(
         name=name,
         title="Adversarial training, and PGD examples made on another network",
@@ -100,7 +106,8 @@ def pgd() -> Experiment:
         notes=(
             "the code the paper follows makes its examples on a separate, frozen, normally trained network, without "
             "projection and random start: a transfer test. White-box PGD-20 stands beside it",
-            "the surrogate is not named (ours: PreResNet-20, seed 1), nor is the depth (ours: 56); a single run each",
+            "the surrogate is not named (ours: PreResNet-20, seed 1), nor is the depth (ours: 56, and 20 beside "
+            "it); a single run each",
             CONFOUNDED,
         ),
         needs=(Training("preresnet20"),),
