@@ -11,7 +11,8 @@ from typing import Any
 
 import torch
 
-SOURCES = ("layout.cuh", "common.cuh", "forward.cu", "backward.cu", "pointwise.cu", "edges.cu")
+PARTS = ("layout.cuh", "common.cuh", "weight_gradient.cuh")
+SOURCES = (*PARTS, "forward.cu", "backward.cu", "pointwise.cu", "edges.cu", "stem.cu")
 
 ENTRY = "conv_inner"  # a kernel that every program has
 

@@ -178,6 +178,9 @@ __device__ __forceinline__ void wait_at(int barrier) { asm volatile("bar.sync %0
 template <int THREADS>
 __device__ __forceinline__ void arrive_at(int barrier) { asm volatile("bar.arrive %0,%1;" ::"r"(barrier), "n"(THREADS) : "memory"); }
 
+// Those of the backward kernels (1 is that of `store_sums`); FULL and EMPTY are two each.
+enum { WEIGHT_TEAM = 2, FULL = 3, EMPTY = 5, ROUND = 7 };
+
 // A team is 4 warps that share images and a barrier.
 __device__ __forceinline__ void wait_for_team(int team) { wait_at<128>(team + 1); }
 
