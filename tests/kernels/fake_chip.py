@@ -27,7 +27,7 @@ def signatures(channels: int, width: int) -> dict[str, list[str]]:
     """The parameters of every kernel of a program, as they stand in its source; macros need a preprocessor."""
     definitions = [f"-DCHANNELS={channels}", f"-DWIDTH={width}", "-D__launch_bounds__(...)="]
     command = ["g++", "-E", "-P", "-x", "c++", *definitions, "-"]
-    text = subprocess.run(command, input=source(), capture_output=True, text=True, check=True).stdout
+    text = subprocess.run(command, input=source(channels), capture_output=True, text=True, check=True).stdout
     found = re.findall(r'extern "C" __global__ void\s+(\w+)\((.*?)\)\s*\{', text, re.DOTALL)
     return {name: [" ".join(one.split()) for one in parameters.split(",")] for name, parameters in found}
 

@@ -5,7 +5,7 @@ import torch
 from tests.kernels.fake_chip import signatures
 from tests.kernels.host import needs_compiler
 
-from zerosnet.kernels.compile import ENTRY, compile_program
+from zerosnet.kernels.compile import compile_program
 from zerosnet.kernels.native import WIDTHS
 from zerosnet.kernels.support import CHIPS
 
@@ -27,8 +27,7 @@ def nvrtc():
     ("channels", "width"), [pytest.param(*w, marks=[] if w == WIDTHS[-1] else pytest.mark.slow) for w in WIDTHS]
 )
 def test_every_kernel_of_a_width_compiles(chip, channels, width):
-    capability = "".join(map(str, chip.capability))
-    binary = compile_program([f"-DCHANNELS={channels}", f"-DWIDTH={width}"], capability, ENTRY)
+    binary = compile_program(channels, width, "{}{}a".format(*chip.capability))
     where = ".text.{}\0" if binary.startswith(b"\x7fELF") else ".entry {}("  # machine code, or PTX
     names = signatures(channels, width)
     assert len(names) > 30 and all(where.format(name).encode() in binary for name in names)

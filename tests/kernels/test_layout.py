@@ -11,8 +11,10 @@ FUNCTIONS = {
     "strip_column": 1,
     "tile_pixel": 1,
     "tile_offset": 1,
-    "span_offset": 2,
-    "span_bytes": 2,
+    "span_offset": 1,
+    "span_bytes": 1,
+    "span_chunk": 1,
+    "span_side": 1,
     "channel_of_row": 1,
 }
 CONSTANTS = (
@@ -22,11 +24,12 @@ CONSTANTS = (
     "PIXEL_BYTES",
     "ROW_BYTES",
     "TILE_BYTES",
-    "TILE_N",
-    "TILE_M",
+    "TILES_M",
+    "GROUP",
     "SPAN",
+    "SPANS",
     "PASSES",
-    "WARPS_M",
+    "STAGE_BYTES",
     "TEAMS",
     "FORWARD_THREADS",
     "FORWARD_RESIDENT",
@@ -100,34 +103,46 @@ def test_sixteen_channels_further_is_an_exclusive_or_away(layout):
 
 def test_tiles_cover_the_image_and_the_spans_of_a_thread_are_reached_by_immediate_offsets(layout):
     seen = []
-    for tile in range(layout.W**2 // layout.TILE_M):
-        for m in range(layout.TILE_M // 16):
-            for half in range(2):
-                for g in range(8):
-                    offset, rest = divmod(layout.span_offset(m, half), layout.C)
-                    pixel = layout.tile_pixel(tile) + offset + g
+    for tile in range(4 * layout.PASSES):
+        for i in range(layout.SPANS):
+            for g in range(8):
+                for t in range(4):
+                    place = (layout.tile_pixel(tile) + g) * layout.C + layout.SPAN * t + layout.span_offset(i)
+                    seen += range(place, place + layout.SPAN)
+                    pixel, channel = divmod(place, layout.C)
                     row, column = divmod(pixel, layout.W)
-                    seen.append(pixel)
-                    assert rest == 0
-                    for chunk in range(layout.C // 8):
-                        base = layout.swizzled(layout.strip_column(g) + 1, chunk)
-                        there = base + layout.tile_offset(tile) + layout.span_bytes(m, half)
-                        assert there == layout.pixel(row, column + 1, chunk)
-    assert sorted(seen) == list(range(layout.W**2))
+                    assert channel == layout.GROUP * layout.span_side(i) + layout.SPAN * t
+                    base = layout.swizzled(layout.strip_column(g) + 1, layout.SPAN * t // 8)
+                    there = base + layout.tile_offset(tile) + layout.span_bytes(i) ^ layout.span_chunk(i)
+                    assert there == layout.pixel(row, column + 1, channel // 8)
+    assert sorted(seen) == list(range(layout.W**2 * layout.C))
 
 
 def test_rows_of_weights_are_a_permutation_that_gives_every_thread_neighbouring_channels(layout):
     rows = [layout.channel_of_row(n) for n in range(layout.C)]
     assert sorted(rows) == list(range(layout.C))
-    for group in range(layout.C // layout.TILE_N):
+    for group in range(layout.C // layout.GROUP):
         for t in range(4):  # a thread holds columns 2t and 2t + 1 of every tile of 8 rows
-            own = [rows[group * layout.TILE_N + 8 * j + 2 * t + e] for j in range(layout.TILE_N // 8) for e in range(2)]
-            first = group * layout.TILE_N + layout.SPAN * t
+            own = [rows[group * layout.GROUP + 8 * j + 2 * t + e] for j in range(layout.GROUP // 8) for e in range(2)]
+            first = group * layout.GROUP + layout.SPAN * t
             assert own == list(range(first, first + layout.SPAN))
 
 
 def test_four_warps_cover_an_image(layout):
-    assert layout.PASSES * layout.WARPS_M * layout.TILE_M == layout.W**2
+    assert layout.PASSES * 4 * 16 * layout.TILES_M == layout.W**2
+
+
+def test_rows_are_swizzled_as_the_tensor_cores_read_them(layout):
+    """`wgmma` takes a chunk's number exclusive or the three bits of its address from the seventh on."""
+    if layout.C < 64:
+        pytest.skip("multiplied by `mma.sync`")
+    for row in range(64):
+        for chunk in range(8):
+            plain = row * layout.PIXEL_BYTES + 16 * chunk
+            assert layout.swizzled(row, chunk) == plain ^ ((plain >> 7 & 7) << 4)
+    for begins in (layout.TILE_BYTES, layout.STAGE_BYTES, 2 * layout.C**2):  # the pattern of addresses repeats there
+        assert begins % 1024 == 0
+    assert layout.ROW_BYTES % 1024 == 0
 
 
 def test_sizes_on_the_host_are_those_of_the_sources(layout):
@@ -142,4 +157,4 @@ def test_sizes_on_the_host_are_those_of_the_sources(layout):
     assert (sizes.forward_threads, sizes.forward_resident) == (layout.FORWARD_THREADS, layout.FORWARD_RESIDENT)
     assert (sizes.backward_threads, sizes.backward_resident) == (layout.BACKWARD_THREADS, layout.BACKWARD_RESIDENT)
     ahead = 48 * layout.C * layout.W**2 // 8 if layout.STAGES == 2 else 0
-    assert sizes.backward_shared == 2 * layout.STAGES * layout.TILE_BYTES + 18 * layout.C**2 + ahead
+    assert sizes.backward_shared == layout.STAGES * layout.STAGE_BYTES + 18 * layout.C**2 + ahead

@@ -109,7 +109,6 @@ def test_a_compiler_that_is_missing_or_fails_is_one_line(monkeypatch, error):
     device = a_gpu(monkeypatch, capability=(9, 0))
     monkeypatch.setattr(compile_module, "compile_program", fail)
     program.cache_clear()
-    compile_module._binary.cache_clear()
     why = reason_against(create_model("zerosnet20_opt"), (32, 32), torch.bfloat16, device)
     assert why == reason_against_compiler(device)
     assert why.startswith("NVRTC could not build the kernels: ") and "\n" not in why

@@ -11,8 +11,9 @@ from typing import Any
 
 import torch
 
-PARTS = ("layout.cuh", "common.cuh", "weight_gradient.cuh")
-SOURCES = (*PARTS, "forward.cu", "backward.cu", "pointwise.cu", "edges.cu", "stem.cu")
+PARTS = ("layout.cuh", "common.cuh")
+KERNELS = ("forward.cu", "backward.cu", "pointwise.cu", "edges.cu", "stem.cu")
+PRODUCTS = {16: "mma.cuh", 32: "mma.cuh", 64: "wgmma.cuh"}  # what the convolutions of a width are built on
 
 ENTRY = "conv_inner"  # a kernel that every program has
 
@@ -28,35 +29,36 @@ def _unavailable(error: Exception) -> KernelsUnavailable:
 
 
 @cache
-def source() -> str:
-    """All kernels as one CUDA program; CHANNELS and WIDTH are set when it is compiled."""
+def source(channels: int) -> str:
+    """All kernels of a width as one CUDA program; CHANNELS and WIDTH are set when it is compiled."""
     folder = files("zerosnet.kernels") / "source"
-    return "\n".join((folder / name).read_text() for name in SOURCES)
-
-
-def compile_program(definitions: Sequence[str], capability: str, entry: str) -> bytes:
-    """The compiled program; `capability` is such as "90a". Needs NVRTC, but no device."""
-    from torch.cuda._utils import _nvrtc_compile
-
-    options = ["--std=c++17", *definitions]
-    binary, _ = _nvrtc_compile(source(), entry, compute_capability=capability, nvcc_options=options)
-    return binary if isinstance(binary, bytes) else binary.encode()
+    return "\n".join((folder / name).read_text() for name in (*PARTS, PRODUCTS[channels], *KERNELS))
 
 
 @cache
-def _binary(channels: int, width: int, capability: str) -> bytes:
-    return compile_program([f"-DCHANNELS={channels}", f"-DWIDTH={width}"], capability, ENTRY)
+def compile_program(channels: int, width: int, capability: str) -> bytes:
+    """The compiled program of a width; `capability` is such as "90a". Needs NVRTC, but no device."""
+    from torch.cuda._utils import _nvrtc_compile
+
+    options = ["--std=c++17", f"-DCHANNELS={channels}", f"-DWIDTH={width}"]
+    binary, _ = _nvrtc_compile(source(channels), ENTRY, compute_capability=capability, nvcc_options=options)
+    return binary if isinstance(binary, bytes) else binary.encode()
+
+
+def capability_of(device: int | None = None) -> str:
+    """Such as "90a": with what this generation of chips has and the next one may not, such as `wgmma`."""
+    major, minor = torch.cuda.get_device_capability(device)
+    return f"{major}{minor}a"
 
 
 class Program:
     """The kernels of one width on one device; `launch` puts one on the current stream."""
 
     def __init__(self, channels: int, width: int) -> None:
-        major, minor = torch.cuda.get_device_capability()
         try:
             from torch.cuda._utils import _cuda_load_module
 
-            self._module: Any = _cuda_load_module(_binary(channels, width, f"{major}{minor}"))
+            self._module: Any = _cuda_load_module(compile_program(channels, width, capability_of()))
             _ = getattr(self._module, ENTRY).set_shared_memory_config  # PyTorch 2.8 does not have it yet
         except Exception as error:
             raise _unavailable(error) from error
@@ -82,9 +84,9 @@ def program(channels: int, width: int, device: int) -> Program:
 
 def compile_all(shapes: Iterable[tuple[int, int]], device: int) -> None:
     """The programs of several widths, compiled side by side: each takes a processor a few seconds."""
-    shapes, (major, minor) = list(shapes), torch.cuda.get_device_capability(device)
+    shapes, capability = list(shapes), capability_of(device)
     with ThreadPoolExecutor(len(shapes)) as pool:
-        under_way = [pool.submit(_binary, *shape, f"{major}{minor}") for shape in shapes]
+        under_way = [pool.submit(compile_program, *shape, capability) for shape in shapes]
     for shape, done in zip(shapes, under_way):
         try:
             done.result()

@@ -26,7 +26,7 @@ class Sizes:
     @property
     def teams(self) -> int:
         """Of four warps in a block of the forward kernels, each with images of its own; they share the weights."""
-        return 4 if self.channels == 64 else 1
+        return 3 if self.channels == 64 else 1
 
     @property
     def step_shared(self) -> int:
@@ -45,8 +45,8 @@ class Sizes:
 
     @property
     def backward_shared(self) -> int:
-        chunks = self.channels * self.width**2 // 8
-        stages, ahead = (2, 48 * chunks) if self.channels == 64 else (1, 0)  # gradient, z and x of an image on its way
+        image = 2 * self.channels * self.width**2
+        stages, ahead = (2, 3 * image) if self.channels == 64 else (1, 0)  # gradient, z and x of an image on its way
         return 2 * stages * self.tile_bytes + 2 * self.weights + ahead
 
     @property

@@ -30,7 +30,10 @@ CHIPS = (
         {
             (16, 32): "mma.sync m16n8k16, weights in registers where there is no history to read",
             (32, 16): "mma.sync m16n8k16, weights in shared memory; first convolution: images ahead, cp.async",
-            (64, 8): "mma.sync m16n8k16, weights in shared memory; first convolution, backward: images ahead, cp.async",
+            (
+                64,
+                8,
+            ): "wgmma m64n64k16, all in shared memory; first convolution, backward: images ahead, cp.async",
         },
     ),
 )

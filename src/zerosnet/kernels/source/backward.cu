@@ -37,8 +37,7 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
                               float* __restrict__ weight_parts, const GradientNorm bn, int batch, int training,
                               int want_weights) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  __shared__ float scratch[4 * 2 * TILE_N];
-  constexpr int STAGE_BYTES = 2 * TILE_BYTES;  // g, then a
+  __shared__ float scratch[4 * 2 * C];
   unsigned char* packed = shared + STAGES * STAGE_BYTES;
   const int k = blockIdx.y, thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
   const int rounds = (batch - blockIdx.x + gridDim.x - 1) / gridDim.x;  // its images are blockIdx.x, + gridDim.x, ...
@@ -64,6 +63,7 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
     }
   }
   wait_for_copies();
+  show_tensor_cores();
   __syncthreads();
   if constexpr (IN_REGISTERS) {
     load_chunk(own[0], tables[0] + fill.chunk * 8);
@@ -95,6 +95,7 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
       if constexpr (OUTER) raw.z = __ldg((const uint4*)z + at);
       commit(raw, shared + fill.target(i));
     }
+    show_tensor_cores();
     wait_at<BACKWARD_THREADS>(ROUND);
   };
   // Two: an image is asked for in one round, into slots of shared memory, and filled in in the next.
@@ -118,48 +119,52 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
 #pragma unroll
     for (int i = 0; i < fill.ITEMS; i++)
       if (fill.has(i)) commit(slots[fill.source(i)], shared + round % STAGES * STAGE_BYTES + fill.target(i));
+    show_tensor_cores();
     arrive_at<BACKWARD_THREADS>(FULL + round % STAGES);
     ask(round + 1);
   };
 
   if (warp < 4) {
-    const int g = lane >> 2, t = lane & 3, row0 = (warp % WARPS_N) * TILE_N, channel0 = row0 + SPAN * t;
-    const Convolution<C == 16> convolve(shared_address(shared), shared_address(packed), row0, lane);
-    const unsigned char* activated = shared + TILE_BYTES + ROW_BYTES + swizzled(strip_column(g) + 1, channel0 / 8) + (channel0 % 8) * 2;
-    float first[SPAN] = {}, second[SPAN] = {};
+    if constexpr (C == 64) have_registers<104, false>();
+    const int g = lane >> 2, t = lane & 3;
+    const Convolution<C == 16> convolve(shared_address(shared), shared_address(packed), lane);
+    const unsigned activated = TILE_BYTES + ROW_BYTES + swizzled(strip_column(g) + 1, SPAN * t / 8) + (SPAN * t % 8) * 2;
+    float first[SIDES][SPAN] = {}, second[SIDES][SPAN] = {};
     for (int round = 0; round < rounds; round++) {
       if constexpr (STAGES == 1) fill_at_once(round);
       else wait_at<BACKWARD_THREADS>(FULL + round % STAGES);
 #pragma unroll 1
       for (int pass = 0; pass < PASSES; pass++) {
-        const int tile = pass * WARPS_M + warp / WARPS_N;
+        const int tile = pass * 4 + warp;
         const unsigned from = round % STAGES * STAGE_BYTES + tile_offset(tile);
-        const size_t start = image_of(round) * 8 + (tile_pixel(tile) + g) * C + channel0;
-        constexpr int SPANS = 2 * TILES_M, RAWS = C == 32 ? 2 : SPANS;  // x of span i travels while the tensor cores work
+        const size_t start = image_of(round) * 8 + (tile_pixel(tile) + g) * C + SPAN * t;
+        constexpr int RAWS = C == 32 ? 2 : SPANS;  // x of span i travels while the tensor cores work
         unsigned raw[RAWS][SPAN / 2];
 #pragma unroll
-        for (int i = 0; i < RAWS; i++) load_ahead(raw[i], x + start + span_offset(i / 2, i % 2));
+        for (int i = 0; i < RAWS; i++) load_ahead(raw[i], x + start + span_offset(i));
         float acc[TILES_M][TILES_N][4];
-        convolve(acc, from);
+        convolve(acc, round % STAGES * STAGE_BYTES, tile);
 #pragma unroll
         for (int i = 0; i < SPANS; i++) {
+          const int side = span_side(i);
           float in[SPAN];
           unsigned words[SPAN / 2], open[SPAN / 2];
           unpack_words<SPAN / 2>(in, raw[i % RAWS]);
-          if (i + RAWS < SPANS) load_ahead(raw[i % RAWS], x + start + span_offset((i + RAWS) / 2, (i + RAWS) % 2));
-          load_words(open, activated + from + span_bytes(i / 2, i % 2));
+          if (i + RAWS < SPANS) load_ahead(raw[i % RAWS], x + start + span_offset(i + RAWS));
+          load_words(open, shared + ((activated + from + span_bytes(i)) ^ span_chunk(i)));
 #pragma unroll
           for (int j = 0; j < SPAN / 2; j++) {
             // a is never negative: adding 0x7fff to a half carries into its top bit exactly where a > 0
             const unsigned mask = ((open[j] + 0x7fff7fffu) >> 15 & 0x00010001u) * 0xffffu;
-            words[j] = pack(acc[i / 2][j][2 * (i % 2)], acc[i / 2][j][2 * (i % 2) + 1]) & mask;
+            const float* product = acc[span_strip(i)][side * GROUP / 8 + j] + 2 * span_half(i);
+            words[j] = pack(product[0], product[1]) & mask;
             const float2 r = unpack(words[j]);
-            first[2 * j] += r.x;
-            first[2 * j + 1] += r.y;
-            second[2 * j] = fmaf(r.x, in[2 * j], second[2 * j]);
-            second[2 * j + 1] = fmaf(r.y, in[2 * j + 1], second[2 * j + 1]);
+            first[side][2 * j] += r.x;
+            first[side][2 * j + 1] += r.y;
+            second[side][2 * j] = fmaf(r.x, in[2 * j], second[side][2 * j]);
+            second[side][2 * j + 1] = fmaf(r.y, in[2 * j + 1], second[side][2 * j + 1]);
           }
-          store_span(out + start + span_offset(i / 2, i % 2), words);
+          store_span(out + start + span_offset(i), words);
         }
       }
       if constexpr (STAGES == 1) wait_at<BACKWARD_THREADS>(ROUND);
@@ -167,6 +172,7 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
     }
     store_sums(first, second, scratch, sums + ((size_t)k * gridDim.x + blockIdx.x) * 2 * C, 0, warp, lane);
   } else {
+    if constexpr (C == 64) have_registers<136, true>();  // most of them are sums
     WeightGradient gradient_of_weights;
     if constexpr (STAGES == 2) {
       ask(0);
@@ -179,7 +185,7 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
         wait_at<WEIGHT_THREADS>(WEIGHT_TEAM);
       }
       const unsigned stage = shared_address(shared) + round % STAGES * STAGE_BYTES;
-      if (want_weights) gradient_of_weights.add(stage, stage + TILE_BYTES, warp - 4, lane);
+      if (want_weights) gradient_of_weights.add(stage, warp - 4, lane);
       if constexpr (STAGES == 1) wait_at<BACKWARD_THREADS>(ROUND);
     }
     if (want_weights)

@@ -20,17 +20,16 @@ __device__ __forceinline__ void ldmatrix_transposed(unsigned (&r)[4], unsigned a
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3},[%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address));
 }
-__device__ __forceinline__ void mma(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
-               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
 __device__ __forceinline__ void copy_async(void* to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0],[%1],16;" ::"r"(shared_address(to)), "l"(from) : "memory");
 }
 
 __device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+// What this thread has written to shared memory can be read by the tensor cores, after the next barrier.
+__device__ __forceinline__ void show_tensor_cores() {
+  if constexpr (C == 64) asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
 
 __device__ __forceinline__ unsigned pack(float low, float high) {
   unsigned pair;
@@ -99,67 +98,6 @@ __device__ __forceinline__ void load_weights(unsigned char* to, const bf16* from
   }
 }
 
-// The 3x3 convolution of an image in shared memory by one warp: TILES_M strips x TILE_N channels at a time.
-// A row of pixels, once in registers, serves every row of the tile that it reaches. RESIDENT keeps the weights in
-// registers, which at 16 channels they fit. Addresses are multiples of PIXEL_BYTES, so that a xor acts on the chunk alone.
-template <bool RESIDENT>
-struct Convolution {
-  static constexpr int SOURCES = (TILES_M - 1) * STRIP_ROWS + 3;  // rows at which a strip of inputs begins
-  unsigned a_address[3], b_address;  // of the first 16 input channels; `^ swizzled(0, 2 * k)` of the k-th
-  unsigned resident[RESIDENT ? 9 : 1][4];
-
-  __device__ __forceinline__ Convolution(unsigned tile, unsigned weights, int row0, int lane) {
-    const int p = lane & 15, a_half = lane >> 4, b_row = row0 + (lane & 7) + ((lane >> 4) << 3), b_half = (lane >> 3) & 1;
-#pragma unroll
-    for (int dx = 0; dx < 3; dx++)
-      a_address[dx] = tile + strip_row(p) * ROW_BYTES + swizzled(strip_column(p) + dx, a_half);
-    b_address = weights + swizzled(b_row, b_half);
-    if constexpr (RESIDENT)
-#pragma unroll
-      for (int tap = 0; tap < 9; tap++) ldmatrix(resident[tap], b_address + tap * C * C * 2);
-  }
-
-  __device__ __forceinline__ void weights_of(unsigned (&b)[TILES_N / 2][4], int tap, int k) const {
-#pragma unroll
-    for (int n = 0; n < TILES_N / 2; n++)
-      if constexpr (RESIDENT)
-#pragma unroll
-        for (int j = 0; j < 4; j++) b[n][j] = resident[tap][j];
-      else ldmatrix(b[n], (b_address ^ swizzled(0, 2 * k)) + tap * C * C * 2 + n * 16 * PIXEL_BYTES);
-  }
-
-  // `from`: where the tile of pixels begins, in bytes from the image that was given.
-  __device__ __forceinline__ void operator()(float (&acc)[TILES_M][TILES_N][4], unsigned from) const {
-#pragma unroll
-    for (int m = 0; m < TILES_M; m++)
-#pragma unroll
-      for (int n = 0; n < TILES_N; n++)
-#pragma unroll
-        for (int j = 0; j < 4; j++) acc[m][n][j] = 0.f;
-#pragma unroll
-    for (int dx = 0; dx < 3; dx++)
-#pragma unroll
-      for (int k = 0; k < K_STEPS; k++) {
-        unsigned b[3][TILES_N / 2][4];
-#pragma unroll
-        for (int dy = 0; dy < 3; dy++) weights_of(b[dy], dy * 3 + dx, k);
-#pragma unroll
-        for (int row = 0; row < SOURCES; row++) {
-          unsigned a[4];
-          ldmatrix(a, ((a_address[dx] + from) ^ swizzled(0, 2 * k)) + row * ROW_BYTES);
-#pragma unroll
-          for (int dy = 0; dy < 3; dy++) {
-            if (row < dy || (row - dy) % STRIP_ROWS || (row - dy) / STRIP_ROWS >= TILES_M) continue;
-#pragma unroll
-            for (int n = 0; n < TILES_N; n++)
-              mma(acc[(row - dy) / STRIP_ROWS][n], a, b[dy][n / 2][2 * (n % 2)], b[dy][n / 2][2 * (n % 2) + 1]);
-          }
-        }
-        __syncwarp();  // keeps the compiler from loading too much ahead, for which there are no registers
-      }
-  }
-};
-
 // A chunk's row of a table.
 __device__ __forceinline__ void load_chunk(float (&f)[8], const float* p) {
 #pragma unroll
@@ -178,6 +116,13 @@ __device__ __forceinline__ void wait_at(int barrier) { asm volatile("bar.sync %0
 template <int THREADS>
 __device__ __forceinline__ void arrive_at(int barrier) { asm volatile("bar.arrive %0,%1;" ::"r"(barrier), "n"(THREADS) : "memory"); }
 
+// From here on the four warps have so many registers a thread: MORE than before, which others have given back, or fewer.
+template <int REGISTERS, bool MORE>
+__device__ __forceinline__ void have_registers() {
+  if constexpr (MORE) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+  else asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+}
+
 // Those of the backward kernels (1 is that of `store_sums`); FULL and EMPTY are two each.
 enum { WEIGHT_TEAM = 2, FULL = 3, EMPTY = 5, ROUND = 7 };
 
@@ -185,28 +130,28 @@ enum { WEIGHT_TEAM = 2, FULL = 3, EMPTY = 5, ROUND = 7 };
 __device__ __forceinline__ void wait_for_team(int team) { wait_at<128>(team + 1); }
 
 // Two sums a channel over all that a team has seen, [2][C], into `row` of the partial sums. Deterministic: no atomics.
-// Called by the 4 warps of a team; `scratch` holds 4 * 2 * TILE_N floats.
-__device__ __forceinline__ void store_sums(float (&first)[SPAN], float (&second)[SPAN], float* scratch, float* row,
-                                           int team, int warp, int lane) {
+// Called by the 4 warps of a team; `scratch` holds 4 * 2 * C floats.
+__device__ __forceinline__ void store_sums(float (&first)[SIDES][SPAN], float (&second)[SIDES][SPAN], float* scratch,
+                                           float* row, int team, int warp, int lane) {
   const int t = lane & 3;
 #pragma unroll
-  for (int j = 0; j < SPAN; j++) {
+  for (int i = 0; i < SIDES * SPAN; i++) {
+    const int side = i / SPAN, j = i % SPAN, channel = side * GROUP + SPAN * t + j;
 #pragma unroll
     for (int o = 4; o < 32; o <<= 1) {
-      first[j] += __shfl_xor_sync(~0u, first[j], o);
-      second[j] += __shfl_xor_sync(~0u, second[j], o);
+      first[side][j] += __shfl_xor_sync(~0u, first[side][j], o);
+      second[side][j] += __shfl_xor_sync(~0u, second[side][j], o);
     }
     if (lane < 4) {
-      scratch[(warp * 2 + 0) * TILE_N + SPAN * t + j] = first[j];
-      scratch[(warp * 2 + 1) * TILE_N + SPAN * t + j] = second[j];
+      scratch[(warp * 2 + 0) * C + channel] = first[side][j];
+      scratch[(warp * 2 + 1) * C + channel] = second[side][j];
     }
   }
   wait_for_team(team);
   for (int i = warp * 32 + lane; i < 2 * C; i += 128) {
-    int which = i / C, channel = i % C, group = channel / TILE_N;
     float sum = 0.f;
 #pragma unroll
-    for (int m = 0; m < WARPS_M; m++) sum += scratch[((m * WARPS_N + group) * 2 + which) * TILE_N + channel % TILE_N];
+    for (int w = 0; w < 4; w++) sum += scratch[w * 2 * C + i];
     row[i] = sum;
   }
 }

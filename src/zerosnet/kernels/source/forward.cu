@@ -39,9 +39,9 @@ __device__ void conv_forward(const bf16* __restrict__ x, const float* __restrict
                              bf16* __restrict__ out, bf16* __restrict__ out_low, float* __restrict__ sums,
                              int* __restrict__ counters, const Normalisation bn, int batch, int training) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  __shared__ float scratch[TEAMS][4 * 2 * TILE_N];
+  __shared__ float scratch[TEAMS][4 * 2 * C];
   const int k = blockIdx.y, team = threadIdx.x / 128, thread = threadIdx.x % 128, lane = thread & 31, warp = thread >> 5;
-  const int g = lane >> 2, t = lane & 3, row0 = (warp % WARPS_N) * TILE_N, channel0 = row0 + SPAN * t;
+  const int g = lane >> 2, t = lane & 3;
   const int number = blockIdx.x * TEAMS + team, teams = gridDim.x * TEAMS;
   unsigned char *tile = shared + team * TILE_BYTES, *packed = shared + TEAMS * TILE_BYTES;
 
@@ -64,11 +64,12 @@ __device__ void conv_forward(const bf16* __restrict__ x, const float* __restrict
 #pragma unroll
   for (int i = 0; i < STEPS; i++) alpha[i] = coefficients[k * 5 + i];
   const float beta = STEPS ? coefficients[k * 5 + 4] : 1.f;
-  float sum[SPAN] = {}, square[SPAN] = {};
+  float sum[SIDES][SPAN] = {}, square[SIDES][SPAN] = {};
   wait_for_copies();
+  show_tensor_cores();
   __syncthreads();
   constexpr bool RESIDENT = C == 16 && STEPS == 0;  // with a history to read the registers are better spent on that
-  const Convolution<RESIDENT> convolve(shared_address(tile), shared_address(packed), row0, lane);
+  const Convolution<RESIDENT> convolve(shared_address(tile), shared_address(packed), lane);
 
   for (int b = number; b < batch; b += teams) {
     const size_t image = image_of(b);
@@ -84,32 +85,34 @@ __device__ void conv_forward(const bf16* __restrict__ x, const float* __restrict
       for (int j = 0; j < 8; j++) f[j] = activate(f[j], scale[j], shift[j]);
       *(uint4*)(tile + fill.target(i)) = pack8(f);
     }
+    show_tensor_cores();
     wait_for_team(team);
     ask(b + teams);
 #pragma unroll 1
     for (int pass = 0; pass < PASSES; pass++) {
-      const int at = pass * WARPS_M + warp / WARPS_N;
-      const size_t first = image + (size_t)(tile_pixel(at) + g) * C + channel0;
+      const int at = pass * 4 + warp;
+      const size_t first = image + (size_t)(tile_pixel(at) + g) * C + SPAN * t;
       // The history of span i travels while the tensor cores work, or while the spans before it are summed.
-      constexpr int SPANS = 2 * TILES_M, PASTS = C == 16 ? 4 : C == 32 && STEPS < 4 ? 2 : 1;
+      constexpr int PASTS = C == 16 ? 4 : C == 32 && STEPS < 4 ? 2 : 1;
       Past<STEPS> past[PASTS];
       auto ask_history = [&](int i) {
 #pragma unroll
         for (int n = 0; n < STEPS; n++) {
-          load_ahead(past[i % PASTS].high[n], high[n] + first + span_offset(i / 2, i % 2));
-          load_ahead(past[i % PASTS].low[n], low[n] + first + span_offset(i / 2, i % 2));
+          load_ahead(past[i % PASTS].high[n], high[n] + first + span_offset(i));
+          load_ahead(past[i % PASTS].low[n], low[n] + first + span_offset(i));
         }
       };
 #pragma unroll
       for (int i = 0; i < PASTS; i++) ask_history(i);
       float acc[TILES_M][TILES_N][4];
-      convolve(acc, tile_offset(at));
+      convolve(acc, 0, at);
 #pragma unroll
       for (int i = 0; i < SPANS; i++) {
-        const size_t place = first + span_offset(i / 2, i % 2);
+        const size_t place = first + span_offset(i);
+        const int side = span_side(i);
         float v[SPAN];
 #pragma unroll
-        for (int j = 0; j < SPAN; j++) v[j] = acc[i / 2][j / 2][2 * (i % 2) + j % 2];
+        for (int j = 0; j < SPAN; j++) v[j] = acc[span_strip(i)][side * GROUP / 8 + j / 2][2 * span_half(i) + j % 2];
         if constexpr (STEPS > 0) {
 #pragma unroll
           for (int j = 0; j < SPAN; j++) v[j] *= beta;
@@ -129,8 +132,8 @@ __device__ void conv_forward(const bf16* __restrict__ x, const float* __restrict
           words[j] = pack(v[2 * j], v[2 * j + 1]);
           const float2 r = unpack(words[j]);
           if constexpr (STEPS > 0) rest[j] = pack(v[2 * j] - r.x, v[2 * j + 1] - r.y);
-          sum[2 * j] += r.x; square[2 * j] += r.x * r.x;
-          sum[2 * j + 1] += r.y; square[2 * j + 1] += r.y * r.y;
+          sum[side][2 * j] += r.x; square[side][2 * j] += r.x * r.x;
+          sum[side][2 * j + 1] += r.y; square[side][2 * j + 1] += r.y * r.y;
         }
         store_span(out + place, words);
         if constexpr (STEPS > 0) store_span(out_low + place, rest);

@@ -14,24 +14,26 @@ constexpr int TILE_BYTES = (W + 2) * ROW_BYTES;
 // A strip is 16 pixels: half a row, a row, or two rows of 8.
 constexpr int ACROSS = W == 32 ? 2 : 1, STRIP_ROWS = W == 8 ? 2 : 1;
 
-// Warp tile of the implicit matrix product: TILES_M strips below each other x TILE_N output channels. 4 warps cover an
-// image in PASSES.
-constexpr int WARPS_N = C == 64 ? 2 : 1, WARPS_M = 4 / WARPS_N;
-constexpr int TILE_N = C / WARPS_N, TILE_M = C == 64 ? 32 : 64;
-constexpr int TILES_N = TILE_N / 8, TILES_M = TILE_M / 16;
-constexpr int PASSES = PIXELS / (WARPS_M * TILE_M);
-constexpr int SPAN = TILE_N / 4;  // neighbouring channels that one thread holds after the product
-constexpr int K_STEPS = C / 16;
+// Tile of one warp in the implicit matrix product: TILES_M strips below each other x all output channels, TILES_N times 8
+// of them. 4 warps cover an image in PASSES.
+constexpr int TILES_M = C == 64 ? 1 : 4, TILES_N = C / 8, PASSES = PIXELS / (4 * 16 * TILES_M);
+constexpr int K_STEPS = C / 16;  // 16 input channels each
+
+// A span is SPAN neighbouring channels of one pixel. After the product a thread holds SPANS of them: of every strip two
+// pixels, g and g + 8, and of a pixel SIDES, one in every GROUP of channels.
+constexpr int GROUP = C == 16 ? 16 : 32, SIDES = C / GROUP, SPAN = GROUP / 4, SPANS = TILES_M * 2 * SIDES;
 
 // A block of the forward kernels has TEAMS of 4 warps, each with images of its own: at 64 channels they share the
 // weights, which are large. So many blocks are on a multiprocessor: registers are worth more than threads.
-constexpr int TEAMS = C == 64 ? 4 : 1, FORWARD_THREADS = 128 * TEAMS, FORWARD_RESIDENT = C == 64 ? 1 : 3;
+constexpr int TEAMS = C == 64 ? 3 : 1, FORWARD_THREADS = 128 * TEAMS, FORWARD_RESIDENT = C == 64 ? 1 : 3;
 
 // In a block of the backward kernels 4 warps compute the gradient of the input, the others that of the weights. At 64
 // channels one block has a multiprocessor to itself, and what it does in turn nothing else would overlap: there are two
-// STAGES of images, and the weight warps fill one while the others still work on the other.
+// STAGES of images, and the weight warps fill one while the others still work on the other. A stage is the gradient of
+// the convolution's output, then its input.
 constexpr int WEIGHT_WARPS = C == 64 ? 12 : 4, WEIGHT_THREADS = 32 * WEIGHT_WARPS, BACKWARD_THREADS = 128 + WEIGHT_THREADS;
 constexpr int STAGES = C == 64 ? 2 : 1, BACKWARD_RESIDENT = C == 64 ? 1 : 2;
+constexpr int STAGE_BYTES = 2 * TILE_BYTES;
 
 // Byte offset of a chunk within a row of pixels (or of weights). The xor keeps any eight neighbours in different banks,
 // whatever the shift of the tap.
@@ -54,14 +56,20 @@ LAYOUT constexpr int tile_pixel(int tile) {
 }
 LAYOUT constexpr int tile_offset(int tile) { return strip_offset(tile / ACROSS * TILES_M * ACROSS + tile % ACROSS); }
 
-// After the product a thread holds SPAN channels of pixels g and g + 8 of every strip: where these lie from its first one.
-LAYOUT constexpr int span_offset(int m, int half) { return (m * STRIP_ROWS * W + half * 8) * C; }  // elements
-LAYOUT constexpr int span_bytes(int m, int half) {  // in a tile of shared memory
-  return m * STRIP_ROWS * ROW_BYTES + half * (W == 8 ? ROW_BYTES : 8 * PIXEL_BYTES);
+// The i-th span of a thread: its strip, which of two pixels of that, and its group of channels.
+LAYOUT constexpr int span_strip(int i) { return i / (2 * SIDES); }
+LAYOUT constexpr int span_half(int i) { return i / SIDES % 2; }
+LAYOUT constexpr int span_side(int i) { return i % SIDES; }
+// Where it lies from the thread's first one: in memory, in elements,
+LAYOUT constexpr int span_offset(int i) { return (span_strip(i) * STRIP_ROWS * W + span_half(i) * 8) * C + span_side(i) * GROUP; }
+// and its pixel in a tile of shared memory, in bytes; the group of channels is the exclusive or with `span_chunk`.
+LAYOUT constexpr int span_bytes(int i) {
+  return span_strip(i) * STRIP_ROWS * ROW_BYTES + span_half(i) * (W == 8 ? ROW_BYTES : 8 * PIXEL_BYTES);
 }
+LAYOUT constexpr int span_chunk(int i) { return span_side(i) * GROUP / 8 << 4; }
 
-// Channel whose weights stand in row n of a packed tap: after the product each thread holds SPAN neighbouring channels.
+// Channel whose weights stand in row n of a packed tap: after the product each thread holds neighbouring channels.
 LAYOUT constexpr int channel_of_row(int n) {
-  const int group = n / TILE_N, within = n % TILE_N, tile = within / 8, column = within % 8;
-  return group * TILE_N + SPAN * (column / 2) + 2 * tile + column % 2;
+  const int group = n / GROUP, within = n % GROUP, tile = within / 8, column = within % 8;
+  return group * GROUP + SPAN * (column / 2) + 2 * tile + column % 2;
 }
