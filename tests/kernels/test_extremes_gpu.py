@@ -106,7 +106,7 @@ def gradient_with_products(w, i):
     """The recursion that also makes the gradients of the alphas."""
     a, out = i.activations, w.activation()
     slope = Slope(a[0], a[1], i.table)
-    products = w.state_gradient(slope, i.numbers[:, :4].contiguous(), tuple(a[2:5]), None, out, a[5])
+    products = w.state_gradient(slope, i.numbers[:, :4].contiguous(), tuple(a[2:5]), None, out, slope.state)
     return out, products[:, :3]
 
 

@@ -133,7 +133,7 @@ class Kernels(Protocol):
         """out = bn_backward(slope) + sum_i weights[:, i] terms[i], the adjoint of the multistep sum.
 
         `even` (K, B, W/2, W/2, C) is added at every second pixel: what came through a projection.
-        With a state in `dots_with`, the inner products (K, 4) of that state with every term.
+        With a state in `dots_with` (the slope's, where there is one), its inner products (K, 4) with every term.
         """
 
     def beside(self, *keep: Tensor) -> AbstractContextManager[None]:
