@@ -12,7 +12,7 @@ import pytest
 from tests.docs.blocks import DOCS, ROOT
 
 from zerosnet.experiments import EXPERIMENTS
-from zerosnet.experiments.cost import cost
+from zerosnet.experiments.cost import _H200, _PLAIN, cost
 from zerosnet.numerics import Scheme, design, growth, order, real_interval, root_condition
 from zerosnet.numerics.optimum import barrier, shifted_symmetric
 from zerosnet.training import RECIPES, recipe
@@ -103,6 +103,14 @@ def test_training_speeds_are_those_of_the_committed_benchmark() -> None:
     assert f"{ten['seconds_per_epoch_and_network']:.3f} s per epoch and network for ten fused ZeroSNet-56" in readme
     assert f"makes {160 * ten['seconds_per_epoch'] / 60:.0f} minutes for the paper's 160 epochs" in readme
     assert f"{ten['times_faster']:.0f} times faster than the authors' way" in readme
+
+
+def test_costs_are_computed_from_the_committed_benchmark() -> None:
+    by_case = {
+        row["case"]: round(row["seconds_per_epoch_and_network"], 3) for row in benchmark("training-cuda")["rows"]
+    }
+    assert {layers: by_case[f"{layers} layers, K=10, native"] for layers in (20, 56)} == _H200
+    assert by_case["56 layers, K=10, torch"] / by_case["56 layers, K=10, native"] == _PLAIN
 
 
 def test_an_epoch_is_not_shorter_than_its_steps_and_its_evaluation() -> None:

@@ -1,6 +1,7 @@
 """Parts of the CUDA sources compiled as plain C++, to be called from tests where there is no GPU."""
 
 import ctypes
+import re
 import shutil
 import subprocess
 from importlib.resources import files
@@ -49,6 +50,12 @@ inline void unpack8(float (&f)[8], uint4 v) {
 
 def read_source(name: str) -> str:
     return (files("zerosnet.kernels") / "source" / name).read_text()
+
+
+def function_of(name: str, text: str) -> str:
+    """A function as it stands in the sources, with what precedes its name."""
+    pattern = rf'^(?:extern "C" )?(?:__global__|__device__)[^;{{]*?\b{name}\(.*?^}}$'
+    return re.search(pattern, text, re.M | re.S).group()
 
 
 def compile_for_host(source: str, folder: Path, channels: int, width: int) -> ctypes.CDLL:

@@ -36,7 +36,7 @@ class Inputs:
 
     def __init__(self, channels, width, *, bad):
         shape = (REPLICAS, BATCH, width, width, channels)
-        self.activations = [noise(*shape, seed=seed) for seed in range(6)]
+        self.activations = [noise(*shape, seed=seed) for seed in range(5)]
         self.columns = noise(REPLICAS, BATCH, width // 2, width // 2, 9 * channels, seed=6)
         self.pooled = noise(REPLICAS, BATCH, channels, seed=7)
         for tensor in (*self.activations, self.columns, self.pooled):

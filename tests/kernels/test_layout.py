@@ -1,14 +1,15 @@
 """The index arithmetic of the CUDA sources, compiled as plain C++ and compared with what it must do. No GPU needed."""
 
+import ctypes
+import itertools
+
 import pytest
-from tests.kernels.host import compile_for_host, needs_compiler, read_source
+from tests.kernels.host import compile_for_host, function_of, needs_compiler, read_source
 
 WIDTHS = [(16, 32), (32, 16), (64, 8)]
 FUNCTIONS = {
     "swizzled": 2,
     "strip_offset": 1,
-    "strip_row": 1,
-    "strip_column": 1,
     "tile_pixel": 1,
     "tile_offset": 1,
     "span_offset": 1,
@@ -36,21 +37,26 @@ CONSTANTS = (
     "BACKWARD_THREADS",
     "BACKWARD_RESIDENT",
     "STAGES",
+    "STRIP_ROWS",
 )
 
 pytestmark = needs_compiler
 
 
-@pytest.fixture(scope="module", params=WIDTHS, ids=lambda w: f"{w[0]} channels")
-def layout(request, tmp_path_factory):
-    source = read_source("layout.cuh")
+def build(folder, width, extra=""):
+    source = read_source("layout.cuh") + extra
     for name, count in FUNCTIONS.items():
         arguments = [f"int a{i}" for i in range(count)]
         names = ", ".join(f"a{i}" for i in range(count))
         source += f'\nextern "C" int c_{name}({", ".join(arguments)}) {{ return {name}({names}); }}'
     for name in CONSTANTS:
         source += f'\nextern "C" int c_{name}() {{ return {name}; }}'
-    return Layout(compile_for_host(source, tmp_path_factory.mktemp("layout"), *request.param))
+    return compile_for_host(source, folder, *width)
+
+
+@pytest.fixture(scope="module", params=WIDTHS, ids=lambda w: f"{w[0]} channels")
+def layout(request, tmp_path_factory):
+    return Layout(build(tmp_path_factory.mktemp("layout"), request.param))
 
 
 class Layout:
@@ -81,12 +87,13 @@ def test_eight_neighbouring_pixels_never_meet_in_a_bank_whatever_the_shift(layou
 
 
 def test_strips_are_reached_by_immediate_offsets(layout):
+    across = 16 // layout.STRIP_ROWS
     for strip in range(layout.W**2 // 16):
         for p in range(16):
             row, column = divmod(strip * 16 + p, layout.W)
             for dx in range(3):
                 for chunk in range(layout.C // 8):
-                    base = layout.strip_row(p) * layout.ROW_BYTES + layout.swizzled(layout.strip_column(p) + dx, chunk)
+                    base = p // across * layout.ROW_BYTES + layout.swizzled(p % across + dx, chunk)
                     assert base + layout.strip_offset(strip) == layout.pixel(row, column + dx, chunk)
 
 
@@ -112,7 +119,7 @@ def test_tiles_cover_the_image_and_the_spans_of_a_thread_are_reached_by_immediat
                     pixel, channel = divmod(place, layout.C)
                     row, column = divmod(pixel, layout.W)
                     assert channel == layout.GROUP * layout.span_side(i) + layout.SPAN * t
-                    base = layout.swizzled(layout.strip_column(g) + 1, layout.SPAN * t // 8)
+                    base = layout.swizzled(g + 1, layout.SPAN * t // 8)
                     there = base + layout.tile_offset(tile) + layout.span_bytes(i) ^ layout.span_chunk(i)
                     assert there == layout.pixel(row, column + 1, channel // 8)
     assert sorted(seen) == list(range(layout.W**2 * layout.C))
@@ -132,19 +139,6 @@ def test_four_warps_cover_an_image(layout):
     assert layout.PASSES * 4 * 16 * layout.TILES_M == layout.W**2
 
 
-def test_rows_are_swizzled_as_the_tensor_cores_read_them(layout):
-    """`wgmma` takes a chunk's number exclusive or the three bits of its address from the seventh on."""
-    if layout.C < 64:
-        pytest.skip("multiplied by `mma.sync`")
-    for row in range(64):
-        for chunk in range(8):
-            plain = row * layout.PIXEL_BYTES + 16 * chunk
-            assert layout.swizzled(row, chunk) == plain ^ ((plain >> 7 & 7) << 4)
-    for begins in (layout.TILE_BYTES, layout.STAGE_BYTES, 2 * layout.C**2):  # the pattern of addresses repeats there
-        assert begins % 1024 == 0
-    assert layout.ROW_BYTES % 1024 == 0
-
-
 def test_sizes_on_the_host_are_those_of_the_sources(layout):
     from zerosnet.kernels.sizes import Sizes
 
@@ -158,3 +152,52 @@ def test_sizes_on_the_host_are_those_of_the_sources(layout):
     assert (sizes.backward_threads, sizes.backward_resident) == (layout.BACKWARD_THREADS, layout.BACKWARD_RESIDENT)
     ahead = 48 * layout.C * layout.W**2 // 8 if layout.STAGES == 2 else 0
     assert sizes.backward_shared == layout.STAGES * layout.STAGE_BYTES + 18 * layout.C**2 + ahead
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    """The layout of 64 channels, with the descriptors of matrices that the tensor cores are given."""
+    matrix = function_of("matrix_at", read_source("wgmma.cuh"))
+    extra = f"\nusing Matrix = unsigned long long;\n{matrix}"
+    extra += '\nextern "C" Matrix c_matrix_at(unsigned address, unsigned eight) { return matrix_at(address, eight); }'
+    library = build(tmp_path_factory.mktemp("wide"), (64, 8), extra)
+    library.c_matrix_at.restype = ctypes.c_ulonglong
+    return Layout(library)
+
+
+def read_by_the_tensor_cores(matrix, row, byte):
+    """Where they look for a byte of a row, by the definition of PTX's descriptor with a swizzle of 128 bytes."""
+    assert matrix >> 62 == 1 and matrix >> 49 & 7 == 0
+    start, group = (matrix & 0x3FFF) << 4, (matrix >> 32 & 0x3FFF) << 4
+    address = start + row // 8 * group + row % 8 * 128 + byte
+    return address ^ (address >> 7 & 7) << 4
+
+
+@pytest.mark.parametrize("base", [0, 150 * 1024])
+def test_a_tap_is_a_matrix_that_begins_at_its_first_pixel(wide, base):
+    pixels = wide.library.c_matrix_at(base, wide.ROW_BYTES)
+    weights = wide.library.c_matrix_at(base, 8 * wide.PIXEL_BYTES)
+    for tap, k, row, half in itertools.product(range(9), range(4), range(64), range(2)):
+        from_ = tap // 3 * wide.ROW_BYTES + tap % 3 * wide.PIXEL_BYTES + 32 * k
+        there = wide.pixel(row // 8 + tap // 3, row % 8 + tap % 3, 2 * k + half)
+        assert read_by_the_tensor_cores(pixels + from_ // 16, row, 16 * half) == base + there
+        weight = tap * 64 * 64 * 2
+        there = weight + wide.swizzled(row, 2 * k + half)
+        assert read_by_the_tensor_cores(weights + (weight + 32 * k) // 16, row, 16 * half) == base + there
+
+
+@pytest.mark.parametrize("base", [0, 150 * 1024])
+def test_a_strip_of_the_weight_gradient_is_two_rows_of_eight_pixels(wide, base):
+    a = wide.library.c_matrix_at(base, wide.ROW_BYTES)
+    g = wide.library.c_matrix_at(base + wide.ROW_BYTES + wide.PIXEL_BYTES, wide.ROW_BYTES)
+    for strip, tap, p, chunk in itertools.product(range(4), range(9), range(16), range(8)):
+        row, column, at = 2 * strip + p // 8, p % 8, wide.strip_offset(strip)
+        from_ = at + tap // 3 * wide.ROW_BYTES + tap % 3 * wide.PIXEL_BYTES
+        there = wide.pixel(row + tap // 3, column + tap % 3, chunk)
+        assert read_by_the_tensor_cores(a + from_ // 16, p, 16 * chunk) == base + there
+        assert read_by_the_tensor_cores(g + at // 16, p, 16 * chunk) == base + wide.pixel(row + 1, column + 1, chunk)
+
+
+def test_everything_that_the_tensor_cores_read_begins_where_the_pattern_of_addresses_does(wide):
+    for begins in (wide.ROW_BYTES, wide.TILE_BYTES, wide.STAGE_BYTES, 2 * wide.C**2):
+        assert begins % 1024 == 0

@@ -5,7 +5,7 @@ import re
 
 import pytest
 import torch
-from tests.kernels.host import CHIP, compile_for_host, needs_compiler, read_source
+from tests.kernels.host import CHIP, compile_for_host, function_of, needs_compiler, read_source
 
 from zerosnet.kernels.cuda import POINTWISE_THREADS
 from zerosnet.kernels.reference import ReferenceKernels
@@ -44,11 +44,6 @@ struct GradientNorm { const float* norm; float *gamma, *beta, *table; };
 """
 ACTIVATE = "inline float activate(float x, float scale, float shift) { return fmaxf(fmaf(x, scale, shift), 0.f); }\n"
 REPLICAS, BATCH, BLOCKS = 2, 3, 5
-
-
-def function_of(name, text):
-    """A function as it stands in the sources, with what precedes its name."""
-    return re.search(rf'^(?:extern "C" )?(?:__global__|__device__)[^;{{]*?\b{name}\(.*?^}}$', text, re.M | re.S).group()
 
 
 @pytest.fixture(scope="module", params=[(16, 32), (32, 16), (64, 8)], ids=lambda w: f"{w[0]} channels")

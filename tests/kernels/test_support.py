@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 from dataclasses import replace
+from importlib.resources import files
 from types import SimpleNamespace
 
 import pytest
@@ -17,10 +18,12 @@ from zerosnet.kernels import (
 )
 from zerosnet.kernels import compile as compile_module
 from zerosnet.kernels.bytes import block_units, step_bytes
-from zerosnet.kernels.compile import program
+from zerosnet.kernels.compile import KERNELS, PARTS, PRODUCTS, program, source
 from zerosnet.kernels.native import WIDTHS
+from zerosnet.kernels.reference import ReferenceKernels
 from zerosnet.kernels.sizes import Sizes
 from zerosnet.kernels.support import most_shared_memory
+from zerosnet.kernels.values import Slope
 from zerosnet.models import create_model
 
 HOPPER_SHARED = 232_448  # bytes that a block may have on compute capability 9.0
@@ -113,6 +116,25 @@ def test_a_compiler_that_is_missing_or_fails_is_one_line(monkeypatch, error):
     assert why == reason_against_compiler(device)
     assert why.startswith("NVRTC could not build the kernels: ") and "\n" not in why
     assert " ".join(str(error).split()) in why and why.rstrip() == why
+
+
+def test_every_source_is_part_of_a_program():
+    there = {path.name for path in (files("zerosnet.kernels") / "source").iterdir()}
+    assert there == {*PARTS, *KERNELS, *PRODUCTS.values()}
+    assert set(PRODUCTS) == {channels for channels, _ in WIDTHS}
+
+
+@pytest.mark.parametrize("chip", CHIPS, ids=lambda chip: chip.name)
+def test_the_table_says_what_the_programs_multiply_by(chip):
+    for (channels, _), how in chip.shapes.items():
+        assert how.startswith("wgmma") == ("wgmma.mma_async" in source(channels))
+
+
+def test_the_products_of_the_recursion_are_with_the_state_of_its_slope():
+    kernels = ReferenceKernels(16, 32, 1, 1, torch.device("cpu"))
+    states, table, weights = [kernels.activation() for _ in range(4)], kernels.table(), torch.ones(1, 4)
+    with pytest.raises(AssertionError, match="one state"):
+        kernels.state_gradient(Slope(*states[:2], table), weights, (), None, states[2], states[3])
 
 
 def test_the_hungriest_kernel_fits_the_shared_memory_of_a_hopper_block():

@@ -42,13 +42,14 @@ def collect_accuracies(runs: Path) -> dict[str, Any]:
 
 
 def _measured(runs: Path) -> list[dict[str, Any]]:
-    """Best test epochs, which is what the paper reports, and last ones; one entry for all seeds of a setting."""
+    """Best test epochs, which is what the paper reports, and last ones, by its recipe; all seeds are one entry."""
     from zerosnet.training import Store
 
     groups: dict[tuple[str, str, str], list[Any]] = defaultdict(list)
     for record in Store(runs).records():
         scheme = _scheme_of(record.spec)
-        if record.status == "finished" and record.spec.dataset == _DATASET and scheme is not None:
+        asked = record.spec.dataset == _DATASET and record.spec.recipe.name == "paper"
+        if record.status == "finished" and asked and scheme is not None:
             groups[record.spec.model, str(scheme), record.spec.recipe.name].append(record.result)
     return [
         {

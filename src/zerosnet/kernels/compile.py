@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-PARTS = ("layout.cuh", "common.cuh")
+PARTS = ("layout.cuh", "common.cuh")  # what every program begins with
 KERNELS = ("forward.cu", "backward.cu", "pointwise.cu", "edges.cu", "stem.cu")
 PRODUCTS = {16: "mma.cuh", 32: "mma.cuh", 64: "wgmma.cuh"}  # what the convolutions of a width are built on
 
@@ -36,19 +36,22 @@ def source(channels: int) -> str:
 
 
 @cache
-def compile_program(channels: int, width: int, capability: str) -> bytes:
-    """The compiled program of a width; `capability` is such as "90a". Needs NVRTC, but no device."""
+def compile_program(channels: int, width: int, instructions: str) -> bytes:
+    """The compiled program of a width for an `instruction_set`. Needs NVRTC, but no device."""
     from torch.cuda._utils import _nvrtc_compile
 
     options = ["--std=c++17", f"-DCHANNELS={channels}", f"-DWIDTH={width}"]
-    binary, _ = _nvrtc_compile(source(channels), ENTRY, compute_capability=capability, nvcc_options=options)
+    binary, _ = _nvrtc_compile(source(channels), ENTRY, compute_capability=instructions, nvcc_options=options)
     return binary if isinstance(binary, bytes) else binary.encode()
 
 
-def capability_of(device: int | None = None) -> str:
-    """Such as "90a": with what this generation of chips has and the next one may not, such as `wgmma`."""
-    major, minor = torch.cuda.get_device_capability(device)
-    return f"{major}{minor}a"
+def instruction_set(capability: tuple[int, int]) -> str:
+    """Of a chip, with what it alone has: "90a", where "90" would have no `wgmma`."""
+    return "{}{}a".format(*capability)
+
+
+def _instructions_of(device: int | None = None) -> str:
+    return instruction_set(torch.cuda.get_device_capability(device))
 
 
 class Program:
@@ -58,7 +61,7 @@ class Program:
         try:
             from torch.cuda._utils import _cuda_load_module
 
-            self._module: Any = _cuda_load_module(compile_program(channels, width, capability_of()))
+            self._module: Any = _cuda_load_module(compile_program(channels, width, _instructions_of()))
             _ = getattr(self._module, ENTRY).set_shared_memory_config  # PyTorch 2.8 does not have it yet
         except Exception as error:
             raise _unavailable(error) from error
@@ -84,9 +87,9 @@ def program(channels: int, width: int, device: int) -> Program:
 
 def compile_all(shapes: Iterable[tuple[int, int]], device: int) -> None:
     """The programs of several widths, compiled side by side: each takes a processor a few seconds."""
-    shapes, capability = list(shapes), capability_of(device)
+    shapes, instructions = list(shapes), _instructions_of(device)
     with ThreadPoolExecutor(len(shapes)) as pool:
-        under_way = [pool.submit(compile_program, *shape, capability) for shape in shapes]
+        under_way = [pool.submit(compile_program, *shape, instructions) for shape in shapes]
     for shape, done in zip(shapes, under_way):
         try:
             done.result()

@@ -185,7 +185,7 @@ class CudaKernels:
         out: Tensor,
         dots_with: Tensor | None,
     ) -> Tensor | None:
-        assert slope is None or dots_with is None or dots_with is slope.state, "the kernel reads one state only"
+        assert slope is None or dots_with is None or dots_with is slope.state, "the kernels read one state only"
         blocks = -(-8 * self.sizes.multiprocessors // self.replicas)
         name = ("history" if slope is None else "state") + "_gradient" + ("" if dots_with is None else "_dots")
         dots = weights if dots_with is None else self._floats(self.replicas, blocks, MAX_STEPS)

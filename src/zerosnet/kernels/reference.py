@@ -98,6 +98,7 @@ class ReferenceKernels:
         out: Tensor,
         dots_with: Tensor | None,
     ) -> Tensor | None:
+        assert slope is None or dots_with is None or dots_with is slope.state, "the kernels read one state only"
         total = torch.zeros_like(out) if slope is None else norm_backward(slope)
         for i, term in enumerate(terms):
             total = total + per_replica(weights[:, i]) * term

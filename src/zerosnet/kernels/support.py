@@ -1,4 +1,7 @@
-"""The one table of what runs where: which kernels serve which chip and shape, and why not where there are none."""
+"""The one table of what runs where: which kernels serve which chip and shape, and why not where there are none.
+
+`compile.PRODUCTS` has the sources that it speaks of.
+"""
 
 from dataclasses import dataclass
 
@@ -30,10 +33,7 @@ CHIPS = (
         {
             (16, 32): "mma.sync m16n8k16, weights in registers where there is no history to read",
             (32, 16): "mma.sync m16n8k16, weights in shared memory; first convolution: images ahead, cp.async",
-            (
-                64,
-                8,
-            ): "wgmma m64n64k16, all in shared memory; first convolution, backward: images ahead, cp.async",
+            (64, 8): "wgmma m64n64k16, pixels and weights in shared memory; first convolution, backward: images ahead",
         },
     ),
 )
@@ -98,8 +98,10 @@ def reason_against_network(network: Network, size: tuple[int, int], conv_dtype: 
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 
+DECLARED = 16 * 1024  # bytes of shared memory: the most that a convolution declares itself, beside what it asks for
+
+
 def most_shared_memory() -> int:
     """Bytes of shared memory that the hungriest kernel asks for, what it declares itself included."""
-    declared = 16 * 1024
     sizes = [Sizes(channels, width, 1, 1, 1) for channels, width in WIDTHS]
-    return declared + max(max(size.inner_shared, size.backward_shared) for size in sizes)
+    return DECLARED + max(max(size.inner_shared, size.backward_shared) for size in sizes)

@@ -95,7 +95,6 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
       if constexpr (OUTER) raw.z = __ldg((const uint4*)z + at);
       commit(raw, shared + fill.target(i));
     }
-    show_tensor_cores();
     wait_at<BACKWARD_THREADS>(ROUND);
   };
   // Two: an image is asked for in one round, into slots of shared memory, and filled in in the next.
@@ -128,7 +127,7 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
     if constexpr (C == 64) have_registers<104, false>();
     const int g = lane >> 2, t = lane & 3;
     const Convolution<C == 16> convolve(shared_address(shared), shared_address(packed), lane);
-    const unsigned activated = TILE_BYTES + ROW_BYTES + swizzled(strip_column(g) + 1, SPAN * t / 8) + (SPAN * t % 8) * 2;
+    const unsigned activated = TILE_BYTES + ROW_BYTES + swizzled(g + 1, SPAN * t / 8) + (SPAN * t % 8) * 2;
     float first[SIDES][SPAN] = {}, second[SIDES][SPAN] = {};
     for (int round = 0; round < rounds; round++) {
       if constexpr (STAGES == 1) fill_at_once(round);

@@ -24,7 +24,8 @@ constexpr int K_STEPS = C / 16;  // 16 input channels each
 constexpr int GROUP = C == 16 ? 16 : 32, SIDES = C / GROUP, SPAN = GROUP / 4, SPANS = TILES_M * 2 * SIDES;
 
 // A block of the forward kernels has TEAMS of 4 warps, each with images of its own: at 64 channels they share the
-// weights, which are large. So many blocks are on a multiprocessor: registers are worth more than threads.
+// weights, which are large. FORWARD_RESIDENT blocks share a multiprocessor: few, because registers are worth more than
+// threads.
 constexpr int TEAMS = C == 64 ? 3 : 1, FORWARD_THREADS = 128 * TEAMS, FORWARD_RESIDENT = C == 64 ? 1 : 3;
 
 // In a block of the backward kernels 4 warps compute the gradient of the input, the others that of the weights. At 64
@@ -46,9 +47,6 @@ LAYOUT constexpr int swizzled(int column, int chunk) {
 LAYOUT constexpr int strip_offset(int i) {
   return (i / ACROSS) * STRIP_ROWS * ROW_BYTES + (i % ACROSS) * 16 * PIXEL_BYTES;
 }
-// Row and column of pixel p of a strip.
-LAYOUT constexpr int strip_row(int p) { return W == 8 ? p >> 3 : 0; }
-LAYOUT constexpr int strip_column(int p) { return W == 8 ? p & 7 : p; }
 
 // Where a tile of TILES_M strips begins: its first pixel, and its place in bytes.
 LAYOUT constexpr int tile_pixel(int tile) {

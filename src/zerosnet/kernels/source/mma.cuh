@@ -1,4 +1,14 @@
 // Products by `mma.sync`, for 16 and 32 channels: each warp by itself, both factors in its registers.
+static_assert(STRIP_ROWS == 1);
+
+__device__ __forceinline__ void ldmatrix(unsigned (&r)[4], unsigned address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3},[%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address));
+}
+__device__ __forceinline__ void ldmatrix_transposed(unsigned (&r)[4], unsigned address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3},[%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address));
+}
 __device__ __forceinline__ void mma(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
                : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
@@ -10,15 +20,14 @@ __device__ __forceinline__ void mma(float (&d)[4], const unsigned (&a)[4], unsig
 // registers, which at 16 channels they fit. Addresses are multiples of PIXEL_BYTES, so that a xor acts on the chunk alone.
 template <bool RESIDENT>
 struct Convolution {
-  static constexpr int SOURCES = (TILES_M - 1) * STRIP_ROWS + 3;  // rows at which a strip of inputs begins
+  static constexpr int SOURCES = TILES_M + 2;  // rows of inputs
   unsigned a_address[3], b_address;  // of the first 16 input channels; `^ swizzled(0, 2 * k)` of the k-th
   unsigned resident[RESIDENT ? 9 : 1][4];
 
   __device__ __forceinline__ Convolution(unsigned tile, unsigned weights, int lane) {
     const int p = lane & 15, a_half = lane >> 4, b_row = (lane & 7) + ((lane >> 4) << 3), b_half = (lane >> 3) & 1;
 #pragma unroll
-    for (int dx = 0; dx < 3; dx++)
-      a_address[dx] = tile + strip_row(p) * ROW_BYTES + swizzled(strip_column(p) + dx, a_half);
+    for (int dx = 0; dx < 3; dx++) a_address[dx] = tile + swizzled(p + dx, a_half);
     b_address = weights + swizzled(b_row, b_half);
     if constexpr (RESIDENT)
 #pragma unroll
@@ -56,10 +65,10 @@ struct Convolution {
           ldmatrix(a, ((a_address[dx] + from) ^ swizzled(0, 2 * k)) + row * ROW_BYTES);
 #pragma unroll
           for (int dy = 0; dy < 3; dy++) {
-            if (row < dy || (row - dy) % STRIP_ROWS || (row - dy) / STRIP_ROWS >= TILES_M) continue;
+            if (row < dy || row - dy >= TILES_M) continue;
 #pragma unroll
             for (int n = 0; n < TILES_N; n++)
-              mma(acc[(row - dy) / STRIP_ROWS][n], a, b[dy][n / 2][2 * (n % 2)], b[dy][n / 2][2 * (n % 2) + 1]);
+              mma(acc[row - dy][n], a, b[dy][n / 2][2 * (n % 2)], b[dy][n / 2][2 * (n % 2) + 1]);
           }
         }
         __syncwarp();  // keeps the compiler from loading too much ahead, for which there are no registers
@@ -76,10 +85,9 @@ struct WeightGradient {
     const int a_pixel = (lane & 7) + ((lane >> 4) << 3), a_half = (lane >> 3) & 1;
     const int g_pixel = (lane & 7) + (((lane >> 3) & 1) << 3), g_half = lane >> 4;
     const int in_block = C == 16 ? 0 : warp & 1, out_block = C == 16 ? 0 : warp >> 1, row0 = C == 16 ? warp * SHARE : 0;
-    unsigned at_a[3], at_g = tile_g + (row0 + strip_row(g_pixel) + 1) * ROW_BYTES + swizzled(strip_column(g_pixel) + 1, 2 * out_block + g_half);
+    unsigned at_a[3], at_g = tile_g + (row0 + 1) * ROW_BYTES + swizzled(g_pixel + 1, 2 * out_block + g_half);
 #pragma unroll
-    for (int dx = 0; dx < 3; dx++)
-      at_a[dx] = tile_a + (row0 + strip_row(a_pixel)) * ROW_BYTES + swizzled(strip_column(a_pixel) + dx, 2 * in_block + a_half);
+    for (int dx = 0; dx < 3; dx++) at_a[dx] = tile_a + row0 * ROW_BYTES + swizzled(a_pixel + dx, 2 * in_block + a_half);
 #pragma unroll 1
     for (int strip = 0; strip < ACROSS; strip++) {
       add_row_by_row(at_g, at_a);

@@ -1,10 +1,13 @@
 // Products by `wgmma`, for 64 channels: four warps together, 64 x 16 by 16 x 64 at a time. The tensor cores read both
-// factors where they lie in shared memory, in rows of 64 numbers, 128 bytes. The swizzle of `swizzled` is theirs, and it is
-// one of addresses: a matrix may begin at any pixel, and so every tap sees the same image, with no copy of it.
+// factors where they lie in shared memory, in rows of 64 numbers, 128 bytes. The swizzle of `swizzled` is theirs, and it
+// is one of addresses: a matrix may begin at any pixel, and so every tap sees the same image, with no copy of it.
+static_assert(C == 64 && W == 8 && TILES_M == 1 && PASSES == 1);
 using Matrix = unsigned long long;
 
-// The matrix at an address whose rows are eight by eight next to each other, `eight` bytes from one eight to the next:
-// the fields of PTX's descriptor, in units of 16 bytes. `matrix + bytes / 16` lies so many bytes further.
+// The matrix at an address: rows of 128 bytes in groups of eight, `eight` bytes from one group to the next. These are the
+// fields of PTX's descriptor, in units of 16 bytes; `matrix + bytes / 16` lies so many bytes further. The leading offset
+// (1) is not used, since a row is as wide as the swizzle. The base offset is 0 although a matrix may begin anywhere: PTX
+// means the place where the pattern of the swizzle begins, and that is a multiple of 1,024 bytes.
 __device__ __forceinline__ Matrix matrix_at(unsigned address, unsigned eight) {
   constexpr Matrix swizzle_128 = 1;
   return swizzle_128 << 62 | (Matrix)(eight / 16) << 32 | 1ull << 16 | (address & 0x3ffff) >> 4;
@@ -12,7 +15,7 @@ __device__ __forceinline__ Matrix matrix_at(unsigned address, unsigned eight) {
 
 #define FOUR(n) "+f"(d[n][0]), "+f"(d[n][1]), "+f"(d[n][2]), "+f"(d[n][3])
 // d = a b^T, or d += a b^T where `add`, by four warps; BY_COLUMNS: d += a^T b. Asynchronous: d is not to be touched until
-// `wait_for_products`. A warp has 16 rows of d, a thread of every 8 columns those that it has after an `mma`.
+// `wait_for_products`. Warp w has rows 16 w to 16 w + 15 of d, a thread of every 8 columns what it has after an `mma`.
 template <bool BY_COLUMNS>
 __device__ __forceinline__ void multiply(float (&d)[TILES_N][4], Matrix a, Matrix b, bool add) {
   asm volatile("{.reg .pred p; setp.ne.b32 p,%34,0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
@@ -21,6 +24,7 @@ __device__ __forceinline__ void multiply(float (&d)[TILES_N][4], Matrix a, Matri
                : FOUR(0), FOUR(1), FOUR(2), FOUR(3), FOUR(4), FOUR(5), FOUR(6), FOUR(7)
                : "l"(a), "l"(b), "r"((int)add), "n"((int)BY_COLUMNS));
 }
+#undef FOUR
 
 // Before the first product, whose registers other instructions have written.
 __device__ __forceinline__ void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
@@ -37,7 +41,8 @@ __device__ __forceinline__ void wait_for_products(float (&acc)[N][TILES_N][4]) {
       for (int j = 0; j < 4; j++) asm volatile("" : "+f"(acc[m][n][j])::"memory");
 }
 
-// The 3x3 convolution of an image of 8 x 8 pixels in shared memory by four warps: a strip of it x all channels each.
+// The 3x3 convolution of an image of 8 x 8 pixels in shared memory by four warps: strip w x all channels for warp w.
+// (What mma.cuh may keep in registers, and which tile it is at, is of no account here.)
 template <bool>
 struct Convolution {
   unsigned image;
@@ -46,7 +51,7 @@ struct Convolution {
   __device__ __forceinline__ Convolution(unsigned tile, unsigned packed, int)
       : image(tile), weights(matrix_at(packed, 8 * PIXEL_BYTES)) {}
 
-  // `stage`: where the image begins, in bytes from the one that was given. The strip of a warp is the hardware's choice.
+  // `stage`: where the image begins, in bytes from the one that was given.
   __device__ __forceinline__ void operator()(float (&acc)[TILES_M][TILES_N][4], unsigned stage, int) const {
     unsigned address = image + stage;
     asm volatile("" : "+r"(address));  // or the compiler keeps all 36 places in registers
@@ -76,7 +81,7 @@ struct WeightGradient {
     for (int strip = 0; strip < PIXELS / 16; strip++)
 #pragma unroll
       for (int dx = 0; dx < 3; dx++)
-        multiply<true>(acc[dx], a + (strip * strip_offset(1) + dx * PIXEL_BYTES) / 16, g + strip * strip_offset(1) / 16, true);
+        multiply<true>(acc[dx], a + (strip_offset(strip) + dx * PIXEL_BYTES) / 16, g + strip_offset(strip) / 16, true);
     wait_for_products(acc);
   }
 
