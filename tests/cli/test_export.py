@@ -44,6 +44,14 @@ def test_a_run_is_exported_for_its_own_images(capsys, store: Path, tmp_path: Pat
     assert torch.export.load(path).module()(torch.zeros(4, 1, 8, 8)).shape == (4, 10)
 
 
+def test_without_a_file_its_name_is_that_of_the_network(capsys, store: Path, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for form, name in (("torch-export", "s1-.pt2"), ("hub", "s1--hub")):
+        code, out, err = export(capsys, "s1-", "--store", store, "--format", form)
+        assert code == 0, err
+        assert out.startswith(f"{name}: ") and (tmp_path / name).exists()
+
+
 def test_a_weights_file_of_a_run_becomes_onnx(capsys, store: Path, tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
@@ -91,7 +99,8 @@ def test_names_and_hub_folders_are_exported_too(capsys, tmp_path: Path) -> None:
         (["s1-", "--scheme", "leapfrog", "--format", "onnx", "-o", "n.onnx"], "--scheme is 'leapfrog'"),
         (["zerosnet20_opt", "--format", "hub", "-o", "net", "--size", "28"], "--size is 28"),
         (["s2-", "--format", "onnx", "-o", "n.onnx"], "is stopped; expected a finished one"),
-        (["zerosnet20_opt", "--format", "onnx"], "--output"),
+        (["zerosnet20_opt"], "neither --format nor --output is given"),
+        (["zerosnet20_opt", "--format", "tflite"], "expected one of onnx, torch-export, hub"),
         (["zerosnet20_opt", "-o", "n.tflite"], "expected FILE.onnx, FILE.pt2 or a folder, or --format"),
     ],
 )

@@ -15,7 +15,10 @@ _HUB = "hub"
 @app.command(short_help="Write a network as ONNX, for torch.export or the hub.")
 def export(
     network: Annotated[str, typer.Argument(help=SUBJECT_HELP)],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="FILE.onnx, FILE.pt2, or a folder.")],
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="FILE.onnx, FILE.pt2, or a folder; by the network's name."),
+    ] = None,
     format: Annotated[
         str | None, typer.Option(help="onnx, torch-export (.pt2), hub (a folder with a model card); by FILE's ending.")
     ] = None,
@@ -30,6 +33,10 @@ def export(
     """
     from zerosnet.models.export import FORMATS, find_format
 
+    if output is None:
+        if format is None:
+            raise InputError("neither --format nor --output is given; expected one of them, such as --format onnx")
+        output = Path(network).name + (FORMATS[format].suffix if format in FORMATS else f"-{format}")
     if format is None:
         endings = {form.suffix: name for name, form in FORMATS.items()} | {"": _HUB}
         format = endings.get(Path(output).suffix)

@@ -3,6 +3,8 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +58,16 @@ class FolderData:
     @property
     def size(self) -> tuple[int, int]:
         return self.side, self.side
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of all names and labels, by which a folder that has changed is known; images are not read for it."""
+        result = blake2b(digest_size=8)
+        for part in (self.train, self.test, self.validation):
+            for array in () if part is None else (part.names, part.labels.numpy()):
+                result.update(f"{array.shape} {array.dtype}".encode())
+                result.update(np.ascontiguousarray(array).data)
+        return result.hexdigest()
 
     def split(self, fraction: float, seed: int = 0) -> "FolderData":
         """Cut a random `fraction` of the training set off as validation set; the seed alone decides which images."""

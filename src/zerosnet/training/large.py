@@ -130,6 +130,8 @@ class LargeTraining:
         if data.validation is not None:
             self.tests["validation"] = FolderEvaluation(self, data.validation)
         self.facts = {
+            "data": data.fingerprint,
+            "kernels": "torch",
             "processes": world.size,
             "micro_batch": self.micro,
             "sync_bn": options.sync_bn,

@@ -44,6 +44,8 @@ def train_streamed(specs: Sequence[RunSpec], store: Store, options: Options, clo
         waiting = _waiting(specs, store, world, progress)
         data = world.together(partial(_check, waiting, options, device, world))
         say_recipes(waiting, progress)
+        if waiting and (options.kernels == "native" or (device.type == "cuda" and options.kernels is None)):
+            progress.say("plain torch instead of the native kernels: there are none for networks on imagefolder")
         progress.expect({spec.id: float(spec.recipe.epochs) for spec in waiting})
         before: RunSpec | None = None
         for spec in waiting:
@@ -63,7 +65,7 @@ def train_streamed(specs: Sequence[RunSpec], store: Store, options: Options, clo
                         world,
                         options.stream,
                         workers=_workers(options, world),
-                        report=progress.say if world.writes else partial(print, flush=True),
+                        report=progress.say if world.writes else partial(print, file=sys.stderr, flush=True),
                     )
                     train_one(training, run, options, clock, progress)
 
@@ -134,6 +136,7 @@ def resume(training: LargeTraining, run: Run | None) -> tuple[int, Mapping[str, 
     position, state = training.world.from_writer(
         (0, {}) if checkpoint is None else (checkpoint.position, checkpoint.state)
     )
+    training.world.together(partial(_same_data, training, run, position))
     if run is not None:
         run.rewind(position // training.steps)
         run.write_environment(environment() | training.facts)
@@ -142,6 +145,11 @@ def resume(training: LargeTraining, run: Run | None) -> tuple[int, Mapping[str, 
     if position:
         training.world.spread(training.tensors().values())
     return position, state
+
+
+def _same_data(training: LargeTraining, run: Run | None, position: int) -> None:
+    if run is not None and position and run.environment().get("data") not in (None, training.facts["data"]):
+        raise InputError(f"dataset {run.spec.dataset!r} has changed since run {run.id} was begun with it")
 
 
 def _waiting(specs: Sequence[RunSpec], store: Store, world: World, progress: Progress) -> list[RunSpec]:
@@ -177,8 +185,6 @@ def _check(specs: Sequence[RunSpec], options: Options, device: torch.device, wor
     """Find out that all runs are possible before anything is written."""
     if options.replicas is not None:
         raise InputError(f"replicas is {options.replicas}; networks on imagefolder are trained one at a time")
-    if options.kernels == "native":
-        raise InputError("kernels is 'native'; there are none for networks on imagefolder, expected torch")
     opened: dict[tuple[str, float | None], FolderData] = {}
     for spec in specs:
         recipe = spec.recipe
