@@ -58,6 +58,17 @@ def test_an_interrupted_run_ends_as_if_it_had_never_been(folder, tmp_path):
     assert [row["train_loss"] for row in results[0].metrics()] == [row["train_loss"] for row in results[1].metrics()]
 
 
+def test_a_run_is_not_continued_on_a_folder_that_has_changed(tmp_path):
+    folder, run = write_folder(tmp_path / "pictures", train=12, val=7), spec(epochs=3)
+    losses_of(tmp_path / "runs", run, options(folder), stop_after=3)
+    image = next((folder / "train").glob("*/*"))
+    renamed = image.rename(image.with_name(f"another{image.suffix}"))
+    with pytest.raises(InputError, match=f"has changed since run {run.id} was begun with it"):
+        losses_of(tmp_path / "runs", run, options(folder))
+    renamed.rename(image)
+    assert len(losses_of(tmp_path / "runs", run, options(folder))) == 3
+
+
 def test_scores_count_every_test_image_once(folder):
     training = make(folder, spec())
     test = training.tests["test"]
