@@ -139,10 +139,10 @@ def test_what_comes_with_the_package_is_shown_as_such_and_gives_way_to_the_store
 def test_runs_of_no_table_are_pointed_to(tmp_path):
     spec = EXPERIMENTS["table-comparison"].specs("full")[0]
     write_run(tmp_path / "runs", spec, attacks=False)
-    assert "belong to none" not in write_report(tmp_path / "one.html", [tmp_path / "runs"]).read_text()
+    assert "have no number in the tables" not in write_report(tmp_path / "one.html", [tmp_path / "runs"]).read_text()
     write_run(tmp_path / "runs", replace(spec, seed=1_000), attacks=False)
     text = write_report(tmp_path / "two.html", [tmp_path / "runs"]).read_text()
-    assert "1 of 2 finished runs belong to none of the tables" in text
+    assert "1 of 2 finished runs have no number in the tables" in text
 
 
 def test_damaged_runs_are_listed_and_the_rest_is_shown(tmp_path):

@@ -58,7 +58,8 @@ def apart(evidence: Evidence, found: Sequence[Measured]) -> list[Html]:
     if not others:
         return []
     links = [element("a", title, href=f"#{key}") for key, title in (("training", "Training"), ("runs", "Runs"))]
-    line = f"{others:,} of {len(finished):,} finished runs belong to none of the tables; see "
+    why = "have no number in the tables: other settings, or not attacked yet; see "
+    line = f"{others:,} of {len(finished):,} finished runs {why}"
     return [element("p", line, links[0], " and ", links[1], ".", class_="text")]
 
 
