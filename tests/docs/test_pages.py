@@ -140,6 +140,18 @@ def test_the_training_benchmark_reached_what_it_must() -> None:
         assert pair["native_gib"] <= pair["torch_gib"]
 
 
+def test_what_is_outside_the_training_steps_is_said_with_the_evaluation_too() -> None:
+    """`outside_recorded_steps` takes the evaluation, a graph of its own, for inside; strictly it is not."""
+    shares = {
+        row["replicas"]: 1 - 50_000 // 128 * row["step_ms"] / 1e3 / row["seconds_per_epoch"]
+        for row in benchmark("training-cuda")["rows"]
+        if (row["layers"], row["kernels"]) == (56, "torch")
+    }
+    text = " ".join(page("performance.md").split())
+    assert f"{100 * shares[10]:.1f} % are outside the training steps with ten networks in plain torch" in text
+    assert f"{100 * shares[30]:.1f} % with thirty" in text
+
+
 def test_the_way_of_the_kernels_is_that_of_the_committed_history() -> None:
     kernels = ("conv_inner", "conv_step_3", "backward_inner", "backward_outer", "state_gradient_3")
     table = {row[0].partition(".")[0]: row[1:] for row in rows(page("kernels.md")) if len(row) == 7}
