@@ -102,6 +102,41 @@ def test_the_grouped_path_computes_the_same_in_float64(config: Config, monkeypat
             assert [n for n in own if not torch.allclose(own[n], part[n], rtol=1e-6, atol=1e-6)] == []
 
 
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
+def test_shared_images_give_every_replica_the_bits_it_has_alone(config: Config) -> None:
+    fused, singles = fused_and_singles(config, torch.float32)
+    x = images(config, torch.float32)[:, :3]
+    logits = step(fused, x)
+    assert torch.equal(fused(x), fused(x.repeat(1, 3, 1, 1)))
+    for k, single in enumerate(singles):
+        assert torch.equal(step(single, x), logits[:, k])
+        part = extract(gradients(fused), k, 3)
+        assert [name for name, own in gradients(single).items() if not torch.equal(own, part[name])] == []
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
+def test_shared_images_on_the_grouped_path_too_in_float64(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code that runs on a GPU, on the CPU; there the stem is one ordinary convolution."""
+    fused, singles = fused_and_singles(config, torch.float64)
+    x = images(config, torch.float64)[:, :3]
+    alone = torch.stack([step(single, x) for single in singles], 1)
+    for module in ("layers", "sums", "coefficients"):
+        monkeypatch.setattr(f"zerosnet.models.{module}.one_by_one", lambda tensor: False)
+    groups: list[int] = []
+    convolve = torch.nn.functional.conv2d
+    monkeypatch.setattr("torch.nn.functional.conv2d", lambda *a, **o: groups.append(o["groups"]) or convolve(*a, **o))
+    assert torch.allclose(step(fused, x), alone, rtol=1e-6, atol=1e-6)
+    assert groups[0] == 1 and set(groups[1 : len(groups) // 2]) == {3}
+
+
+def test_images_of_neither_one_nor_all_replicas_are_refused_in_one_line() -> None:
+    fused, single = create_model("zerosnet20_opt", replicas=3), create_model("zerosnet20_opt")
+    with pytest.raises(InputError, match=r"expected \(B, 9, H, W\), or \(B, 3, H, W\) for all replicas$"):
+        fused(torch.zeros(1, 6, 8, 8))
+    with pytest.raises(InputError, match=r"expected \(B, 3, H, W\)$"):
+        single(torch.zeros(1, 9, 8, 8))
+
+
 def test_combine_and_extract_are_inverse() -> None:
     states = [create_model("zerosnet20_tra", seed=seed).state_dict() for seed in SEEDS]
     fused = create_model("zerosnet20_tra", replicas=3)

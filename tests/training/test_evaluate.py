@@ -61,6 +61,28 @@ def blank(count: int, side: int) -> ImageSet:
     return ImageSet(torch.zeros(1, dtype=torch.uint8).expand(count, 3, side, side), torch.zeros(count).long())
 
 
+@pytest.mark.parametrize("shares", [True, False])
+def test_a_predictor_that_shares_images_gets_them_once_any_other_one_for_every_replica(
+    small_digits: DataSet, shares: bool
+) -> None:
+    seen: list[Tensor] = []
+
+    class Seen(Predictor):
+        shares_images = shares
+
+        def __call__(self, images: Tensor) -> Tensor:
+            seen.append(images)
+            return super().__call__(images)
+
+    model = create_model("zerosnet20_opt", in_chans=1, replicas=3, seed=[1, 2, 3])
+    statistics = tuple(torch.tensor(values) for values in pixel_statistics(small_digits, "unit"))
+    evaluation = Evaluation(Seen(model, replicas=3, compiled=False), small_digits.test, statistics)
+    evaluation.run()
+    expected = (small_digits.test.images[: evaluation.batch].float() / 255).repeat(1, 1 if shares else 3, 1, 1)
+    assert torch.equal(seen[0], expected)
+    assert evaluation.scores() == evaluate(model, small_digits.test, pixel_statistics(small_digits, "unit"), replicas=3)
+
+
 def test_a_pass_takes_in_the_parameters_once(small_digits: DataSet) -> None:
     told: list[str] = []
 

@@ -60,6 +60,8 @@ class NativeStep:
 class NativePredictor:
     """The network in evaluation mode, as it was at the last `refresh`: (B, K C, 32, 32) to (K, B, classes)."""
 
+    shares_images = False  # every replica reads images of its own
+
     def __init__(self, network: Network, *, batch: int) -> None:
         self.replicas = network.replicas
         self.native = native_network(network, batch, next(network.parameters()).device, weights=False)

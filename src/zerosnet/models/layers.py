@@ -83,15 +83,21 @@ class Conv(nn.Module):
         _fill(self.weight, self.replicas, replica, torch.Tensor.normal_, generator, 0.0, std)
 
     def forward(self, x: Tensor, scale: Coefficient = 1.0) -> Tensor:
-        """scale * conv(x), the scale multiplied into the weight: cheaper than a pass over the activations."""
+        """scale * conv(x), the scale multiplied into the weight: cheaper than a pass over the activations.
+
+        An x with the channels of one replica is shared by all of them: one ordinary convolution, in -> K * out.
+        """
         if self.kernel == 1 and self.stride > 1:  # read only what is used: backwards on a CPU four times as fast
             x = _every(x, self.stride)
         x = x if self.dtype is None else x.to(self.dtype)
         if self.replicas == 1:
             return self._convolve(x, self.weight, of_replica(scale, 0))
+        shared = x.shape[1] == self.in_channels
         if not one_by_one(x):
-            return self._convolve(x, self.weight, per_channel(scale, self.channels, 3), self.replicas)
-        parts = zip(x.split(self.in_channels, 1), self.weight.split(self.channels))
+            groups = 1 if shared else self.replicas
+            return self._convolve(x, self.weight, per_channel(scale, self.channels, 3), groups)
+        inputs = [x] * self.replicas if shared else x.split(self.in_channels, 1)
+        parts = zip(inputs, self.weight.split(self.channels))
         return torch.cat([self._convolve(part, w, of_replica(scale, k)) for k, (part, w) in enumerate(parts)], 1)
 
     def _convolve(self, x: Tensor, weight: Tensor, scale: float | Tensor, groups: int = 1) -> Tensor:

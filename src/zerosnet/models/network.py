@@ -20,6 +20,9 @@ KEEP_STATES = {"realize_reads_threshold": 3}  # of torch.compile: see Network.co
 class Network(Customs):
     """K independent networks, images (B, K * in_chans, H, W) -> logits (B, K, classes), for K = 1 (B, classes).
 
+    Images (B, in_chans, H, W) are shared by all replicas, network(x)[:, k] = network_k(x), as if they were repeated K
+    times: on the CPU to the bit, elsewhere to rounding and quicker, for the stem is then one ordinary convolution.
+
     The state y, the batch statistics and the multistep sum are in float32, or in the images' type where it is wider;
     `conv_dtype` is the type that convolutions compute in (None: the state's). `state_dtype` makes the state narrower,
     for networks of few blocks: where it grows from block to block, a narrow state rounds the residual away.
@@ -62,9 +65,10 @@ class Network(Customs):
 
     def first_state(self, images: Tensor) -> Tensor:
         """y_0, from the stem."""
-        if images.dim() != 4 or images.shape[1] != self.replicas * self.in_chans:
+        if images.dim() != 4 or images.shape[1] not in (self.replicas * self.in_chans, self.in_chans):
             expected = f"(B, {self.replicas * self.in_chans}, H, W)"
-            raise InputError(f"images have shape {tuple(images.shape)}; expected {expected}")
+            shared = f", or (B, {self.in_chans}, H, W) for all replicas" if self.replicas > 1 else ""
+            raise InputError(f"images have shape {tuple(images.shape)}; expected {expected}{shared}")
         dtype, own = torch.promote_types(images.dtype, torch.float32), self.parameter_dtype
         if dtype != own:
             raise InputError(

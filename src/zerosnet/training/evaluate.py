@@ -26,9 +26,13 @@ class Score:
 
 
 class Predict(Protocol):
-    """The network in evaluation mode: images (B, K*C, H, W) to logits (K, B, classes)."""
+    """The network in evaluation mode: images (B, K*C, H, W) to logits (K, B, classes).
+
+    One that `shares_images` takes (B, C, H, W) where all replicas are to see the same.
+    """
 
     replicas: int
+    shares_images: bool
 
     def refresh(self) -> None:
         """Take in what the parameters are now, before a pass over many batches."""
@@ -37,7 +41,9 @@ class Predict(Protocol):
 
 
 class Predictor:
-    """The network in evaluation mode as a function of images: (B, K*C, H, W) to (K, B, classes)."""
+    """The network in evaluation mode as a function of images: (B, K*C, H, W) or (B, C, H, W) to (K, B, classes)."""
+
+    shares_images = True
 
     def __init__(self, model: nn.Module, *, replicas: int, compiled: bool) -> None:
         self.model, self.replicas = model, replicas
@@ -107,8 +113,8 @@ class Evaluation:
         index = self.start + self.offsets
         counts = index < len(self.images)
         index = index.clamp(max=len(self.images) - 1)
-        shared = index.expand(self.predict.replicas, -1)
-        pixels = self._gather(self.images.images, shared, None, None, None, *self.statistics, **self.options)
+        copies = index.expand(1 if self.predict.shares_images else self.predict.replicas, -1)
+        pixels = self._gather(self.images.images, copies, None, None, None, *self.statistics, **self.options)
         labels = self.images.labels[index].expand(self.predict.replicas, -1)
         logits = self.predict(pixels)
         losses = sample_losses(logits, labels).double()
