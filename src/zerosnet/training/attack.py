@@ -36,6 +36,8 @@ from zerosnet.training.networks import (
 from zerosnet.training.precision import torch_settings
 from zerosnet.training.store import RunRecord, Store
 
+_SAID: set[str] = set()  # why attacks did without the native kernels: once in the life of a process is enough
+
 
 def attack_runs(
     store: Store,
@@ -112,8 +114,7 @@ def _attack_group(
     why = why_not_native(classifier, (test.images.shape[2], test.images.shape[3]))
     if device.type == "cuda":
         target = target.compiled()
-        if why is not None:
-            say(f"plain torch instead of the native kernels: {why}")
+        _say_why_plain(why, say)
     known = [None if record.result is None else record.result.test_accuracy for record in records]
     measured = run_protocol(chosen.name, target, options, known=known)
     made_on = [] if surrogate is None else [f"examples made on {surrogate.id}"]
@@ -133,6 +134,12 @@ def _attack_group(
     for record, result in zip(records, results):
         write_attack(record, options, result, facts)
     return {record.id: result for record, result in zip(records, results)}
+
+
+def _say_why_plain(why: str | None, say: Callable[[str], None]) -> None:
+    if why is not None and why not in _SAID:
+        _SAID.add(why)
+        say(f"plain torch instead of the native kernels: {why}")
 
 
 class Stopped(Exception):
