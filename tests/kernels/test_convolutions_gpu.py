@@ -98,7 +98,7 @@ def test_inner_convolution_and_its_statistics(channels, width, replicas, batch):
 
 
 @pytest.mark.parametrize("channels, width", WIDTHS)
-@pytest.mark.parametrize("replicas, batch", [(3, 6), (10, 128), (32, 5)])  # one image a team, and several
+@pytest.mark.parametrize("replicas, batch", [(1, 1), (1, 128), (3, 6), (10, 128), (32, 5)])  # one image a team, several
 @pytest.mark.parametrize("steps", [1, 2, 3, 4])
 def test_multistep_convolution_keeps_the_state_in_two_halves(channels, width, replicas, batch, steps):
     from zerosnet.kernels.values import State
