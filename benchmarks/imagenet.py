@@ -4,8 +4,8 @@ alone, and end to end.
 Compute: one training step (forward, loss, backward, SGD) of each network, in turns, in one process; bf16, channels
 last, compiled, the paper's batch. timm's resnet under autocast, ours with bf16 convolutions and a bf16 state, as
 `zerosnet train --recipe imagenet` has them; ZeroSNet also with its history restarted at every stage change, which costs
-no projections of older states. Loader: JPEG files to batches on the device. End to end: the real training, with both.
-For comparison: the GPU's own JPEG decoder, which the training does not use.
+no projections of older states. Loader: JPEG files to batches on the device, decoded by the GPU, as training does it, or
+by workers. End to end: the real training, by itself decoding on the GPU; for 50 layers with workers, too.
 
 Files are those of the folder that ZEROSNET_IMAGES names (train/<class>/*.JPEG and val/...), and files made here that
 have the size of ImageNet's, 500 x 375 pixels and about 100 kB. All of them fit into memory and are read from there: a
@@ -30,7 +30,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.cache import fill_cache
-from benchmarks.jpeg import fail, gpu_rates, loader_rate, watch
+from benchmarks.jpeg import difference, fail, loader_rate, watch
 from benchmarks.pictures import folders
 from benchmarks.record import Result
 from benchmarks.steps import Step, milliseconds, training_step
@@ -44,6 +44,7 @@ from zerosnet.training.world import World
 TIMM, PRE, ZERO, RESTARTED = "timm resnet{}", "preresnet{}", "zerosnet{}_opt", "zerosnet{}_opt, history restarted"
 TARGETS = {"preresnet / timm": 0.95, "zerosnet / preresnet": 0.80, "end to end / compute": 0.6}
 CLASSES = 1000
+LOADER, BY_WORKERS = "loader", ", decoded by workers"
 AT_ONCE = 4  # compilations side by side; each holds a network and a batch on the GPU
 TIME_LIMIT = 400  # seconds after which nothing new is begun
 
@@ -61,7 +62,7 @@ class Settings:
     batch: int = 256
     side: int = 224
     rounds: int = 9
-    seconds: float = 8.0
+    seconds: float = 6.0
     files: int = 2048
     workers: int = field(default_factory=lambda: max(1, len(os.sched_getaffinity(0)) - 1))
 
@@ -144,23 +145,28 @@ def _measure(settings: Settings) -> Iterator[Result]:
 
 
 def _of_files(settings: Settings, data: FolderData) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """What is measured with a folder of files: name and work."""
-    batch, device, workers, seconds = settings.batch, settings.device, settings.workers, settings.seconds
-    yield "loader", partial(loader_rate, data, batch, device, workers, seconds)
+    """What is measured with a folder of files: name and work. Who decodes does not depend on the network."""
+    where = settings.batch, settings.device, settings.workers, settings.seconds
+    yield LOADER, partial(loader_rate, data, *where, True)
     for name in settings.names[1:3]:
-        yield name, partial(_end_to_end, name, data, batch, device, workers, seconds)
-    yield "GPU decoder", partial(gpu_rates, data, batch, seconds / 2, device)
+        yield name, partial(_end_to_end, name, data, *where, None)
+    if settings.depth == 50:
+        yield LOADER + BY_WORKERS, partial(loader_rate, data, *where, False)
+        for name in settings.names[1:3]:
+            yield name + BY_WORKERS, partial(_end_to_end, name, data, *where, "workers")
+        yield "difference", partial(difference, data, settings.batch, settings.device)
 
 
-def _entered(row: Result, name: str, found: Any, compute: dict[str, float]) -> str:
+def _entered(row: Result, name: str, found: float, compute: dict[str, float]) -> str:
     """Put what was found into the row of its files, beside what it must be compared with; and say so."""
     row[name] = found
-    if name not in compute:
-        return f"{name} {found:.0f} images/s" if isinstance(found, float) else f"{name} {found}"
-    row[f"{name}, end to end / compute"] = found / compute[name]
-    if "loader" in row:
-        row[f"{name}, end to end / loader"] = found / row["loader"]
-    return f"{name} end to end {found:.0f} images/s, {found / compute[name]:.2f} of compute"
+    network, comma, who = name.partition(",")
+    if network not in compute:
+        return f"{name} {found:.2f} of 255" if name == "difference" else f"{name} {found:.0f} images/s"
+    row[f"{name}, end to end / compute"] = found / compute[network]
+    if (loader := row.get(LOADER + comma + who)) is not None:
+        row[f"{name}, end to end / loader"] = found / loader
+    return f"{name} end to end {found:.0f} images/s, {found / compute[network]:.2f} of compute"
 
 
 # -- compute -----------------------------------------------------------------------------------------------------------
@@ -267,12 +273,14 @@ def _with_all_classes(data: FolderData) -> FolderData:
     return replace(data, classes=(*data.classes, *(f"none {k}" for k in range(data.num_classes, CLASSES))))
 
 
-def _end_to_end(name: str, data: FolderData, batch: int, device: str, workers: int, seconds: float) -> float:
+def _end_to_end(
+    name: str, data: FolderData, batch: int, device: str, workers: int, seconds: float, decoder: str | None
+) -> float:
     """Images a second of the training that `zerosnet train --recipe imagenet` does."""
     made = recipe("imagenet", "imagefolder", name, batch=batch, epochs=10**5)
     place = torch.device(device, 0) if device == "cuda" else torch.device(device)
     spec = RunSpec(name, data.name, made, 1)
-    training = LargeTraining(spec, data, place, World(), StreamOptions(), workers=workers, report=fail)
+    training = LargeTraining(spec, data, place, World(), StreamOptions(decoder=decoder), workers=workers, report=fail)
     training.begin(0)
     try:
         return watch(training.step, batch, seconds, device)

@@ -5,24 +5,17 @@ import pytest
 import torch
 from benchmarks.__main__ import main
 from benchmarks.imagenet import run, settings_of
-from benchmarks.jpeg import crops, nvjpeg_rates
-from benchmarks.pictures import write_pictures
 from benchmarks.record import keep
 
-from zerosnet.data import open_folder
-from zerosnet.data.decode import read_image
-from zerosnet.data.streaming import Decoder
 from zerosnet.experiments import EXPERIMENTS
-from zerosnet.training import recipe
 
 SMALL = {"device": "cpu", "depth": 34, "batch": 4, "side": 32, "rounds": 1, "seconds": 0.1, "files": 12, "workers": 0}
 NAMES = ["timm resnet34", "preresnet34", "zerosnet34_opt", "zerosnet34_opt, history restarted"]
 
 
 @pytest.fixture(autouse=True)
-def no_other_process(monkeypatch):
+def no_other_folder(monkeypatch):
     monkeypatch.delenv("ZEROSNET_IMAGES", raising=False)
-    monkeypatch.setattr(benchmarks.imagenet, "gpu_rates", nvjpeg_rates)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
@@ -42,8 +35,20 @@ def test_the_benchmark_measures_compute_loader_and_training_beside_each_other():
     networks = found["networks"]
     assert networks["preresnet34"]["products"] < networks["zerosnet34_opt"]["products"]
     assert networks["zerosnet34_opt, history restarted"]["products"] == networks["preresnet34"]["products"]
-    assert source["GPU decoder"]["loader"] > 0 and source["GPU decoder"]["difference"] < 1  # here the same decoder
-    assert "left_out" not in found
+    assert "left_out" not in found and not any("workers" in key for key in source)
+
+
+def test_who_decodes_is_compared_with_networks_of_50_layers(monkeypatch):
+    monkeypatch.setattr(benchmarks.imagenet, "_compute", lambda *_: {"compute": {"preresnet50": 8.0}})
+    monkeypatch.setattr(benchmarks.imagenet, "_end_to_end", lambda *arguments: 6.0 if arguments[-1] else 7.0)
+    *_, found = run(**SMALL | {"depth": 50})
+    (source,) = found["sources"]
+    assert source["difference"] == 0  # here it is one decoder
+    assert source["loader"] > 0 and source["loader, decoded by workers"] > 0
+    assert source["preresnet50, end to end / compute"] == 7 / 8
+    assert source["preresnet50, decoded by workers, end to end / compute"] == 6 / 8
+    loader = source["loader, decoded by workers"]
+    assert source["preresnet50, decoded by workers, end to end / loader"] == pytest.approx(6 / loader)
 
 
 def test_other_depths_are_measured_at_the_batch_of_the_paper(monkeypatch):
@@ -88,12 +93,3 @@ def test_nothing_is_begun_when_the_time_is_over(monkeypatch):
     monkeypatch.setattr(benchmarks.imagenet, "TIME_LIMIT", -1)
     *_, found = run(**SMALL)
     assert set(found["left_out"].values()) == {"no time left"} and "compute" not in found
-
-
-def test_the_gpu_would_cut_the_boxes_that_the_workers_cut(tmp_path):
-    write_pictures(tmp_path, 12)
-    files, box = open_folder("imagefolder@32", tmp_path).train, recipe("imagenet", "imagefolder").augmentation
-    items = [(0, index) for index in range(12)]
-    ours = crops([read_image(files.path(index)) for _, index in items], items, 32, box)
-    theirs = Decoder(files, 32, box, 1).__getitems__(items).images
-    assert (ours.int() - theirs.int()).abs().max() <= 1  # rounding

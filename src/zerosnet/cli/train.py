@@ -36,6 +36,7 @@ def train(
     broken: options.Broken = "fatal",
     micro_batch: options.MicroBatch = None,
     sync_bn: options.SyncBn = False,
+    decoder: options.Decoder = None,
     json: options.AsJson = False,
 ) -> None:
     """Train a network, for every seed and scheme given one, those that can as one. A finished run is not run again."""
@@ -62,7 +63,7 @@ def train(
         checkpoint_every,
         log or [],
         json,
-        options.stream(workers, broken, micro_batch, sync_bn),
+        options.stream(workers, broken, micro_batch, sync_bn, decoder),
         train_accuracy=train_accuracy,
     )
     raise typer.Exit(options.train_and_report(specs, request))

@@ -52,11 +52,18 @@ def training_image(
 
     A pure function of (seed, epoch, index): who decodes it, when, and beside which others does not matter.
     """
+    image = read_image(path)
+    (left, top, width, height), flip = draw_crop(image.shape[2], image.shape[1], augmentation, seed, epoch, index)
+    return resize(image[:, top : top + height, left : left + width], side, side), flip
+
+
+def draw_crop(
+    width: int, height: int, augmentation: Augmentation, seed: int, epoch: int, index: int
+) -> tuple[Box, bool]:
+    """The box of a training image of that size in an epoch, and whether it is to be mirrored."""
     chance = random.Random(stream_seed(seed, "resized-crop", epoch, index))
     flip = augmentation.flip and chance.random() < 0.5
-    image = read_image(path)
-    left, top, width, height = random_crop(image.shape[2], image.shape[1], augmentation, chance)
-    return _resize(image[:, top : top + height, left : left + width], side, side), flip
+    return random_crop(width, height, augmentation, chance), flip
 
 
 def centre_image(path: Path, side: int) -> Tensor:
@@ -67,7 +74,7 @@ def centre_image(path: Path, side: int) -> Tensor:
     scale = shorter / min(height, width)
     height, width = max(shorter, round(height * scale)), max(shorter, round(width * scale))
     top, left = (height - side) // 2, (width - side) // 2
-    return _resize(image, height, width)[top : top + side, left : left + side]
+    return resize(image, height, width)[top : top + side, left : left + side]
 
 
 def read_image(path: Path) -> Tensor:
@@ -99,7 +106,7 @@ def _decode_other(content: bytes) -> Tensor:
         raise ValueError(str(error)) from None
 
 
-def _resize(image: Tensor, height: int, width: int) -> Tensor:
+def resize(image: Tensor, height: int, width: int) -> Tensor:
     """(3, h, w) to (height, width, 3), bilinear with antialiasing, as Pillow does it.
 
     A part of an image is copied out of it first: only where all channels of a pixel and all pixels lie side by side

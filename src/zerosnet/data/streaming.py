@@ -7,12 +7,14 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
+from zerosnet.data.ahead import by_a_thread, one_ahead
 from zerosnet.data.decode import BrokenImage, centre_image, training_image
 from zerosnet.data.imagefolder import FileSet
 from zerosnet.data.plan import Augmentation, epoch_plan
@@ -20,6 +22,7 @@ from zerosnet.errors import InputError
 
 PIECE = 64  # images a worker decodes at a time: many small pieces keep all workers busy, whatever the batch is
 AHEAD = 4  # pieces a worker may be ahead
+BATCHES_AHEAD = 2  # that the device decodes before they are used
 GRACE = 60.0  # seconds that a worker stays when everybody is told to end
 PATIENCE = 600.0  # seconds without a single piece after which a loader is given up: a hang becomes an error
 BROKEN = ("fatal", "skip")
@@ -88,10 +91,10 @@ class Decoder(Dataset[Piece]):
 
 
 class Stream:
-    """Batches of fixed size on a device, in the order of `items`, each copied while the one before it is used.
+    """Batches of fixed size on a device, in the order of `items`, each on its way while the one before it is used.
 
-    `workers` 0 decodes in this process; `persistent` ones wait for the next pass. A broken file is handed to `report`,
-    once.
+    `workers` 0 decodes in this process; `persistent` ones wait for the next pass; where `device_decodes` they only read
+    files, and a thread has the device decode them. A broken file is handed to `report`, once.
     """
 
     def __init__(
@@ -103,17 +106,25 @@ class Stream:
         device: torch.device,
         workers: int,
         persistent: bool = False,
+        device_decodes: bool = False,
         report: Callable[[str], None],
     ) -> None:
         self.batch, self.device, self.report = batch, device, report
         self._seen: set[str] = set()
         self._pieces = [min(PIECE, batch - start) for start in range(0, batch, PIECE)]
-        self._side = torch.cuda.Stream(device) if device.type == "cuda" else None
+        self._side = torch.cuda.Stream(device, priority=-1) if device.type == "cuda" else None
+        self._ahead = BATCHES_AHEAD if device_decodes else 0
+        self._join: Callable[[Sequence[Any]], Piece] = partial(_copied, device)
+        dataset: Dataset[Any] = decoder
+        if device_decodes:
+            from zerosnet.data.device_decode import Reader, decode_on
+
+            dataset, self._join = Reader(decoder), partial(decode_on, device, decoder)
         options: dict[str, Any] = {}
         if workers:
             options = {"prefetch_factor": AHEAD, "timeout": PATIENCE, "persistent_workers": persistent}
         self.loader = DataLoader(
-            decoder,
+            dataset,
             batch_sampler=_Pieces(items, self._pieces),
             collate_fn=_as_it_is,
             num_workers=workers,
@@ -126,31 +137,34 @@ class Stream:
         with warnings.catch_warnings():  # workers only read files and never touch what other threads hold
             warnings.filterwarnings("ignore", message=".*multi-threaded, use of fork.*", category=DeprecationWarning)
             pieces = iter(self.loader)
-        ahead = self._next(pieces)
-        while ahead is not None:
-            batch, ready = ahead
+        following = one_ahead if not self._ahead else partial(by_a_thread, ahead=self._ahead)
+        for batch, ready in following(partial(self._next, pieces)):
             if ready is not None:
                 here = torch.cuda.current_stream(self.device)
                 here.wait_event(ready)
                 for tensor in batch:
                     tensor.record_stream(here)
-            ahead = self._next(pieces)
             yield batch
 
-    def _next(self, pieces: Iterator[Piece]) -> tuple[Batch, Any] | None:
+    def _next(self, pieces: Iterator[Any]) -> tuple[Batch, Any] | None:
         """Take the pieces of a batch and start their way to the device, on a stream of its own."""
         taken = [piece for _, piece in zip(self._pieces, pieces)]  # zip stops before it takes one too many
         if not taken:
             return None
-        for piece in taken:
-            for line in piece.broken:
-                if line not in self._seen:
-                    self._seen.add(line)
-                    self.report(line)
         with nullcontext() if self._side is None else torch.cuda.stream(self._side):
-            columns = zip(*(piece[:3] for piece in taken))
-            batch = Batch(*(torch.cat([t.to(self.device, non_blocking=True) for t in column]) for column in columns))
-        return batch, None if self._side is None else self._side.record_event()
+            joined = self._join(taken)
+        for line in joined.broken:
+            if line not in self._seen:
+                self._seen.add(line)
+                self.report(line)
+        return Batch(*joined[:3]), None if self._side is None else self._side.record_event()
+
+
+def _copied(device: torch.device, pieces: Sequence[Piece]) -> Piece:
+    """Pieces as one, on a device."""
+    columns = zip(*(piece[:3] for piece in pieces))
+    images, flips, labels = (torch.cat([t.to(device, non_blocking=True) for t in column]) for column in columns)
+    return Piece(images, flips, labels, [line for piece in pieces for line in piece.broken])
 
 
 @dataclass(frozen=True, eq=False)

@@ -57,7 +57,7 @@ def train(
 def _train_arrays(specs: Sequence[RunSpec], store: Store, options: Options, clock: Clock, progress: Progress) -> None:
     """Train runs whose data fit into memory, many networks as one."""
     if options.stream != StreamOptions():
-        raise InputError("workers, broken, micro-batch and sync-bn are for imagefolder")
+        raise InputError("workers, broken, micro-batch, sync-bn and decoder are for imagefolder")
     if under_torchrun():
         raise InputError("torchrun is for imagefolder; smaller runs share a store by themselves, or use --engine ray")
     waiting = [spec for spec in specs if not has_ended(store, spec, progress)]

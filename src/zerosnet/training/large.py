@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from zerosnet.data import FolderData, pixel_statistics
+from zerosnet.data.device_decode import reason_against
 from zerosnet.data.streaming import BROKEN, Batch, Decoder, Stream, to_numbers, training_items
 from zerosnet.errors import InputError
 from zerosnet.models import Network
@@ -34,6 +35,7 @@ from zerosnet.training.step import sample_losses
 from zerosnet.training.synchronised import synchronise_batch_norms
 from zerosnet.training.world import World
 
+DECODERS = ("gpu", "workers")
 USUAL = "mixed"  # on CUDA: the networks of this size have few blocks, and half the traffic of a float32 state
 
 
@@ -45,18 +47,23 @@ class StreamOptions:
     broken        what a file that cannot be decoded is: "fatal", or "skip" (reported, its place taken by the next file)
     micro_batch   images that batch norm sees at once, and that are in memory at once; None: all that a process has
     sync_bn       batch norm sees the micro-batches of all processes as one
+    decoder       who decodes, cuts and resizes training images: "workers", or "gpu", for which workers only read; None:
+                  the GPU where it can and bits do not matter. Test images are always the workers': scores compare
     """
 
     workers: int | None = None
     broken: str = "fatal"
     micro_batch: int | None = None
     sync_bn: bool = False
+    decoder: str | None = None
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 0:
             raise InputError(f"workers is {self.workers}; expected 0 or more")
         if self.broken not in BROKEN:
             raise InputError(f"broken is {self.broken!r}; expected one of {', '.join(BROKEN)}")
+        if self.decoder not in (None, *DECODERS):
+            raise InputError(f"decoder is {self.decoder!r}; expected one of {', '.join(DECODERS)}")
 
 
 def micro_batch(batch: int, world: World, wanted: int | None) -> int:
@@ -68,6 +75,16 @@ def micro_batch(batch: int, world: World, wanted: int | None) -> int:
     if micro < 1 or share % micro:
         raise InputError(f"micro-batch is {micro}; expected a divisor of {share}, the images of a process in a step")
     return micro
+
+
+def device_decodes(wanted: str | None, device: torch.device) -> bool:
+    """Whether the device decodes training images; an error where it is asked to and cannot."""
+    if wanted == "workers" or (wanted is None and torch.are_deterministic_algorithms_enabled()):
+        return False
+    why = reason_against(device)
+    if wanted == "gpu" and why:
+        raise InputError(f"decoder is 'gpu', but {why}; expected workers")
+    return not why
 
 
 class LargeTraining:
@@ -93,6 +110,7 @@ class LargeTraining:
     ) -> None:
         self.spec, self.specs, self.data, self.device, self.world = spec, [spec], data, device, world
         self.options, self.workers, self.report = options, workers, report
+        self.device_decodes = device_decodes(options.decoder, device)
         recipe, numbers = spec.recipe, precision(spec.precision, device, usual=USUAL)
         self.steps = len(data.train) // recipe.batch
         self.micro = micro_batch(recipe.batch, world, options.micro_batch)
@@ -136,6 +154,7 @@ class LargeTraining:
             "micro_batch": self.micro,
             "sync_bn": options.sync_bn,
             "workers": workers,
+            "decoder": DECODERS[not self.device_decodes],
             "arithmetic": f"parameters {numbers.dtype}, convolutions {numbers.conv_dtype or numbers.dtype}, "
             f"state {numbers.state_dtype or numbers.dtype}".replace("torch.", ""),
         }
@@ -155,7 +174,7 @@ class LargeTraining:
         )
         decoder = Decoder(self.data.train, self.data.side, recipe.augmentation, self.spec.seed)
         self.position = position
-        self._batches = iter(self.stream(decoder, items, batch=self.micro))
+        self._batches = iter(self.stream(decoder, items, batch=self.micro, device_decodes=self.device_decodes))
 
     def begin_epoch(self, step: int) -> None:
         """An epoch that is taken up in the middle keeps the sums it has."""
@@ -205,15 +224,9 @@ class LargeTraining:
             flat = self.world.add_up(torch.cat(self.running)) / self.world.size
             torch._foreach_copy_(self.running, list(flat.split([len(buffer) for buffer in self.running])))
 
-    def stream(self, decoder: Decoder, items: Callable[[], Any], *, batch: int, persistent: bool = False) -> Stream:
+    def stream(self, decoder: Decoder, items: Callable[[], Any], *, batch: int, **options: bool) -> Stream:
         return Stream(
-            decoder,
-            items,
-            batch=batch,
-            device=self.device,
-            workers=self.workers,
-            persistent=persistent,
-            report=self._broken,
+            decoder, items, batch=batch, device=self.device, workers=self.workers, report=self._broken, **options
         )
 
     def _broken(self, line: str) -> None:

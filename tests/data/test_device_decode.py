@@ -1,0 +1,126 @@
+"""Decoding by the device: what it is asked for, what it is not, and that nothing else depends on who decodes."""
+
+from functools import partial
+
+import pytest
+import torch
+from tests.data.pictures import write_folder, write_strange_files
+from torchvision.io import decode_jpeg
+
+from zerosnet import InputError
+from zerosnet.data import Augmentation, open_folder
+from zerosnet.data.device_decode import Reader, decode_on
+from zerosnet.data.streaming import Decoder, Stream, training_items
+from zerosnet.training.large import StreamOptions, device_decodes
+
+CPU, CROP = torch.device("cpu"), Augmentation(flip=True, area=(0.1, 1.0))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_folder(tmp_path)
+
+
+def decoder_of(folder, side=16):
+    return Decoder(open_folder("imagefolder", folder).train, side, CROP, 3)
+
+
+def batches(decoder, *, device_decodes, report=pytest.fail, device=CPU, workers=0, batch=10, steps=6):
+    items = partial(
+        training_items, len(decoder.files), seed=1, batch=batch, part=(0, 1), micro=batch, position=0, steps=steps
+    )
+    options = {"batch": batch, "device": device, "workers": workers, "report": report}
+    return list(Stream(decoder, items, device_decodes=device_decodes, **options))
+
+
+def same(ours, theirs):
+    assert len(ours) == len(theirs) > 0
+    return all(torch.equal(a, b) for one, other in zip(ours, theirs) for a, b in zip(one, other))
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_boxes_flips_labels_and_order_are_those_of_the_workers(folder, workers):
+    # on the CPU both have the same decoder, and so the same pixels
+    decoder = decoder_of(folder)
+    assert same(batches(decoder, device_decodes=True, workers=workers), batches(decoder, device_decodes=False))
+
+
+def test_what_looks_strange_is_left_to_the_processor(folder):
+    names = write_strange_files(folder)
+    decoder = decoder_of(folder)
+    contents = Reader(decoder).__getitems__([(0, index) for index in range(24)])
+    assert [index for index, size in enumerate(contents.sizes) if not size] == [1, 9, 15]
+    assert len(contents.rest.images) == 3 and len(contents.rest.broken) == 2
+    said = [[], []]
+    found = [batches(decoder, device_decodes=who, report=said[who].append) for who in (False, True)]
+    assert same(*found)
+    assert sorted(said[0]) == sorted(said[1]) and {names[9].name, names[15].name} == {
+        line.split(" cannot")[0].rpartition("/")[2] for line in said[0]
+    }
+
+
+def test_a_missing_file_is_broken(folder):
+    decoder = decoder_of(folder)
+    decoder.files.path(5).unlink()
+    said = []
+    batches(decoder, device_decodes=True, report=said.append)
+    assert len(said) == 1 and "No such file" in said[0]
+
+
+def test_what_the_device_refuses_is_found_and_left_to_the_processor(folder, monkeypatch):
+    decoder = decoder_of(folder)
+    expected = decoder.__getitems__([(0, index) for index in range(24)])
+    calls, refused = [], {bytes(decoder.files.path(index).read_bytes()) for index in (3, 4, 17)}
+    plain = decode_jpeg
+
+    def picky(contents, mode, device="cpu"):
+        if isinstance(contents, list):  # so the device is asked; the processor decodes one file at a time
+            calls.append(len(contents))
+            if any(bytes(content.numpy()) in refused for content in contents):
+                raise RuntimeError("not supported")
+        return plain(contents, mode)
+
+    monkeypatch.setattr("torchvision.io.decode_jpeg", picky)
+    reader = Reader(decoder)
+    pieces = [reader.__getitems__([(0, index) for index in range(a, a + 8)]) for a in (0, 8, 16)]
+    found = decode_on(CPU, decoder, pieces)
+    assert all(torch.equal(a, b) for a, b in zip(found[:3], expected[:3])) and found.broken == []
+    assert calls[0] == 24 and len(calls) < 30
+
+
+def test_no_memory_is_no_broken_image(folder, monkeypatch):
+    def full(*_, **__):
+        raise torch.OutOfMemoryError("no memory")
+
+    monkeypatch.setattr("torchvision.io.decode_jpeg", full)
+    with pytest.raises(torch.OutOfMemoryError):
+        batches(decoder_of(folder), device_decodes=True)
+
+
+def test_an_error_of_the_thread_is_an_error_of_the_stream(folder):
+    write_strange_files(folder)
+
+    def fatal(line):
+        raise InputError(line)
+
+    with pytest.raises(InputError, match="cannot be decoded"):
+        batches(decoder_of(folder), device_decodes=True, report=fatal)
+
+
+def test_a_stream_that_is_given_up_leaves_no_thread(folder):
+    import threading
+
+    decoder = decoder_of(folder)
+    items = partial(training_items, 24, seed=1, batch=4, part=(0, 1), micro=4, position=0, steps=10**6)
+    stream = iter(Stream(decoder, items, batch=4, device=CPU, workers=0, device_decodes=True, report=pytest.fail))
+    next(stream)
+    stream.close()
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("ahead")]
+
+
+def test_who_decodes():
+    assert not device_decodes(None, CPU) and not device_decodes("workers", CPU)
+    with pytest.raises(InputError, match="decoder is 'gpu', but there is no CUDA device; expected workers"):
+        device_decodes("gpu", CPU)
+    with pytest.raises(InputError, match="decoder is 'cpu'; expected one of gpu, workers"):
+        StreamOptions(decoder="cpu")

@@ -1,0 +1,82 @@
+"""The GPU's JPEG decoder and its crops beside those of the processor."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from tests.data.pictures import write_folder, write_strange_files
+from tests.data.test_device_decode import batches, decoder_of
+
+from zerosnet.data import device_decode
+from zerosnet.data.device_decode import cut, reason_against
+from zerosnet.data.streaming import Stream, training_items
+from zerosnet.training.large import device_decodes
+
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")]
+
+CUDA = torch.device("cuda", 0)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_folder(tmp_path)
+
+
+def test_this_gpu_decodes():
+    assert reason_against(CUDA) is None
+    assert device_decodes(None, CUDA) and not device_decodes("workers", CUDA)
+    torch.use_deterministic_algorithms(True)
+    try:
+        assert not device_decodes(None, CUDA)
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.parametrize("side", [16, 224, 100])
+def test_crops_on_the_gpu_are_those_of_the_processor(side):
+    chance = np.random.default_rng(side)
+    images, boxes = [], []
+    for _ in range(60):
+        width, height = chance.integers(1, 700, 2)
+        left, top = chance.integers(0, width), chance.integers(0, height)
+        box = (left, top, chance.integers(1, width - left + 1), chance.integers(1, height - top + 1))
+        images.append(torch.from_numpy(chance.integers(0, 256, (3, height, width)).astype(np.uint8)))
+        boxes.append(tuple(int(number) for number in box))
+    ours = cut([image.cuda() for image in images], boxes, side)
+    difference = (ours.cpu().int() - cut(images, boxes, side).int()).abs()
+    assert ours.shape == (60, side, side, 3) and difference.max() <= 1  # the processor rounds after each axis
+
+
+@pytest.mark.parametrize("workers", [0, 3])
+def test_batches_of_the_gpu_are_those_of_the_workers_but_for_rounding(folder, workers):
+    write_strange_files(folder)
+    decoder, said = decoder_of(folder, 32), [[], []]
+    theirs = batches(decoder, device_decodes=False, report=said[0].append, steps=20)
+    ours = batches(decoder, device_decodes=True, report=said[1].append, device=CUDA, workers=workers, steps=20)
+    assert sorted(said[0]) == sorted(said[1]) and len(ours) == len(theirs) == 20
+    for one, other in zip(ours, theirs):
+        assert torch.equal(one.flips.cpu(), other.flips) and torch.equal(one.labels.cpu(), other.labels)
+        assert (one.images.cpu().float() - other.images.float()).abs().mean() < 4  # of 255; colours are noise here
+
+
+def test_busy_streams_do_not_change_what_is_decoded(folder):
+    """Memory that the decoder writes to is not read any more: the same batches beside a stream that is never idle."""
+    decoder = decoder_of(folder, 64)
+    quiet = [batch.images.clone() for batch in batches(decoder, device_decodes=True, device=CUDA, steps=12)]
+    items = partial(training_items, 24, seed=1, batch=10, part=(0, 1), micro=10, position=0, steps=12)
+    stream = Stream(decoder, items, batch=10, device=CUDA, workers=0, device_decodes=True, report=pytest.fail)
+    square = torch.rand(4096, 4096, device=CUDA)
+    for batch, expected in zip(stream, quiet, strict=True):
+        for _ in range(4):
+            square = (square @ square).clamp_(0, 1)
+        assert torch.equal(batch.images, expected)
+
+
+def test_a_gpu_without_a_decoder_leaves_it_to_the_workers(monkeypatch):
+    monkeypatch.setattr(device_decode, "_decoded", lambda *_: [None])
+    reason_against.cache_clear()
+    try:
+        assert reason_against(CUDA) == "torchvision has no decoder for it" and not device_decodes(None, CUDA)
+    finally:
+        reason_against.cache_clear()
