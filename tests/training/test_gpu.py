@@ -6,14 +6,17 @@ from pathlib import Path
 import pytest
 import torch
 
-from zerosnet.data import DataSet, load
+from zerosnet.data import DataSet, ImageSet, load, pixel_statistics
+from zerosnet.models.layers import Conv
 from zerosnet.numerics import Scheme
-from zerosnet.training import RunSpec, Store, join, recipe, snapshot
+from zerosnet.training import RunSpec, Store, engine, join, recipe, snapshot
 from zerosnet.training.engine import prepare, train
+from zerosnet.training.evaluate import Predictor, evaluate
 from zerosnet.training.fused import FusedTraining
 from zerosnet.training.grouping import build_model, fitting
 from zerosnet.training.loop import Options
-from zerosnet.training.precision import torch_settings
+from zerosnet.training.networks import load_network
+from zerosnet.training.precision import PRECISIONS, torch_settings
 from zerosnet.training.stopping import Clock, Interval
 
 pytestmark = [
@@ -35,6 +38,26 @@ def specs(count: int = 3, epochs: int = 2, precision: str | None = None) -> list
         RunSpec("zerosnet20", "digits", chosen, k, Scheme.parse(f"zerosnet({LAMBDAS[k % 3]})"), precision)
         for k in range(count)
     ]
+
+
+def tabled(count: int, epochs: int) -> list[RunSpec]:
+    """Runs as in the paper's tables, stable ones, on few images."""
+    chosen = recipe("paper", "cifar10", epochs=epochs, batch=32)
+    schemes = [Scheme.parse(f"zerosnet({number})") for number in ("-9/5", "1/2", "1")]
+    return [RunSpec("zerosnet20", "cifar10", chosen, k, schemes[k % 3]) for k in range(count)]
+
+
+def pictures(train: int, test: int) -> DataSet:
+    """Random ones in CIFAR's shape."""
+    draw = torch.Generator().manual_seed(0)
+    parts = [
+        ImageSet(
+            torch.randint(256, (count, 3, 32, 32), dtype=torch.uint8, generator=draw),
+            torch.randint(10, (count,), generator=draw),
+        )
+        for count in (train, test)
+    ]
+    return DataSet("cifar10", *parts, 10, (0.5, 0.5, 0.5), (0.25, 0.25, 0.25))
 
 
 def steps(training: FusedTraining, count: int) -> list[list[float]]:
@@ -63,9 +86,6 @@ def test_recorded_and_compiled_steps_follow_the_plain_ones_on_the_cpu(digits: Da
 
 
 def test_a_recorded_evaluation_agrees_with_a_plain_one(digits: DataSet) -> None:
-    from zerosnet.data import pixel_statistics
-    from zerosnet.training.evaluate import evaluate
-
     with torch_settings(CUDA, deterministic=False):
         training = prepare(specs(precision="fp32"), digits, CUDA)
         steps(training, 20)
@@ -75,6 +95,26 @@ def test_a_recorded_evaluation_agrees_with_a_plain_one(digits: DataSet) -> None:
     for ours, reference in zip(recorded, plain):
         assert ours.loss == pytest.approx(reference.loss, rel=1e-3)
         assert ours.accuracy == pytest.approx(reference.accuracy, abs=0.006)
+
+
+@pytest.mark.parametrize("name", ["bf16", "fp32"])
+def test_shared_images_score_as_repeated_ones(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And matrix products as the grouped convolutions in whose place they are."""
+    data = pictures(train=64, test=10_000)
+    model = build_model(tabled(3, epochs=1), data).to(CUDA, memory_format=torch.channels_last)
+    model.conv_dtype = PRECISIONS[name].conv_dtype
+    statistics = pixel_statistics(data, "normalised")
+    with torch_settings(CUDA, deterministic=False):
+        for _ in range(20):  # running statistics that suit the weights
+            with torch.no_grad():
+                model(torch.randn(64, 3, 32, 32, device=CUDA).to(memory_format=torch.channels_last))
+        shared = evaluate(model, data.test, statistics, replicas=3)
+        monkeypatch.setattr(Predictor, "shares_images", False)
+        monkeypatch.setattr(Conv, "_is_product", lambda self, x: False)
+        repeated = evaluate(model, data.test, statistics, replicas=3)
+    for ours, reference in zip(shared, repeated):
+        assert ours.loss == pytest.approx(reference.loss, rel=1e-3)
+        assert ours.accuracy == pytest.approx(reference.accuracy, abs=20 / 10_000)
 
 
 @pytest.mark.parametrize("precision", ["bf16", "fp32"])
@@ -139,6 +179,26 @@ def test_a_run_stopped_in_the_middle_goes_on_to_the_same_end(tmp_path: Path, dig
     assert {record.status for record in pieces.records()} == {"finished"}
     for ours, reference in zip(end(pieces), end(whole)):
         assert ours == pytest.approx(reference, rel=1e-3, abs=1e-3)
+
+
+def test_in_deterministic_mode_the_plain_engine_repeats_itself_to_the_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compiled afresh each time: nothing that a stopwatch decides may decide about bits."""
+    import torch._inductor.config as compiler
+
+    monkeypatch.setattr(engine, "load", lambda *_, **__: pictures(train=640, test=100))
+    options = Options(CUDA, deterministic=True, kernels="torch", replicas=3)
+    stores = [Store(tmp_path / name) for name in ("first", "second")]
+    with compiler.patch(force_disable_caches=True):
+        for store in stores:
+            train(tabled(3, epochs=2), store, options)
+    for first, second in zip(*(store.records() for store in stores), strict=True):
+        assert first.status == second.status == "finished"
+        rows = [[{k: v for k, v in row.items() if k != "seconds"} for row in r.metrics()] for r in (first, second)]
+        assert len(rows[0]) == 2 and rows[0] == rows[1]
+        ours, theirs = (load_network(record).state_dict() for record in (first, second))
+        assert [name for name, tensor in ours.items() if not torch.equal(tensor, theirs[name])] == []
 
 
 class StepClock(Clock):
