@@ -8,7 +8,7 @@ from tests.data.pictures import write_folder, write_strange_files
 from torchvision.io import decode_jpeg
 
 from zerosnet import InputError
-from zerosnet.data import Augmentation, open_folder
+from zerosnet.data import Augmentation, device_decode, open_folder
 from zerosnet.data.device_decode import Reader, decode_on
 from zerosnet.data.streaming import Decoder, Stream, training_items
 from zerosnet.training.large import StreamOptions, device_decodes
@@ -49,7 +49,7 @@ def test_what_looks_strange_is_left_to_the_processor(folder):
     names = write_strange_files(folder)
     decoder = decoder_of(folder)
     contents = Reader(decoder).__getitems__([(0, index) for index in range(24)])
-    assert [index for index, size in enumerate(contents.sizes) if not size] == [1, 9, 15]
+    assert [file.item[1] for file in contents.files if not file.bytes] == [1, 9, 15]
     assert len(contents.rest.images) == 3 and len(contents.rest.broken) == 2
     said = [[], []]
     found = [batches(decoder, device_decodes=who, report=said[who].append) for who in (False, True)]
@@ -67,7 +67,8 @@ def test_a_missing_file_is_broken(folder):
     assert len(said) == 1 and "No such file" in said[0]
 
 
-def test_what_the_device_refuses_is_found_and_left_to_the_processor(folder, monkeypatch):
+@pytest.mark.parametrize("at_once", [7, 256])
+def test_what_the_device_refuses_is_found_and_left_to_the_processor(folder, monkeypatch, at_once):
     decoder = decoder_of(folder)
     expected = decoder.__getitems__([(0, index) for index in range(24)])
     calls, refused = [], {bytes(decoder.files.path(index).read_bytes()) for index in (3, 4, 17)}
@@ -83,9 +84,10 @@ def test_what_the_device_refuses_is_found_and_left_to_the_processor(folder, monk
     monkeypatch.setattr("torchvision.io.decode_jpeg", picky)
     reader = Reader(decoder)
     pieces = [reader.__getitems__([(0, index) for index in range(a, a + 8)]) for a in (0, 8, 16)]
+    monkeypatch.setattr(device_decode, "AT_ONCE", at_once)
     found = decode_on(CPU, decoder, pieces)
     assert all(torch.equal(a, b) for a, b in zip(found[:3], expected[:3])) and found.broken == []
-    assert calls[0] == 24 and len(calls) < 30
+    assert calls[0] == min(24, at_once) and len(calls) < 30
 
 
 def test_no_memory_is_no_broken_image(folder, monkeypatch):

@@ -3,10 +3,12 @@
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from zerosnet.errors import InputError
 from zerosnet.models import Config, Network, Structure, combine, create_model, extract
 from zerosnet.models.laws import LambdaLaw, LmLaw
+from zerosnet.models.layers import Conv
 from zerosnet.models.stable import StableLambdaLaw, StableRootsLaw
 from zerosnet.numerics import Scheme, adams_bashforth, euler, lm, zerosnet
 
@@ -169,3 +171,25 @@ def test_what_cannot_be_cut_or_joined_is_refused() -> None:
         combine([create_model("zerosnet20_opt").state_dict(), create_model("preresnet20").state_dict()])
     with pytest.raises(InputError, match="empty"):
         combine([])
+
+
+@pytest.mark.parametrize(("kernel", "stride"), [(1, 1), (3, 2), (3, 1)])
+def test_matrix_products_are_the_grouped_convolution(kernel: int, stride: int) -> None:
+    conv = Conv(4, 6, kernel, stride=stride, replicas=3).double()
+    torch.nn.init.normal_(conv.weight)
+    x = torch.randn(5, 12, 8, 6, dtype=torch.float64).to(memory_format=torch.channels_last)
+    grouped = functional.conv2d(x, conv.weight, stride=stride, padding=kernel // 2, groups=3)
+    with torch.no_grad():
+        product = conv._product(x, conv.weight)
+    assert product.shape == grouped.shape and torch.allclose(product, grouped, rtol=1e-12, atol=1e-12)
+    assert product.is_contiguous(memory_format=torch.channels_last)
+
+
+def test_products_are_for_results_only_and_for_channels_that_lie_last() -> None:
+    x = torch.randn(2, 12, 8, 6)
+    last = x.to(memory_format=torch.channels_last)
+    strided, plain, single = (Conv(4, 6, k, stride=s, replicas=3) for k, s in ((3, 2), (3, 1), (1, 1)))
+    assert not strided._is_product(last)
+    with torch.no_grad():
+        assert [conv._is_product(last) for conv in (strided, plain, single)] == [True, False, True]
+        assert not strided._is_product(x)

@@ -6,7 +6,6 @@ The same boxes of the same images as `streaming.Decoder`, but not the same pixel
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -14,44 +13,53 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from zerosnet.data.decode import Box, draw_crop, resize
+from zerosnet.data.jpeg import jpeg_size
 from zerosnet.data.streaming import Decoder, Item, Piece
 
-BEGINNING, END = b"\xff\xd8\xff", b"\xff\xd9"
-TAIL = 1024  # bytes at the end of a file among which a JPEG's end must be: cameras add some of their own
+AT_ONCE = 256  # files that the device decodes in one go; it is slower with more, and their pixels need memory
+
+
+class File(NamedTuple):
+    """A training image on its way: its bytes in a file (0: the worker has decoded it), its size and what is cut out."""
+
+    item: Item
+    bytes: int = 0
+    width: int = 0
+    height: int = 0
+    box: Box = (0, 0, 0, 0)
+    flip: bool = False
 
 
 class Contents(NamedTuple):
-    """The files of a piece's items as they are, end to end: `sizes` in bytes, 0 where the GPU is not to be asked.
+    """The files of a piece, end to end, and what the device is not to be asked for: no JPEG, or not all of one, say."""
 
-    What that is (no JPEG, or not all of one, or no file) the processor has decoded already, in `rest`.
-    """
-
-    files: Tensor
-    sizes: list[int]
-    items: list[Item]
+    content: Tensor
+    files: list[File]
     rest: Piece
 
 
 @dataclass(frozen=True, eq=False)
 class Reader(Dataset[Contents]):
-    """What a worker does where the GPU decodes: it reads, and decodes only what looks strange."""
+    """What a worker does where the GPU decodes: it reads, draws boxes, and decodes only what looks strange."""
 
     decoder: Decoder
 
     def __getitems__(self, items: Sequence[Item]) -> Contents:
-        files = [_whole_jpeg(self.decoder.files.path(index)) for _, index in items]
-        strange = [item for item, content in zip(items, files) if not content]
-        content = torch.frombuffer(bytearray(b"".join(files) or b"nothing"), dtype=torch.uint8)
-        return Contents(content, [len(file) for file in files], list(items), self.decoder.__getitems__(strange))
+        read = [self._read(item) for item in items]
+        content = torch.frombuffer(bytearray(b"".join(content for _, content in read) or b"nothing"), dtype=torch.uint8)
+        strange = [file.item for file, _ in read if not file.bytes]
+        return Contents(content, [file for file, _ in read], self.decoder.__getitems__(strange))
 
-
-def _whole_jpeg(path: Path) -> bytes:
-    """A file's content where it begins and ends as a JPEG does, else nothing."""
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return b""
-    return content if content.startswith(BEGINNING) and END in content[-TAIL:] else b""
+    def _read(self, item: Item) -> tuple[File, bytes]:
+        decoder = self.decoder
+        try:
+            content = decoder.files.path(item[1]).read_bytes()
+        except OSError:
+            return File(item), b""
+        if (size := jpeg_size(content)) is None:
+            return File(item), b""
+        box, flip = draw_crop(*size, decoder.augmentation, decoder.seed, *item)
+        return File(item, len(content), *size, box, flip), content
 
 
 def decode_on(device: torch.device, decoder: Decoder, pieces: Sequence[Contents]) -> Piece:
@@ -60,32 +68,40 @@ def decode_on(device: torch.device, decoder: Decoder, pieces: Sequence[Contents]
     torchvision's decoder writes on a stream of its own into memory that may still be read on the current one
     (pytorch/vision#9606), so that is waited for: before anything is allocated, and before anything is freed.
     """
+    files = [file for piece in pieces for file in piece.files]
+    contents = [content for piece in pieces for content in _apart(piece)]
+    waiting = [place for place, file in enumerate(files) if file.bytes]
+    parts: list[Piece] = []
+    done: list[int] = []
     _wait(device)
-    items = [item for piece in pieces for item in piece.items]
-    files = [file for piece in pieces for file in piece.files[: sum(piece.sizes)].split(piece.sizes)]
-    strange = [place for place, file in enumerate(files) if not len(file)]
-    read = [place for place, file in enumerate(files) if len(file)]
-    found = list(zip(read, _decoded([files[place] for place in read], device)))
-    refused = [place for place, image in found if image is None]
-    good = {place: image for place, image in found if image is not None}
-    parts = [
-        _cropped(decoder, [items[place] for place in good], list(good.values())),
-        decoder.__getitems__([items[place] for place in refused]),
-        *(piece.rest for piece in pieces),
-    ]
-    _wait(device)
-    return _put_together(parts, [*good, *refused, *strange], device)
+    for start in range(0, len(waiting), AT_ONCE):
+        now = waiting[start : start + AT_ONCE]
+        decoded = zip(now, _decoded([contents[place] for place in now], device))
+        fitting = {place: image for place, image in decoded if image is not None and _fits(image, files[place])}
+        if fitting:
+            parts.append(_cropped(decoder, [files[place] for place in fitting], list(fitting.values())))
+            done += fitting
+            _wait(device)
+    refused = sorted(set(waiting) - set(done))
+    parts += [decoder.__getitems__([files[place].item for place in refused]), *(piece.rest for piece in pieces)]
+    strange = [place for place, file in enumerate(files) if not file.bytes]
+    return _put_together(parts, [*done, *refused, *strange], device)
 
 
-def _cropped(decoder: Decoder, items: Sequence[Item], images: Sequence[Tensor]) -> Piece:
-    """The training images of items whose files are decoded, where these are."""
-    if not items:
-        return decoder.__getitems__([])
-    sizes = [(image.shape[2], image.shape[1]) for image in images]
-    drawn = [draw_crop(*size, decoder.augmentation, decoder.seed, *item) for size, item in zip(sizes, items)]
-    boxes, flips = zip(*drawn)
-    labels = decoder.files.labels[[index for _, index in items]]
-    return Piece(cut(images, boxes, decoder.side), torch.tensor(flips), labels, [])
+def _apart(piece: Contents) -> Sequence[Tensor]:
+    sizes = [file.bytes for file in piece.files]
+    return piece.content[: sum(sizes)].split(sizes)
+
+
+def _fits(image: Tensor, file: File) -> bool:
+    return tuple(image.shape) == (3, file.height, file.width)
+
+
+def _cropped(decoder: Decoder, files: Sequence[File], images: Sequence[Tensor]) -> Piece:
+    """The training images of files that are decoded, where these are."""
+    pixels = cut(images, [file.box for file in files], decoder.side)
+    labels = decoder.files.labels[[file.item[1] for file in files]]
+    return Piece(pixels, torch.tensor([file.flip for file in files]), labels, [])
 
 
 def _put_together(parts: Sequence[Piece], places: Sequence[int], device: torch.device) -> Piece:

@@ -113,16 +113,25 @@ class Conv(nn.Module):
     def _is_product(self, x: Tensor) -> bool:
         """Whether to multiply matrices instead: where only the result is wanted, and channels lie last.
 
-        For 1x1 convolutions with few channels a group cuDNN changes the layout and goes through the groups in turn.
+        For 1x1 and strided convolutions with few channels a group cuDNN goes through the groups in turn, with copies of
+        its own before and after each.
         """
-        return self.kernel == 1 and _channels_last(x) and not torch.is_grad_enabled()
+        return (self.kernel == 1 or self.stride > 1) and _channels_last(x) and not torch.is_grad_enabled()
 
     def _product(self, x: Tensor, weight: Tensor) -> Tensor:
-        """The 1x1 convolution of every replica as (pixels, in) by (in, out)."""
+        """The convolution of every replica as (pixels, in * k * k) by (in * k * k, out)."""
         last = x.permute(0, 2, 3, 1)
-        pixels = last.reshape(-1, self.replicas, self.in_channels).transpose(0, 1)
-        products = torch.bmm(pixels, rows(weight.flatten(1), self.replicas).transpose(1, 2).to(x.dtype))
-        return products.transpose(0, 1).reshape(*last.shape[:3], -1).permute(0, 3, 1, 2)
+        if self.kernel == 1:
+            batch, height, width = last.shape[:3]
+            patches = last.reshape(-1, self.replicas, self.in_channels).transpose(0, 1)
+        else:
+            around = functional.pad(last, (0, 0, *(self.kernel // 2,) * 4))
+            windows = around.unfold(1, self.kernel, self.stride).unfold(2, self.kernel, self.stride)
+            batch, height, width = windows.shape[:3]
+            windows = windows.unflatten(3, (self.replicas, self.in_channels)).permute(3, 0, 1, 2, 4, 5, 6)
+            patches = windows.reshape(self.replicas, -1, weight[0].numel())
+        products = torch.bmm(patches, rows(weight.flatten(1), self.replicas).transpose(1, 2).to(x.dtype))
+        return products.transpose(0, 1).reshape(batch, height, width, -1).permute(0, 3, 1, 2)
 
     def extra_repr(self) -> str:
         return (

@@ -1,0 +1,43 @@
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from zerosnet.data.jpeg import jpeg_size
+
+
+def written(width: int, height: int, mode: str = "RGB", **options: object) -> bytes:
+    pixels = np.random.default_rng(0).integers(0, 256, (height, width, 4)).astype(np.uint8)
+    buffer = io.BytesIO()
+    Image.fromarray(pixels, "RGBA").convert("RGB").convert(mode).save(buffer, "JPEG", **options)
+    return buffer.getvalue()
+
+
+@given(st.integers(1, 300), st.integers(1, 300), st.sampled_from(["RGB", "L"]), st.booleans())
+def test_the_size_is_read_from_the_header(width, height, mode, progressive):
+    assert jpeg_size(written(width, height, mode, progressive=progressive)) == (width, height)
+
+
+def test_a_header_with_much_else_in_it():
+    thumbnail = written(20, 10)
+    picture = written(70, 50, exif=b"Exif\0\0" + thumbnail, comment=b"\xff\xc0 no frame", icc_profile=bytes(3000))
+    assert jpeg_size(picture) == (70, 50)
+    assert jpeg_size(picture + bytes(1000)) == (70, 50)
+    assert jpeg_size(picture[:2] + b"\xff\xff\xff" + picture[3:]) == (70, 50)  # filling before a marker
+
+
+@pytest.mark.parametrize("content", [b"", b"no image", b"\xff\xd8\xff", b"\xff\xd8\xff\xe0\xff\xff\xff\xd9"])
+def test_what_is_no_jpeg_has_no_size(content):
+    assert jpeg_size(content) is None
+
+
+def test_four_colours_are_not_asked_for():
+    assert jpeg_size(written(30, 20, "CMYK")) is None
+
+
+def test_what_is_cut_off_has_no_size():
+    picture = written(60, 40)
+    assert all(jpeg_size(picture[:end]) is None for end in range(len(picture) - 1))
