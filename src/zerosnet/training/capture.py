@@ -16,7 +16,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compile_static(function: Function) -> Function:
-    """torch.compile for the one set of shapes a training has."""
+    """torch.compile for the one set of shapes a training has.
+
+    Where bits matter the function stays as it is: the compiler tries how many threads a sum is quickest with, also in
+    torch's deterministic mode, so that gradients compiled anew had other bits.
+    """
+    if torch.are_deterministic_algorithms_enabled():
+        return function
     return torch.compile(function, dynamic=False)  # type: ignore[return-value]
 
 

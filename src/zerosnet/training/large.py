@@ -116,7 +116,9 @@ class LargeTraining:
         self.micro = micro_batch(recipe.batch, world, options.micro_batch)
         self.turns = recipe.batch // world.size // self.micro
         self.dtype = numbers.dtype
-        compiled = device.type == "cuda" and not options.sync_bn if compiled is None else compiled
+        if compiled is None:
+            compiled = device.type == "cuda" and not options.sync_bn
+        compiled = compiled and not torch.are_deterministic_algorithms_enabled()  # see `compile_static`
 
         model = Network(network_config(spec, data), [spec.seed]).to(device, numbers.dtype)
         self.model = model.to(memory_format=torch.channels_last)
