@@ -4,8 +4,8 @@ alone, and end to end.
 Compute: one training step (forward, loss, backward, SGD) of each network, in turns, in one process; bf16, channels
 last, compiled, the paper's batch. timm's resnet under autocast, ours with bf16 convolutions and a bf16 state, as
 `zerosnet train --recipe imagenet` has them; ZeroSNet also with its history restarted at every stage change, which costs
-no projections of older states. Loader: JPEG files to batches on the device, decoded by the GPU, as training does it, or
-by workers. End to end: the real training, by itself decoding on the GPU; PreResNet-50 with workers, too.
+no projections of older states. End to end: the real training from JPEG files, which workers decode as far as they
+manage, and the GPU as far as they do not; with PreResNet-50, and as a loader alone, either of them by itself, too.
 
 Files are those of the folder that ZEROSNET_IMAGES names (train/<class>/*.JPEG and val/...), and files made here that
 have the size of ImageNet's, 500 x 375 pixels and about 100 kB. All of them fit into memory and are read from there: a
@@ -35,6 +35,7 @@ from benchmarks.pictures import folders
 from benchmarks.record import Result
 from benchmarks.steps import Step, milliseconds, training_step
 from zerosnet.data import FolderData, open_folder
+from zerosnet.data.balance import Balance
 from zerosnet.models import create_model
 from zerosnet.training import RunSpec, recipe
 from zerosnet.training.large import LargeTraining, StreamOptions
@@ -44,7 +45,7 @@ from zerosnet.training.world import World
 TIMM, PRE, ZERO, RESTARTED = "timm resnet{}", "preresnet{}", "zerosnet{}_opt", "zerosnet{}_opt, history restarted"
 TARGETS = {"preresnet / timm": 0.95, "zerosnet / preresnet": 0.80, "end to end / compute": 0.6}
 CLASSES = 1000
-LOADER, BY_WORKERS = "loader", ", decoded by workers"
+LOADER, BY_GPU, BY_WORKERS = "loader", ", decoded by the GPU", ", decoded by workers"
 AT_ONCE = 4  # compilations side by side; each holds a network and a batch on the GPU
 TIME_LIMIT = 400  # seconds after which nothing new is begun
 
@@ -147,12 +148,13 @@ def _measure(settings: Settings) -> Iterator[Result]:
 def _of_files(settings: Settings, data: FolderData) -> Iterator[tuple[str, Callable[[], Any]]]:
     """What is measured with a folder of files: name and work. Who decodes does not depend on the network."""
     where = settings.batch, settings.device, settings.workers, settings.seconds
-    yield LOADER, partial(loader_rate, data, *where, True)
     for name in settings.names[1:3]:
         yield name, partial(_end_to_end, name, data, *where, None)
     if settings.depth == 50:
-        yield LOADER + BY_WORKERS, partial(loader_rate, data, *where, False)
+        yield LOADER + BY_GPU, partial(loader_rate, data, *where, Balance(1.0))
+        yield LOADER + BY_WORKERS, partial(loader_rate, data, *where, None)
         name = settings.names[1]
+        yield name + BY_GPU, partial(_end_to_end, name, data, *where, "gpu")
         yield name + BY_WORKERS, partial(_end_to_end, name, data, *where, "workers")
         yield "difference", partial(difference, data, settings.batch, settings.device)
 

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from zerosnet.data import FolderData
+from zerosnet.data.balance import Balance
 from zerosnet.data.device_decode import Reader, decode_on
 from zerosnet.data.plan import Augmentation
 from zerosnet.data.streaming import Decoder, Item, Stream, training_items
@@ -19,13 +20,13 @@ from zerosnet.training import recipe
 
 
 def watch(step: Callable[[], Any], batch: int, seconds: float, device: str) -> float:
-    """Images a second over a while, after a start in which what was decoded before is used up."""
+    """Images a second over a while, after a start in which what was decoded before is used up, and shares settle."""
     wait = torch.cuda.synchronize if device == "cuda" else nullcontext
     for _ in range(3):
         step()
     wait()
     began = time.perf_counter()
-    while time.perf_counter() - began < seconds / 3:
+    while time.perf_counter() - began < seconds / 2:
         step()
     wait()
     start, steps = time.perf_counter(), 0
@@ -36,7 +37,9 @@ def watch(step: Callable[[], Any], batch: int, seconds: float, device: str) -> f
     return steps * batch / (time.perf_counter() - start)
 
 
-def loader_rate(data: FolderData, batch: int, device: str, workers: int, seconds: float, device_decodes: bool) -> float:
+def loader_rate(
+    data: FolderData, batch: int, device: str, workers: int, seconds: float, balance: Balance | None
+) -> float:
     """Images a second that reach the device, with nothing else to do."""
     stream = Stream(
         Decoder(data.train, data.side, augmentation(), 1),
@@ -44,7 +47,7 @@ def loader_rate(data: FolderData, batch: int, device: str, workers: int, seconds
         batch=batch,
         device=_place(device),
         workers=workers,
-        device_decodes=device_decodes,
+        balance=balance,
         report=fail,
     )
     batches = iter(stream)
@@ -54,7 +57,7 @@ def loader_rate(data: FolderData, batch: int, device: str, workers: int, seconds
 def difference(data: FolderData, batch: int, device: str) -> float:
     """By how much of 255 the pixels of the device's decoder differ from those of the workers', in the mean."""
     decoder, items = Decoder(data.train, data.side, augmentation(), 1), next(_items(data, batch))
-    ours = decode_on(_place(device), decoder, [Reader(decoder).__getitems__(items)])
+    ours = decode_on(_place(device), decoder, [Reader(decoder, Balance(1.0)).__getitems__(items)])
     theirs = decoder.__getitems__(items)
     return (ours.images.cpu().float() - theirs.images.float()).abs().mean().item()
 

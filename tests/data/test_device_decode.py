@@ -1,6 +1,7 @@
 """Decoding by the device: what it is asked for, what it is not, and that nothing else depends on who decodes."""
 
 from functools import partial
+from itertools import pairwise
 
 import pytest
 import torch
@@ -9,9 +10,10 @@ from torchvision.io import decode_jpeg
 
 from zerosnet import InputError
 from zerosnet.data import Augmentation, device_decode, open_folder
+from zerosnet.data.balance import Balance
 from zerosnet.data.device_decode import Reader, decode_on
 from zerosnet.data.streaming import Decoder, Stream, training_items
-from zerosnet.training.large import StreamOptions, device_decodes
+from zerosnet.training.large import StreamOptions, choose_balance
 
 CPU, CROP = torch.device("cpu"), Augmentation(flip=True, area=(0.1, 1.0))
 
@@ -25,12 +27,12 @@ def decoder_of(folder, side=16):
     return Decoder(open_folder("imagefolder", folder).train, side, CROP, 3)
 
 
-def batches(decoder, *, device_decodes, report=pytest.fail, device=CPU, workers=0, batch=10, steps=6):
+def batches(decoder, share, *, report=pytest.fail, device=CPU, workers=0, batch=10, steps=6):
     items = partial(
         training_items, len(decoder.files), seed=1, batch=batch, part=(0, 1), micro=batch, position=0, steps=steps
     )
     options = {"batch": batch, "device": device, "workers": workers, "report": report}
-    return list(Stream(decoder, items, device_decodes=device_decodes, **options))
+    return list(Stream(decoder, items, balance=None if share is None else Balance(share), **options))
 
 
 def same(ours, theirs):
@@ -39,20 +41,28 @@ def same(ours, theirs):
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_boxes_flips_labels_and_order_are_those_of_the_workers(folder, workers):
+@pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
+def test_boxes_flips_labels_and_order_do_not_depend_on_who_decodes(folder, share, workers):
     # on the CPU both have the same decoder, and so the same pixels
     decoder = decoder_of(folder)
-    assert same(batches(decoder, device_decodes=True, workers=workers), batches(decoder, device_decodes=False))
+    assert same(batches(decoder, share, workers=workers), batches(decoder, None))
+
+
+def test_a_share_of_the_images_is_left_to_the_device(folder):
+    contents = Reader(decoder_of(folder), Balance(0.5)).__getitems__([(0, index) for index in range(24)])
+    asked = [file.item[1] for file in contents.files if file.bytes]
+    assert len(asked) == 12 and len(contents.rest.images) == 12
+    assert max(b - a for a, b in pairwise(asked)) <= 4
 
 
 def test_what_looks_strange_is_left_to_the_processor(folder):
     names = write_strange_files(folder)
     decoder = decoder_of(folder)
-    contents = Reader(decoder).__getitems__([(0, index) for index in range(24)])
+    contents = Reader(decoder, Balance(1.0)).__getitems__([(0, index) for index in range(24)])
     assert [file.item[1] for file in contents.files if not file.bytes] == [1, 9, 15]
     assert len(contents.rest.images) == 3 and len(contents.rest.broken) == 2
     said = [[], []]
-    found = [batches(decoder, device_decodes=who, report=said[who].append) for who in (False, True)]
+    found = [batches(decoder, share, report=lines.append) for share, lines in zip((None, 1.0), said)]
     assert same(*found)
     assert sorted(said[0]) == sorted(said[1]) and {names[9].name, names[15].name} == {
         line.split(" cannot")[0].rpartition("/")[2] for line in said[0]
@@ -63,7 +73,7 @@ def test_a_missing_file_is_broken(folder):
     decoder = decoder_of(folder)
     decoder.files.path(5).unlink()
     said = []
-    batches(decoder, device_decodes=True, report=said.append)
+    batches(decoder, 1.0, report=said.append)
     assert len(said) == 1 and "No such file" in said[0]
 
 
@@ -82,7 +92,7 @@ def test_what_the_device_refuses_is_found_and_left_to_the_processor(folder, monk
         return plain(contents, mode)
 
     monkeypatch.setattr("torchvision.io.decode_jpeg", picky)
-    reader = Reader(decoder)
+    reader = Reader(decoder, Balance(1.0))
     pieces = [reader.__getitems__([(0, index) for index in range(a, a + 8)]) for a in (0, 8, 16)]
     monkeypatch.setattr(device_decode, "AT_ONCE", at_once)
     found = decode_on(CPU, decoder, pieces)
@@ -96,7 +106,7 @@ def test_no_memory_is_no_broken_image(folder, monkeypatch):
 
     monkeypatch.setattr("torchvision.io.decode_jpeg", full)
     with pytest.raises(torch.OutOfMemoryError):
-        batches(decoder_of(folder), device_decodes=True)
+        batches(decoder_of(folder), 1.0)
 
 
 def test_an_error_of_the_thread_is_an_error_of_the_stream(folder):
@@ -106,7 +116,7 @@ def test_an_error_of_the_thread_is_an_error_of_the_stream(folder):
         raise InputError(line)
 
     with pytest.raises(InputError, match="cannot be decoded"):
-        batches(decoder_of(folder), device_decodes=True, report=fatal)
+        batches(decoder_of(folder), 1.0, report=fatal)
 
 
 def test_a_stream_that_is_given_up_leaves_no_thread(folder):
@@ -114,15 +124,15 @@ def test_a_stream_that_is_given_up_leaves_no_thread(folder):
 
     decoder = decoder_of(folder)
     items = partial(training_items, 24, seed=1, batch=4, part=(0, 1), micro=4, position=0, steps=10**6)
-    stream = iter(Stream(decoder, items, batch=4, device=CPU, workers=0, device_decodes=True, report=pytest.fail))
+    stream = iter(Stream(decoder, items, batch=4, device=CPU, workers=0, balance=Balance(), report=pytest.fail))
     next(stream)
     stream.close()
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("ahead")]
 
 
 def test_who_decodes():
-    assert not device_decodes(None, CPU) and not device_decodes("workers", CPU)
+    assert choose_balance(None, CPU) is None and choose_balance("workers", CPU) is None
     with pytest.raises(InputError, match="decoder is 'gpu', but there is no CUDA device; expected workers"):
-        device_decodes("gpu", CPU)
+        choose_balance("gpu", CPU)
     with pytest.raises(InputError, match="decoder is 'cpu'; expected one of gpu, workers"):
         StreamOptions(decoder="cpu")

@@ -9,9 +9,10 @@ from tests.data.pictures import write_folder, write_strange_files
 from tests.data.test_device_decode import batches, decoder_of
 
 from zerosnet.data import device_decode
+from zerosnet.data.balance import Balance
 from zerosnet.data.device_decode import cut, reason_against
 from zerosnet.data.streaming import Stream, training_items
-from zerosnet.training.large import device_decodes
+from zerosnet.training.large import choose_balance
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")]
 
@@ -25,10 +26,11 @@ def folder(tmp_path):
 
 def test_this_gpu_decodes():
     assert reason_against(CUDA) is None
-    assert device_decodes(None, CUDA) and not device_decodes("workers", CUDA)
+    assert choose_balance(None, CUDA).share == 0 and choose_balance("gpu", CUDA).share == 1
+    assert choose_balance("workers", CUDA) is None
     torch.use_deterministic_algorithms(True)
     try:
-        assert not device_decodes(None, CUDA)
+        assert choose_balance(None, CUDA) is None
     finally:
         torch.use_deterministic_algorithms(False)
 
@@ -48,12 +50,12 @@ def test_crops_on_the_gpu_are_those_of_the_processor(side):
     assert ours.shape == (60, side, side, 3) and difference.max() <= 1  # the processor rounds after each axis
 
 
-@pytest.mark.parametrize("workers", [0, 3])
-def test_batches_of_the_gpu_are_those_of_the_workers_but_for_rounding(folder, workers):
+@pytest.mark.parametrize(("share", "workers"), [(1.0, 0), (1.0, 3), (0.5, 3)])
+def test_batches_of_the_gpu_are_those_of_the_workers_but_for_rounding(folder, share, workers):
     write_strange_files(folder)
     decoder, said = decoder_of(folder, 32), [[], []]
-    theirs = batches(decoder, device_decodes=False, report=said[0].append, steps=20)
-    ours = batches(decoder, device_decodes=True, report=said[1].append, device=CUDA, workers=workers, steps=20)
+    theirs = batches(decoder, None, report=said[0].append, steps=20)
+    ours = batches(decoder, share, report=said[1].append, device=CUDA, workers=workers, steps=20)
     assert sorted(said[0]) == sorted(said[1]) and len(ours) == len(theirs) == 20
     for one, other in zip(ours, theirs):
         assert torch.equal(one.flips.cpu(), other.flips) and torch.equal(one.labels.cpu(), other.labels)
@@ -63,9 +65,9 @@ def test_batches_of_the_gpu_are_those_of_the_workers_but_for_rounding(folder, wo
 def test_busy_streams_do_not_change_what_is_decoded(folder):
     """Memory that the decoder writes to is not read any more: the same batches beside a stream that is never idle."""
     decoder = decoder_of(folder, 64)
-    quiet = [batch.images.clone() for batch in batches(decoder, device_decodes=True, device=CUDA, steps=12)]
+    quiet = [batch.images.clone() for batch in batches(decoder, 1.0, device=CUDA, steps=12)]
     items = partial(training_items, 24, seed=1, batch=10, part=(0, 1), micro=10, position=0, steps=12)
-    stream = Stream(decoder, items, batch=10, device=CUDA, workers=0, device_decodes=True, report=pytest.fail)
+    stream = Stream(decoder, items, batch=10, device=CUDA, workers=0, balance=Balance(1.0), report=pytest.fail)
     square = torch.rand(4096, 4096, device=CUDA)
     for batch, expected in zip(stream, quiet, strict=True):
         for _ in range(4):
@@ -77,6 +79,6 @@ def test_a_gpu_without_a_decoder_leaves_it_to_the_workers(monkeypatch):
     monkeypatch.setattr(device_decode, "_decoded", lambda *_: [None])
     reason_against.cache_clear()
     try:
-        assert reason_against(CUDA) == "torchvision has no decoder for it" and not device_decodes(None, CUDA)
+        assert reason_against(CUDA) == "torchvision has no decoder for it" and choose_balance(None, CUDA) is None
     finally:
         reason_against.cache_clear()

@@ -27,7 +27,7 @@ def test_the_benchmark_measures_compute_loader_and_training_beside_each_other():
     *_, found = run(**SMALL)
     assert list(found["compute"]) == NAMES and all(rate > 0 for rate in found["compute"].values())
     (source,) = found["sources"]
-    assert "500 x 375 pixels" in source["source"] and source["loader"] > 0
+    assert "500 x 375 pixels" in source["source"]
     for name in NAMES[1:3]:
         assert source[f"{name}, end to end / compute"] == pytest.approx(source[name] / found["compute"][name])
     ratio = found["compute"]["zerosnet34_opt"] / found["compute"]["preresnet34"]
@@ -35,17 +35,19 @@ def test_the_benchmark_measures_compute_loader_and_training_beside_each_other():
     networks = found["networks"]
     assert networks["preresnet34"]["products"] < networks["zerosnet34_opt"]["products"]
     assert networks["zerosnet34_opt, history restarted"]["products"] == networks["preresnet34"]["products"]
-    assert "left_out" not in found and not any("workers" in key for key in source)
+    assert "left_out" not in found and not any("decoded by" in key for key in source)
 
 
 def test_who_decodes_is_compared_with_networks_of_50_layers(monkeypatch):
     monkeypatch.setattr(benchmarks.imagenet, "_compute", lambda *_: {"compute": {"preresnet50": 8.0}})
-    monkeypatch.setattr(benchmarks.imagenet, "_end_to_end", lambda *arguments: 6.0 if arguments[-1] else 7.0)
+    monkeypatch.setattr(
+        benchmarks.imagenet, "_end_to_end", lambda *arguments: {None: 7.0, "gpu": 5.0}.get(arguments[-1], 6.0)
+    )
     *_, found = run(**SMALL | {"depth": 50})
     (source,) = found["sources"]
     assert source["difference"] == 0  # here it is one decoder
-    assert source["loader"] > 0 and source["loader, decoded by workers"] > 0
-    assert source["preresnet50, end to end / compute"] == 7 / 8
+    assert source["loader, decoded by the GPU"] > 0 and source["preresnet50, end to end / compute"] == 7 / 8
+    assert source["preresnet50, decoded by the GPU, end to end / compute"] == 5 / 8
     assert source["preresnet50, decoded by workers, end to end / compute"] == 6 / 8
     loader = source["loader, decoded by workers"]
     assert source["preresnet50, decoded by workers, end to end / loader"] == pytest.approx(6 / loader)
@@ -73,20 +75,17 @@ def test_a_run_that_is_cut_keeps_what_it_has_measured(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         keep(path, {}, run(**SMALL | {"depth": 18}))
     left = json.loads((tmp_path / "imagenet-cpu.partial.json").read_text())
-    assert left["partial"] and len(left["compute"]) == 3 and left["sources"][0]["loader"] > 0
+    assert left["partial"] and len(left["compute"]) == 3
 
 
 def test_what_fails_is_named_and_the_rest_is_measured(monkeypatch):
     def fails(*_):
         raise RuntimeError("no such luck")
 
-    monkeypatch.setattr(benchmarks.imagenet, "loader_rate", fails)
+    monkeypatch.setattr(benchmarks.imagenet, "_end_to_end", fails)
     *_, found = run(**SMALL | {"depth": 18})
-    ((what, why),) = found["left_out"].items()
-    assert what.startswith("loader, 12 made files") and why == "RuntimeError: no such luck"
-    assert (
-        found["sources"][0]["zerosnet18_opt"] > 0 and "zerosnet18_opt, end to end / loader" not in found["sources"][0]
-    )
+    assert [what.partition(", ")[0] for what in found["left_out"]] == ["preresnet18", "zerosnet18_opt"]
+    assert set(found["left_out"].values()) == {"RuntimeError: no such luck"} and len(found["compute"]) == 3
 
 
 def test_nothing_is_begun_when_the_time_is_over(monkeypatch):

@@ -1,4 +1,4 @@
-"""JPEG files decoded, cut and resized by the GPU; what it cannot do, the processor does as everywhere else.
+"""JPEG files decoded, cut and resized by the GPU; what it cannot or need not do, the workers do as everywhere else.
 
 The same boxes of the same images as `streaming.Decoder`, but not the same pixels: each decoder rounds in its own way.
 """
@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
+from zerosnet.data.balance import Balance
 from zerosnet.data.decode import Box, draw_crop, resize
 from zerosnet.data.jpeg import jpeg_size
 from zerosnet.data.streaming import Decoder, Item, Piece
@@ -20,7 +21,7 @@ AT_ONCE = 256  # files that the device decodes in one go; it is slower with more
 
 
 class File(NamedTuple):
-    """A training image on its way: its bytes in a file (0: the worker has decoded it), its size and what is cut out."""
+    """A training image on its way: its bytes (0: the worker has decoded it), its size and what is cut out of it."""
 
     item: Item
     bytes: int = 0
@@ -31,7 +32,7 @@ class File(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """The files of a piece, end to end, and what the device is not to be asked for: no JPEG, or not all of one, say."""
+    """The files of a piece, end to end, and in `rest` what its worker has decoded."""
 
     content: Tensor
     files: list[File]
@@ -40,18 +41,24 @@ class Contents(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Reader(Dataset[Contents]):
-    """What a worker does where the GPU decodes: it reads, draws boxes, and decodes only what looks strange."""
+    """What a worker does where the GPU decodes, too: reads and draws boxes for it, or decodes itself.
+
+    It decodes what is its part by `balance`, and what the GPU is not to be asked for: no JPEG, or not all of one, say.
+    """
 
     decoder: Decoder
+    balance: Balance
 
     def __getitems__(self, items: Sequence[Item]) -> Contents:
         read = [self._read(item) for item in items]
         content = torch.frombuffer(bytearray(b"".join(content for _, content in read) or b"nothing"), dtype=torch.uint8)
-        strange = [file.item for file, _ in read if not file.bytes]
-        return Contents(content, [file for file, _ in read], self.decoder.__getitems__(strange))
+        mine = [file.item for file, _ in read if not file.bytes]
+        return Contents(content, [file for file, _ in read], self.decoder.__getitems__(mine))
 
     def _read(self, item: Item) -> tuple[File, bytes]:
         decoder = self.decoder
+        if not self.balance.device_decodes(item[1]):
+            return File(item), b""
         try:
             content = decoder.files.path(item[1]).read_bytes()
         except OSError:
@@ -84,8 +91,8 @@ def decode_on(device: torch.device, decoder: Decoder, pieces: Sequence[Contents]
             _wait(device)
     refused = sorted(set(waiting) - set(done))
     parts += [decoder.__getitems__([files[place].item for place in refused]), *(piece.rest for piece in pieces)]
-    strange = [place for place, file in enumerate(files) if not file.bytes]
-    return _put_together(parts, [*done, *refused, *strange], device)
+    theirs = [place for place, file in enumerate(files) if not file.bytes]
+    return _put_together(parts, [*done, *refused, *theirs], device)
 
 
 def _apart(piece: Contents) -> Sequence[Tensor]:

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -15,6 +16,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from zerosnet.data.ahead import by_a_thread, one_ahead
+from zerosnet.data.balance import Balance
 from zerosnet.data.decode import BrokenImage, centre_image, training_image
 from zerosnet.data.imagefolder import FileSet
 from zerosnet.data.plan import Augmentation, epoch_plan
@@ -93,8 +95,8 @@ class Decoder(Dataset[Piece]):
 class Stream:
     """Batches of fixed size on a device, in the order of `items`, each on its way while the one before it is used.
 
-    `workers` 0 decodes in this process; `persistent` ones wait for the next pass; where `device_decodes` they only read
-    files, and a thread has the device decode them. A broken file is handed to `report`, once.
+    `workers` 0 decodes in this process; `persistent` ones wait for the next pass. Where there is a `balance` the device
+    decodes a part of the images, told to by a thread. A broken file is handed to `report`, once.
     """
 
     def __init__(
@@ -106,20 +108,20 @@ class Stream:
         device: torch.device,
         workers: int,
         persistent: bool = False,
-        device_decodes: bool = False,
+        balance: Balance | None = None,
         report: Callable[[str], None],
     ) -> None:
         self.batch, self.device, self.report = batch, device, report
         self._seen: set[str] = set()
         self._pieces = [min(PIECE, batch - start) for start in range(0, batch, PIECE)]
         self._side = torch.cuda.Stream(device, priority=-1) if device.type == "cuda" else None
-        self._ahead = BATCHES_AHEAD if device_decodes else 0
+        self._balance = balance
         self._join: Callable[[Sequence[Any]], Piece] = partial(_copied, device)
         dataset: Dataset[Any] = decoder
-        if device_decodes:
+        if balance is not None:
             from zerosnet.data.device_decode import Reader, decode_on
 
-            dataset, self._join = Reader(decoder), partial(decode_on, device, decoder)
+            dataset, self._join = Reader(decoder, balance), partial(decode_on, device, decoder)
         options: dict[str, Any] = {}
         if workers:
             options = {"prefetch_factor": AHEAD, "timeout": PATIENCE, "persistent_workers": persistent}
@@ -137,7 +139,7 @@ class Stream:
         with warnings.catch_warnings():  # workers only read files and never touch what other threads hold
             warnings.filterwarnings("ignore", message=".*multi-threaded, use of fork.*", category=DeprecationWarning)
             pieces = iter(self.loader)
-        following = one_ahead if not self._ahead else partial(by_a_thread, ahead=self._ahead)
+        following = one_ahead if self._balance is None else partial(by_a_thread, ahead=BATCHES_AHEAD)
         for batch, ready in following(partial(self._next, pieces)):
             if ready is not None:
                 here = torch.cuda.current_stream(self.device)
@@ -148,9 +150,12 @@ class Stream:
 
     def _next(self, pieces: Iterator[Any]) -> tuple[Batch, Any] | None:
         """Take the pieces of a batch and start their way to the device, on a stream of its own."""
+        began = time.monotonic()
         taken = [piece for _, piece in zip(self._pieces, pieces)]  # zip stops before it takes one too many
         if not taken:
             return None
+        if self._balance is not None:
+            self._balance.waited(time.monotonic() - began)
         with nullcontext() if self._side is None else torch.cuda.stream(self._side):
             joined = self._join(taken)
         for line in joined.broken:

@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from zerosnet.data import FolderData, pixel_statistics
+from zerosnet.data.balance import Balance
 from zerosnet.data.device_decode import reason_against
 from zerosnet.data.streaming import BROKEN, Batch, Decoder, Stream, to_numbers, training_items
 from zerosnet.errors import InputError
@@ -48,7 +49,8 @@ class StreamOptions:
     micro_batch   images that batch norm sees at once, and that are in memory at once; None: all that a process has
     sync_bn       batch norm sees the micro-batches of all processes as one
     decoder       who decodes, cuts and resizes training images: "workers", or "gpu", for which workers only read; None:
-                  the GPU where it can and bits do not matter. Test images are always the workers': scores compare
+                  both, the GPU what workers do not manage, if it can and bits do not matter. Test images are always the
+                  workers', so that scores compare
     """
 
     workers: int | None = None
@@ -77,14 +79,14 @@ def micro_batch(batch: int, world: World, wanted: int | None) -> int:
     return micro
 
 
-def device_decodes(wanted: str | None, device: torch.device) -> bool:
-    """Whether the device decodes training images; an error where it is asked to and cannot."""
+def choose_balance(wanted: str | None, device: torch.device) -> Balance | None:
+    """How workers and device share the decoding; None where it is the workers' alone, an error where it cannot be."""
     if wanted == "workers" or (wanted is None and torch.are_deterministic_algorithms_enabled()):
-        return False
+        return None
     why = reason_against(device)
     if wanted == "gpu" and why:
         raise InputError(f"decoder is 'gpu', but {why}; expected workers")
-    return not why
+    return None if why else Balance(1.0 if wanted == "gpu" else None)
 
 
 class LargeTraining:
@@ -110,7 +112,7 @@ class LargeTraining:
     ) -> None:
         self.spec, self.specs, self.data, self.device, self.world = spec, [spec], data, device, world
         self.options, self.workers, self.report = options, workers, report
-        self.device_decodes = device_decodes(options.decoder, device)
+        self.balance = choose_balance(options.decoder, device)
         recipe, numbers = spec.recipe, precision(spec.precision, device, usual=USUAL)
         self.steps = len(data.train) // recipe.batch
         self.micro = micro_batch(recipe.batch, world, options.micro_batch)
@@ -156,7 +158,7 @@ class LargeTraining:
             "micro_batch": self.micro,
             "sync_bn": options.sync_bn,
             "workers": workers,
-            "decoder": DECODERS[not self.device_decodes],
+            "decoder": "workers" if self.balance is None else options.decoder or "gpu and workers",
             "arithmetic": f"parameters {numbers.dtype}, convolutions {numbers.conv_dtype or numbers.dtype}, "
             f"state {numbers.state_dtype or numbers.dtype}".replace("torch.", ""),
         }
@@ -176,7 +178,7 @@ class LargeTraining:
         )
         decoder = Decoder(self.data.train, self.data.side, recipe.augmentation, self.spec.seed)
         self.position = position
-        self._batches = iter(self.stream(decoder, items, batch=self.micro, device_decodes=self.device_decodes))
+        self._batches = iter(self.stream(decoder, items, batch=self.micro, balance=self.balance))
 
     def begin_epoch(self, step: int) -> None:
         """An epoch that is taken up in the middle keeps the sums it has."""
@@ -226,7 +228,7 @@ class LargeTraining:
             flat = self.world.add_up(torch.cat(self.running)) / self.world.size
             torch._foreach_copy_(self.running, list(flat.split([len(buffer) for buffer in self.running])))
 
-    def stream(self, decoder: Decoder, items: Callable[[], Any], *, batch: int, **options: bool) -> Stream:
+    def stream(self, decoder: Decoder, items: Callable[[], Any], *, batch: int, **options: Any) -> Stream:
         return Stream(
             decoder, items, batch=batch, device=self.device, workers=self.workers, report=self._broken, **options
         )

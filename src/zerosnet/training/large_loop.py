@@ -17,7 +17,7 @@ from zerosnet.training.capture import Lead, forget_compiled
 from zerosnet.training.checkpoint import snapshot
 from zerosnet.training.evaluate import Score
 from zerosnet.training.grouping import network_config
-from zerosnet.training.large import USUAL, LargeTraining, device_decodes, micro_batch
+from zerosnet.training.large import USUAL, LargeTraining, choose_balance, micro_batch
 from zerosnet.training.loop import Options, Stopwatch, finish, has_ended, say_damaged
 from zerosnet.training.networks import load_network
 from zerosnet.training.precision import precision, torch_settings
@@ -190,7 +190,7 @@ def _check(specs: Sequence[RunSpec], options: Options, device: torch.device, wor
         recipe = spec.recipe
         precision(spec.precision, device, usual=USUAL)
         micro_batch(recipe.batch, world, options.stream.micro_batch)
-        device_decodes(options.stream.decoder, device)
+        choose_balance(options.stream.decoder, device)
         if recipe.adversarial is not None or recipe.augmentation.crop:
             what = "adversarial training" if recipe.adversarial else "a crop after padding"
             raise InputError(f"recipe {recipe.name} asks for {what}, which imagefolder has not; expected imagenet")
