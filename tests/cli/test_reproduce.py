@@ -76,7 +76,7 @@ def test_failed_sanity_checks_stand_beside_the_numbers_they_are_about(attacked, 
     text = capsys.readouterr().out
     assert "(!)" in text.partition("WARNING")[0], "numbers in the table are marked"
     assert text.count("WARNING (!) zerosnet56-cifar10-pgd_paper-s1-") >= 3
-    assert "paper-pgd: PGD not weaker than FGSM: pgd-20" in text
+    assert 'paper-pgd: failed check "PGD not weaker than FGSM": pgd-20' in text
     section = (tmp_path / "r.html").read_text().partition('id="table-pgd"')[2]
     assert "⚠ check failed" in section and "PGD not weaker than FGSM" in section
 

@@ -1,9 +1,11 @@
 """A table shows both numbers, and how far apart they are by sign as well as by colour."""
 
+from dataclasses import replace
+
 import pytest
 
 from zerosnet.experiments import Cell, Column, Experiment, Measured, MeasuredCell, Row, Value, parse_printed, summarise
-from zerosnet.report.tables import experiment_table, plain_table, summary_text
+from zerosnet.report.tables import experiment_table, key_to_signs, plain_table, summary_text
 
 COLUMN = Column("acc", "accuracy, %")
 OTHER = Column("noise", "under noise, %", ours=True)
@@ -41,7 +43,8 @@ def test_a_difference_has_a_sign_and_a_colour_by_its_size(values, sign, look):
 
 def test_a_difference_without_any_deviation_has_no_size():
     table = experiment_table(measured(cell((91.0,), printed="90.00", wanted=1)))
-    assert "+1.00, no deviation known" in table
+    assert '<span class="diff">+1.00</span>' in table
+    assert "Without a sign: no deviation is known" in key_to_signs()
 
 
 def test_what_agrees_to_the_printed_digits_says_so():
@@ -80,8 +83,9 @@ def test_remarks_stand_once_below_the_table():
 
 
 def test_numbers_of_attacks_with_failed_checks_carry_a_warning():
-    table = experiment_table(measured(cell((90.0,))), {"run0": "warnings-here"})
-    assert 'href="#warnings-here"' in table and "⚠" in table
+    attacked = replace(cell((90.0,)), values=(Value("run0", 0, 90.0, warnings=("failed",)),))
+    table = experiment_table(measured(attacked, cell((91.0,), row="not attacked")), "warnings-here")
+    assert table.count('href="#warnings-here"') == table.count("⚠") == 1
 
 
 def test_labels_are_escaped():

@@ -108,6 +108,13 @@ def test_one_table_is_one_line_with_the_range_of_its_settings():
     assert answer.lines == ("table-x, 56 layers: +10.0 to +20.0 points in 2 settings",)
 
 
+def test_settings_of_a_table_that_do_not_agree_are_named():
+    other = replace(FINDING, column="noise", stable_against_not=UNSURE)
+    better, unsure = answers([], [FINDING, other, replace(other, column="more noise")])
+    assert better.lines == ("table-x, 56 layers: +10.00 (95 % interval +8.00 to +12.00) points: acc",)
+    assert unsure.lines == ("table-x, 56 layers: +1.0 to +1.0 points in 2 settings: noise; more noise",)
+
+
 def test_cards_say_their_verdict_by_a_sign_too():
     assert "✓ Zero-stable" in cards(answers([], [FINDING]))
 

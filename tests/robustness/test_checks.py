@@ -146,5 +146,5 @@ def test_another_clean_accuracy_than_in_training_is_a_warning():
 def test_failed_checks_are_the_warnings_of_a_result():
     rows = (*sound(), row("huge eps", 0.1, 0.5, "white-box"))
     result = Result("pgd-whitebox", rows, checks.sanity_checks(rows, 10))
-    assert result.warnings == ["eps 0.5 leaves about nothing: 10.00% at 0.5"]
+    assert result.warnings == ['failed check "eps 0.5 leaves about nothing": 10.00% at 0.5']
     assert result.to_json()["warnings"] == result.warnings

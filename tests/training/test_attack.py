@@ -265,7 +265,7 @@ def test_the_table_shows_failed_checks_as_warnings(store, opt, capsys):
     path.write_text(json.dumps(stored))
     assert command(["attack", *opt, "--protocol", "paper-fgsm", "--images", "6", "--store", str(store.root)]) == 0
     output = capsys.readouterr().out
-    assert f"WARNING (!) {opt[1]}: PGD not weaker than FGSM: pgd-20 90.00% at 0.075" in output
+    assert f'WARNING (!) {opt[1]}: failed check "PGD not weaker than FGSM": pgd-20 90.00% at 0.075' in output
     assert f"{opt[1]} (!)" in output and f"{opt[0]} (!)" not in output
     assert "fgsm, 6 images, eps 0.075 (0.15 in [-1, 1])" in output
     assert "the paper's eps are for inputs in [-1, 1]" in output

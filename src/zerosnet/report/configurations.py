@@ -13,7 +13,7 @@ from zerosnet.training import RunSpec
 _LONGEST = 34
 _MOST_NAMED = 12  # lines of a chart that can be told apart
 # zero-stable lines are cool and whole, others warm and dashed; within each kind the marks differ too
-_COOL, _WARM, _NEUTRAL = (0, 6, 2, 4), (1, 3, 7), (5,)
+_COOL, _WARM, _NEUTRAL = (0, 6, 2, 4), (1, 3, 7), (5, 4, 7)
 _PAPER_NAMES = {row.scheme: row.label for row in PAPER_ROWS}
 
 

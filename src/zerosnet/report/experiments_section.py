@@ -29,7 +29,7 @@ def experiment_section(found: Sequence[Measured], runs: Mapping[str, RunEvidence
         place = f"{experiment.name}-{measured.scale}-warnings"
         words = _WORDS.get(measured.scale, SCALES[measured.scale].what)
         table = [
-            experiment_table(measured, dict.fromkeys(warnings, place)),
+            experiment_table(measured, place),
             *warning_list(warnings, place),
             _commands(measured, runs),
         ]

@@ -23,13 +23,13 @@ _SIZES = (
 )
 
 
-def experiment_table(measured: Measured, warned: Mapping[str, str] | None = None) -> Html:
-    """The table; `warned` has, for runs with failed sanity checks, the place on the page that says so."""
+def experiment_table(measured: Measured, warnings: str | None = None) -> Html:
+    """The table; `warnings` is the place on the page that names the failed sanity checks of attacks."""
     experiment, cells = measured.experiment, {(cell.row, cell.column): cell for cell in measured.cells}
     remarks = tuple(dict.fromkeys(cell.note for cell in measured.cells if cell.note))
     apart = _OTHER_DATA.get(measured.scale)
     reasons = {(c.row, c.column): apart or _OTHER_MACHINE.get(c.reading) for c in experiment.cells}
-    look = _Look({place: reason for place, reason in reasons.items() if reason}, warned or {}, remarks)
+    look = _Look({place: reason for place, reason in reasons.items() if reason}, warnings, remarks)
     separate = len(experiment.columns) <= _SEPARATE
     kept = [i for i in range(len(experiment.heads)) if not _repeats_group(experiment.rows, i)]
 
@@ -64,10 +64,10 @@ def experiment_table(measured: Measured, warned: Mapping[str, str] | None = None
 
 @dataclass(frozen=True)
 class _Look:
-    """How cells of a table are shown: which are not compared and why, with warnings, with numbered remarks below."""
+    """How cells are shown: which are not compared and why, where warnings stand, with numbered remarks below."""
 
     uncompared: Mapping[tuple[str, str], str]
-    warned: Mapping[str, str]
+    warnings: str | None
     remarks: tuple[str, ...]
 
 
@@ -119,7 +119,7 @@ def key_to_signs() -> Html:
         "less the paper's in points. Its sign and colour say how large that is against the larger of the two standard "
         "deviations: ",
         signs,
-        ". What was not run says so.",
+        ". Without a sign: no deviation is known. What was not run says so.",
     )
 
 
@@ -228,7 +228,7 @@ def _difference(cell: MeasuredCell, look: _Look) -> Html | None:
     size = cell.difference_in_deviations
     if size is None:
         rounded = cell.printed is not None and abs(cell.difference) <= 1.001 * cell.printed.rounding
-        return element("span", "≈ as printed" if rounded else f"{amount}, no deviation known", class_="diff")
+        return element("span", "≈ as printed" if rounded else amount, class_="diff")
     more = size >= 0
     up, down, strength = next(entry[1:] for entry in _SIZES if abs(size) >= entry[0])
     colour = f"diff {'up' if more else 'down'}{strength}" if strength else "diff"
@@ -237,5 +237,5 @@ def _difference(cell: MeasuredCell, look: _Look) -> Html | None:
 
 
 def _warning(cell: MeasuredCell, look: _Look) -> Html | None:
-    place = next((place for run, place in look.warned.items() if any(value.run == run for value in cell.values)), None)
-    return None if place is None else element("a", "⚠ check failed", href=f"#{place}")
+    doubtful = cell.doubtful and look.warnings is not None
+    return element("a", "⚠ check failed", href=f"#{look.warnings}") if doubtful else None

@@ -1,5 +1,6 @@
 """The answer in plain words: where the paper's claim holds in what was measured, where not, what else explains it."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -28,15 +29,17 @@ def answers(found: Sequence[Measured], said: Sequence[Finding], earlier: Collect
     `earlier` names the experiments whose numbers came with the package: the reader has run none of them.
     """
     titles = {one.experiment.name: one.experiment.title for one in found}
+    settings = {(one.experiment.name, column.key): column.title for one in found for column in one.experiment.columns}
     demo = [one for one in said if one.scale == _DEMO]
     ours = [one for one in said if one.scale != _DEMO and one.experiment not in earlier]
     given = [one for one in said if one.scale != _DEMO and one.experiment in earlier]
     result = [] if ours or given else [Answer(_OPEN, "open", (_NEEDED,))]
     for findings, where in ((ours, ""), (given, _EARLIER), (demo, ", on the embedded digits (demo)")):
         groups = _by_kind(findings)
+        split = _in_several(groups.values(), titles)
         for kind, heading, look in _KINDS:
             if groups[kind]:
-                result.append(Answer(heading + where, look, tuple(_lines(groups[kind], titles))))
+                result.append(Answer(heading + where, look, tuple(_lines(groups[kind], titles, settings, split))))
         deep = [one for one in findings if one.depth_explains_as_much is not None]
         if deep:
             result.append(_depth(deep, titles, where))
@@ -96,16 +99,32 @@ def _by_kind(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
     return groups
 
 
-def _lines(findings: Sequence[Finding], titles: Mapping[str, str]) -> Iterable[str]:
-    """One line for every table and group: by how many points, over how many settings."""
+def _in_several(groups: Iterable[Sequence[Finding]], titles: Mapping[str, str]) -> set[str]:
+    """The tables whose settings do not all say the same."""
+    counts = Counter(name for group in groups for name in _tables(group, titles))
+    return {name for name, count in counts.items() if count > 1}
+
+
+def _lines(
+    findings: Sequence[Finding],
+    titles: Mapping[str, str],
+    settings: Mapping[tuple[str, str], str],
+    split: Collection[str],
+) -> Iterable[str]:
+    """One line for every table and group: by how many points, over how many settings.
+
+    `settings` are the titles of columns; they are named in tables that are `split` between answers.
+    """
     for name, alike in _tables(findings, titles).items():
         differences = [one.stable_against_not for one in alike if one.stable_against_not is not None]
         means = [one.mean for one in differences]
+        columns = [settings.get((one.experiment, one.column), one.column) for one in alike]
+        which = f": {'; '.join(columns)}" if name in split else ""
         if len(differences) == 1:
-            yield f"{name}: {_signed(str(differences[0]))} points"
+            yield f"{name}: {_signed(str(differences[0]))} points{which}"
         elif means:
             span = _signed(f"{_tenths(min(means))} to {_tenths(max(means))}")
-            yield f"{name}: {span} points in {len(means)} settings"
+            yield f"{name}: {span} points in {len(means)} settings{which}"
         else:
             yield f"{name}: the numbers do not vary"
 

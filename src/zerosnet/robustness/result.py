@@ -78,7 +78,7 @@ class Result:
     @property
     def warnings(self) -> list[str]:
         """The failed checks, to be shown beside every number of this result."""
-        return [f"{check.name}: {check.detail}" for check in self.checks if check.passed is False]
+        return [f'failed check "{check.name}": {check.detail}' for check in self.checks if check.passed is False]
 
     @property
     def not_made(self) -> list[str]:
