@@ -29,6 +29,7 @@ BENCHMARKS = {
     "robustness": "the paper's noises and PGD-20 on ten networks, fused against one by one (CUDA)",
     "explorer": "from the movement of a slider to the page drawn, in Chromium",
     "imagenet": "images a second of 50-layer networks: compute, beside timm's, and from JPEG files (CUDA)",
+    "decode": "what a worker takes for a JPEG file: decoding, resizing, copying",
     "parts": "what compiler, CUDA graph, flat update and fusing give the plain engine (CUDA)",
     "training": "seconds per epoch and network, alone and fused, against the authors' way (CUDA)",
 }

@@ -142,14 +142,19 @@ def test_the_training_benchmark_reached_what_it_must() -> None:
 
 def test_what_is_outside_the_training_steps_is_said_with_the_evaluation_too() -> None:
     """`outside_recorded_steps` takes the evaluation, a graph of its own, for inside; strictly it is not."""
-    shares = {
-        row["replicas"]: 1 - 50_000 // 128 * row["step_ms"] / 1e3 / row["seconds_per_epoch"]
-        for row in benchmark("training-cuda")["rows"]
-        if (row["layers"], row["kernels"]) == (56, "torch")
-    }
-    text = " ".join(page("performance.md").split())
-    assert f"{100 * shares[10]:.1f} % are outside the training steps with ten networks in plain torch" in text
-    assert f"{100 * shares[30]:.1f} % with thirty" in text
+    rows, text = benchmark("training-cuda-torch")["rows"], " ".join(page("performance.md").split())
+    shares = {row["case"]: 1 - 50_000 // 128 * row["step_ms"] / 1e3 / row["seconds_per_epoch"] for row in rows}
+    assert all(share < 0.05 for share in shares.values())
+    ten, one = (100 * shares[f"56 layers, K={k}, torch"] for k in (10, 1))
+    assert (
+        f"{ten:.1f} % of an epoch are outside the training steps with ten networks in plain torch, {one:.1f} %" in text
+    )
+    seconds = {row["case"]: f"{row['seconds_per_epoch_and_network']:.3f}" for row in rows}
+    assert "{}, {} and {} s per epoch and network for 10 fused".format(*seconds.values()) in text
+    thirty = benchmark("evaluation-cuda")
+    share = thirty["evaluation_ms"] / (thirty["evaluation_ms"] + 50_000 // 128 * thirty["step_ms"])
+    took = f"{thirty['evaluation_ms']:.0f} ms ({thirty['before']['evaluation_ms']:,.0f} before)"
+    assert f"{took} beside 390 steps of {thirty['step_ms']:.1f} ms, {100 * share:.1f} %" in text
 
 
 def test_the_way_of_the_kernels_is_that_of_the_committed_history() -> None:
@@ -176,7 +181,9 @@ def test_the_demonstration_takes_as_long_as_was_measured() -> None:
 
 
 def test_parts_of_the_plain_engine_are_those_of_the_committed_benchmark() -> None:
-    measured, shown = benchmark("parts-cuda")["rows"], [row for row in rows(page("performance.md")) if len(row) == 3]
+    measured, page_rows = benchmark("parts-cuda")["rows"], rows(page("performance.md"))
+    names = [row["name"] for row in measured]
+    shown = [row for row in page_rows if len(row) == 3 and (row[0] in names or row[0].startswith("as it is"))]
     whole = measured[0]["ms_per_network"]
     assert [row["name"] for row in measured[1:]] == [row[0] for row in shown][-5:]
     for row, line in zip(measured, shown[-6:]):
@@ -206,16 +213,41 @@ def test_accuracies_of_the_engines_are_those_of_the_committed_runs() -> None:
 
 def test_images_a_second_are_those_of_the_committed_benchmark() -> None:
     measured, text = benchmark("imagenet-cuda"), page("performance.md")
-    given, made = measured["sources"]
+    table = {row[0]: row[1:] for row in rows(text) if len(row) == 6}
     for name in ("preresnet50", "zerosnet50_opt"):
-        files = [f"{source[name]:,.0f} ({source[f'{name}, end to end / compute']:.2f}" for source in (given, made)]
-        assert f"| `{name}` | {measured['compute'][name]:,.0f} | {files[0]} of compute) | {files[1]}) |" in text
-        assert all(source[f"{name}, end to end / compute"] >= 0.6 for source in (given, made))
-    assert f"| {given['loader']:,.0f} | {made['loader']:,.0f} |" in text
-    assert f"{measured['compute']['timm resnet50']:,.0f}" in text
+        cells = [f"{measured['compute'][name]:,.0f}"]
+        for source in measured["sources"]:
+            for who in ("", ", decoded by workers"):
+                rate, share = (source.get(f"{name}{who}{what}") for what in ("", ", end to end / compute"))
+                cells.append("" if rate is None else f"{rate:,.0f} ({share:.2f})")
+                assert share is None or share >= 0.6
+        assert [cell.replace(" of compute", "") for cell in table[f"`{name}`"]] == cells
+    loaders = [source[key] for source in measured["sources"] for key in ("loader", "loader, decoded by workers")]
+    assert table["the loader alone"] == ["", *(f"{rate:,.0f}" for rate in loaders)]
+    assert table["timm's `resnet50`"][0] == f"{measured['compute']['timm resnet50']:,.0f}"
     for name in ("preresnet / timm", "zerosnet / preresnet"):
         assert measured["ratios"][name] >= measured["targets"][name]
         assert f"{measured['ratios'][name]:.2f}" in text
+
+
+def test_what_workers_do_is_as_measured() -> None:
+    measured, text = benchmark("decode-cpu"), " ".join(page("performance.md").split())
+    times = measured["milliseconds"]
+    part = {name: f"{100 * times[name] / times['a training image, all in all']:.0f} %" for name in times}
+    assert f"that is {part['resizing the box']} of their time, decoding {part['decoding']}" in text
+    assert f"would take {part['copying the box']} itself" in text
+    assert f"send {measured['pixels of the box / pixels of the square']:.1f} times as much" in text
+
+
+@pytest.mark.parametrize("layers", [18, 34])
+def test_images_a_second_of_smaller_networks_are_those_of_the_committed_benchmarks(layers: int) -> None:
+    measured = benchmark(f"imagenet-cuda-{layers}")
+    table = {row[0].partition(",")[0]: row[1:] for row in rows(page("performance.md")) if len(row) == 3}
+    (source,) = measured["sources"]
+    for name in (f"preresnet{layers}", f"zerosnet{layers}_opt"):
+        rate = f"{source[name]:,.0f}" if name in source else "not measured yet"
+        assert table[f"`{name}`"] == [f"{measured['compute'][name]:,.0f}", rate]
+    assert table[f"timm's `resnet{layers}`"][0] == f"{measured['compute'][f'timm resnet{layers}']:,.0f}"
 
 
 def test_ratios_to_preresnet_are_those_of_the_committed_benchmarks() -> None:

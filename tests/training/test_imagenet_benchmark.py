@@ -1,5 +1,6 @@
 import json
 
+import benchmarks.decode
 import benchmarks.imagenet
 import pytest
 import torch
@@ -92,3 +93,9 @@ def test_nothing_is_begun_when_the_time_is_over(monkeypatch):
     monkeypatch.setattr(benchmarks.imagenet, "TIME_LIMIT", -1)
     *_, found = run(**SMALL)
     assert set(found["left_out"].values()) == {"no time left"} and "compute" not in found
+
+
+def test_the_parts_of_a_workers_work_are_measured():
+    found = benchmarks.decode.run(files=4, rounds=1)
+    times = found["milliseconds"]
+    assert found["files"] == 4 and len(times) == 4 and all(time > 0 for time in times.values())
