@@ -142,6 +142,7 @@ def fgsm() -> Experiment:
         notes=(
             "whole percentages, because 100 random test images were used; all images stand beside them",
             "eps is for inputs in [-1, 1]; in [0, 1] it is half",
+            "one step along the gradient is a weak attack: PGD-20 and random signs of the same eps are measured too",
             "the paper says SGD for all experiments; the code it follows uses Adam here. A single run each; the depth "
             "is not stated (ours: 56)",
             CONFOUNDED,

@@ -16,11 +16,13 @@ from zerosnet.experiments import EXPERIMENTS, Measured, collect, summarise
 from zerosnet.experiments.measured import MeasuredCell
 from zerosnet.report.answer import answer
 from zerosnet.report.configurations import Configuration, panels
+from zerosnet.report.controls import HEADS, control_lines
 from zerosnet.report.evidence import Evidence, read_evidence
 from zerosnet.training import Store
 
 _MARKED = re.compile(r"(<!-- measured: (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 _MARK = "⚠"  # as in the HTML report
+_NOTHING = "Nothing has been measured yet."
 
 
 def filled(page: str, evidence: Evidence) -> str:
@@ -52,6 +54,12 @@ def all_tables(evidence: Evidence) -> str:
     return _tables(_measured(evidence))
 
 
+def fgsm_controls(evidence: Evidence) -> str:
+    """FGSM, PGD and random signs: zero-stable networks against the others."""
+    lines = control_lines(evidence)
+    return _table(HEADS, lines) if lines else _NOTHING
+
+
 def overview(evidence: Evidence) -> str:
     """Every experiment: how many of its networks have given a number."""
     done = {table.experiment.name: table for table in _measured(evidence)}
@@ -74,6 +82,7 @@ KINDS: dict[str, Callable[[Evidence], str]] = {
     "runs": runs_table,
     "accuracies": accuracy_tables,
     "all tables": all_tables,
+    "FGSM and its controls": fgsm_controls,
 }
 
 
@@ -87,7 +96,7 @@ def _measured(evidence: Evidence) -> list[Measured]:
 
 
 def _tables(tables: Iterable[Measured]) -> str:
-    return "\n\n".join(map(_experiment, tables)) or "Nothing has been measured yet."
+    return "\n\n".join(map(_experiment, tables)) or _NOTHING
 
 
 def _experiment(table: Measured) -> str:
