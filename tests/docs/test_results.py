@@ -9,7 +9,7 @@ import pytest
 from tests.docs.blocks import DOCS, ROOT
 
 from zerosnet.experiments import summarise, welch
-from zerosnet.numerics import Scheme, is_zero_stable
+from zerosnet.numerics import Scheme, is_zero_stable, root_condition
 from zerosnet.report.evidence import read_evidence
 from zerosnet.training import Store
 
@@ -174,6 +174,11 @@ def test_the_optimum_is_not_the_most_robust(page, attacked):
         assert (
             "{:.2f}, {:.2f} and {:.2f} %".format(*(attacked[scheme]["fgsm", eps] for eps in (0.15, 0.3, 0.5))) in page
         )
+    inside = [Scheme(["1/2", "3/10", "1/10"], ["1/10"]), Scheme(["1", "3/10", "-2/5"], ["1"])]
+    assert all(max(root_condition(scheme).moduli) < 1 for scheme in (best, *inside))
+    assert (
+        "which keep {:.2f} and {:.2f} % at 0.15".format(*(attacked[scheme]["fgsm", 0.15] for scheme in inside)) in page
+    )
     rest = {scheme: one for scheme, one in attacked.items() if scheme != best}
     gaps = [mean(stable) - mean(others) for stable, others in (kinds(rest, "fgsm", eps) for eps in (0.3, 0.5))]
     assert "differ by {:.2f} points at 0.3 and by {:.2f} at 0.5".format(*gaps) in page
@@ -185,7 +190,7 @@ def test_what_the_controls_leave(page, attacked):
     assert f"at 0.3 at most {most:.2f} %" in page
     assert most < 1.2 and "more than 1.2 %" in words(DOCS / "faq.md") and "more than 1.2 %" in words(ROOT / "README.md")
     stable, others = kinds(attacked, "pgd-20", 0.15)
-    assert f"zero-stable networks, {min(stable):.2f} to {max(stable):.2f} %" in page
+    assert f"zero-stable networks, {min(stable):.2f} to {max(stable):.2f} %, and {max(others):.2f} % at most to" in page
     assert not welch(stable, others).certain
     stable, others = kinds(attacked, "random signs", 0.15)
     assert f"down to {min(others):.2f} to {max(others):.2f} %" in page
