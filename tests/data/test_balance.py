@@ -1,12 +1,13 @@
 """A share that finds its place by itself, in a simulation of workers, a device and a trainer."""
 
-import multiprocessing
+import time
 
 import pytest
+import torch.multiprocessing as multiprocessing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zerosnet.data.balance import Balance
+from zerosnet.data.balance import START, Balance
 
 
 class Clock:
@@ -14,6 +15,13 @@ class Clock:
 
     def __call__(self):
         return self.now
+
+
+def started(clock=time.monotonic):
+    balance = Balance(clock=clock)
+    for _ in range(START):
+        balance.waited(0.0)
+    return balance
 
 
 def trained(*, workers_ms, device_ms, compute_ms, batches=3000, ahead=15):
@@ -37,7 +45,7 @@ def trained(*, workers_ms, device_ms, compute_ms, batches=3000, ahead=15):
         ready, share = done[number]
         waited = max(0.0, ready - clock.now)
         clock.now += waited
-        balance.waited(waited)
+        balance.waited(waited, pieces=0)
         begin(clock.now)
         clock.now += (compute_ms + share * device_ms) / 1e3
         if number == batches // 2:
@@ -59,12 +67,31 @@ def test_workers_that_manage_are_left_alone():
 
 def test_a_pause_changes_little():
     clock = Clock()
-    balance = Balance(clock=clock)
+    balance = started(clock)
     balance.waited(0.8)
     before = balance.share
     clock.now += 600
     balance.waited(0.0)
     assert before > 0.3 and balance.share == pytest.approx(before, abs=0.02)
+
+
+def test_what_workers_take_to_start_does_not_count():
+    balance = Balance()
+    for _ in range(START):
+        balance.waited(3.0)
+    assert balance.share == 0
+    balance.waited(60.0)
+    assert balance.share == pytest.approx(0.5, abs=0.02)  # a second of it, not a minute
+    balance.begin()
+    balance.waited(3.0)
+    assert balance.share == pytest.approx(0.5, abs=0.02)
+
+
+def test_pieces_that_are_there_are_not_waited_for():
+    balance = started(Clock())
+    for _ in range(100):
+        balance.waited(0.003, pieces=4)
+    assert balance.share == 0
 
 
 def test_a_given_share_stays():
@@ -82,8 +109,8 @@ def share_of(balance, answers):
 def test_other_processes_see_it(method):
     if method not in multiprocessing.get_all_start_methods():
         pytest.skip(f"no {method} here")
-    context = __import__("torch").multiprocessing.get_context(method)
-    balance, answers = Balance(), context.SimpleQueue()
+    context = multiprocessing.get_context(method)
+    balance, answers = started(), context.SimpleQueue()
     process = context.Process(target=share_of, args=(balance, answers))
     balance.waited(1.0)
     process.start()

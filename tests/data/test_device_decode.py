@@ -11,7 +11,8 @@ from torchvision.io import decode_jpeg
 from zerosnet import InputError
 from zerosnet.data import Augmentation, device_decode, open_folder
 from zerosnet.data.balance import Balance
-from zerosnet.data.device_decode import Reader, decode_on
+from zerosnet.data.device_decode import File, Reader, decode_on
+from zerosnet.data.jpeg import jpeg_size
 from zerosnet.data.streaming import Decoder, Stream, training_items
 from zerosnet.training.large import StreamOptions, choose_balance
 
@@ -35,6 +36,11 @@ def batches(decoder, share, *, report=pytest.fail, device=CPU, workers=0, batch=
     return list(Stream(decoder, items, balance=None if share is None else Balance(share), **options))
 
 
+def left_to_workers(contents):
+    files = [File(*row) for row in contents.files.tolist()]
+    return [file.number for file in files if not file.bytes]
+
+
 def same(ours, theirs):
     assert len(ours) == len(theirs) > 0
     return all(torch.equal(a, b) for one, other in zip(ours, theirs) for a, b in zip(one, other))
@@ -50,7 +56,7 @@ def test_boxes_flips_labels_and_order_do_not_depend_on_who_decodes(folder, share
 
 def test_a_share_of_the_images_is_left_to_the_device(folder):
     contents = Reader(decoder_of(folder), Balance(0.5)).__getitems__([(0, index) for index in range(24)])
-    asked = [file.item[1] for file in contents.files if file.bytes]
+    asked = sorted({*range(24)} - {*left_to_workers(contents)})
     assert len(asked) == 12 and len(contents.rest.images) == 12
     assert max(b - a for a, b in pairwise(asked)) <= 4
 
@@ -59,7 +65,7 @@ def test_what_looks_strange_is_left_to_the_processor(folder):
     names = write_strange_files(folder)
     decoder = decoder_of(folder)
     contents = Reader(decoder, Balance(1.0)).__getitems__([(0, index) for index in range(24)])
-    assert [file.item[1] for file in contents.files if not file.bytes] == [1, 9, 15]
+    assert left_to_workers(contents) == [1, 9, 15]
     assert len(contents.rest.images) == 3 and len(contents.rest.broken) == 2
     said = [[], []]
     found = [batches(decoder, share, report=lines.append) for share, lines in zip((None, 1.0), said)]
@@ -100,13 +106,38 @@ def test_what_the_device_refuses_is_found_and_left_to_the_processor(folder, monk
     assert calls[0] == min(24, at_once) and len(calls) < 30
 
 
-def test_no_memory_is_no_broken_image(folder, monkeypatch):
+@pytest.mark.parametrize("what", ["CUDA out of memory. Tried to allocate", "CUDA error: an illegal memory access"])
+def test_what_no_file_is_guilty_of_is_an_error(folder, monkeypatch, what):
     def full(*_, **__):
-        raise torch.OutOfMemoryError("no memory")
+        raise RuntimeError(what)  # torchvision's decoder raises nothing else
 
     monkeypatch.setattr("torchvision.io.decode_jpeg", full)
-    with pytest.raises(torch.OutOfMemoryError):
+    with pytest.raises(RuntimeError, match=what):
         batches(decoder_of(folder), 1.0)
+
+
+def test_a_decoder_that_refuses_everything_is_an_error(folder, monkeypatch):
+    def no(*_, **__):
+        raise RuntimeError("nvjpeg: no")
+
+    monkeypatch.setattr("torchvision.io.decode_jpeg", no)
+    with pytest.raises(InputError, match="refuses all of 20 files; --decoder workers goes without it"):
+        batches(decoder_of(folder), 1.0, batch=20)
+
+
+def test_large_files_are_decoded_in_smaller_portions_and_huge_ones_by_workers(folder, monkeypatch):
+    decoder = decoder_of(folder)
+    items = [(0, index) for index in range(24)]
+    sizes = [jpeg_size(decoder.files.path(index).read_bytes()) for index in range(24)]
+    pixels = [width * height for width, height in sizes]
+    monkeypatch.setattr(device_decode, "PIXELS", 5 * max(pixels))
+    monkeypatch.setattr(device_decode, "LARGE", sorted(pixels)[-4])
+    contents = Reader(decoder, Balance(1.0)).__getitems__(items)
+    assert left_to_workers(contents) == [k for k in range(24) if pixels[k] > sorted(pixels)[-4]]
+    portions = list(device_decode._in_portions([File(*row) for row in contents.files.tolist()]))
+    assert len(portions) > 3 and all(sum(pixels[k] for k in portion) <= 5 * max(pixels) for portion in portions)
+    found = decode_on(CPU, decoder, [contents])
+    assert all(torch.equal(a, b) for a, b in zip(found[:3], decoder.__getitems__(items)[:3]))
 
 
 def test_an_error_of_the_thread_is_an_error_of_the_stream(folder):
@@ -132,7 +163,7 @@ def test_a_stream_that_is_given_up_leaves_no_thread(folder):
 
 def test_who_decodes():
     assert choose_balance(None, CPU) is None and choose_balance("workers", CPU) is None
-    with pytest.raises(InputError, match="decoder is 'gpu', but there is no CUDA device; expected workers"):
+    with pytest.raises(InputError, match="decoder is 'gpu', but there is no CUDA device; see workers"):
         choose_balance("gpu", CPU)
     with pytest.raises(InputError, match="decoder is 'cpu'; expected one of gpu, workers"):
         StreamOptions(decoder="cpu")

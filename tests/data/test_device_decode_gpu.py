@@ -5,12 +5,16 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from tests.data.pictures import write_folder, write_strange_files
 from tests.data.test_device_decode import batches, decoder_of
 
+from zerosnet import InputError
 from zerosnet.data import device_decode
 from zerosnet.data.balance import Balance
+from zerosnet.data.decode import read_image
 from zerosnet.data.device_decode import cut, reason_against
+from zerosnet.data.jpeg import jpeg_size
 from zerosnet.data.streaming import Stream, training_items
 from zerosnet.training.large import choose_balance
 
@@ -31,6 +35,8 @@ def test_this_gpu_decodes():
     torch.use_deterministic_algorithms(True)
     try:
         assert choose_balance(None, CUDA) is None
+        with pytest.raises(InputError, match="the same bits every time"):
+            choose_balance("gpu", CUDA)
     finally:
         torch.use_deterministic_algorithms(False)
 
@@ -60,6 +66,19 @@ def test_batches_of_the_gpu_are_those_of_the_workers_but_for_rounding(folder, sh
     for one, other in zip(ours, theirs):
         assert torch.equal(one.flips.cpu(), other.flips) and torch.equal(one.labels.cpu(), other.labels)
         assert (one.images.cpu().float() - other.images.float()).abs().mean() < 4  # of 255; colours are noise here
+
+
+@pytest.mark.parametrize("kind", ["L", "progressive", "4:4:4", "4:2:2", "4:2:0"])
+def test_every_ordinary_kind_of_jpeg_has_its_colours(tmp_path, kind):
+    ramp = np.linspace(0, 255, 96)
+    pixels = np.stack([np.tile(ramp, (64, 1)), np.tile(ramp[:64, None], (1, 96)), np.full((64, 96), 90)], 2)
+    image = Image.fromarray(pixels.astype(np.uint8)).convert("L" if kind == "L" else "RGB")
+    options = {"progressive": True} if kind == "progressive" else {"subsampling": kind} if ":" in kind else {}
+    image.save(tmp_path / "a.jpg", quality=95, **options)
+    content = (tmp_path / "a.jpg").read_bytes()
+    assert jpeg_size(content) == (96, 64)
+    (found,) = device_decode._decoded([torch.frombuffer(bytearray(content), dtype=torch.uint8)], CUDA)
+    assert (found.cpu().float() - read_image(tmp_path / "a.jpg").float()).abs().max() <= 12
 
 
 def test_busy_streams_do_not_change_what_is_decoded(folder):

@@ -34,10 +34,20 @@ def test_what_is_no_jpeg_has_no_size(content):
     assert jpeg_size(content) is None
 
 
-def test_four_colours_are_not_asked_for():
+def test_what_is_not_ordinary_has_no_size():
+    picture = written(30, 20)
+    frame = picture.index(b"\xff\xc0")
     assert jpeg_size(written(30, 20, "CMYK")) is None
+    assert jpeg_size(written(30, 20, keep_rgb=True)) is None  # colours that are not transformed
+    assert jpeg_size(picture[:frame] + b"\xff\xc9" + picture[frame + 2 :]) is None  # arithmetic coding
+    assert jpeg_size(picture[: frame + 4] + b"\x0c" + picture[frame + 5 :]) is None  # twelve bits
+    adobe = b"\xff\xee\x00\x0eAdobe\x00\x64\x00\x00\x00\x00"
+    assert jpeg_size(picture[:2] + adobe + b"\x00" + picture[2:]) is None
+    assert jpeg_size(picture[:2] + adobe + b"\x01" + picture[2:]) == (30, 20)
 
 
 def test_what_is_cut_off_has_no_size():
     picture = written(60, 40)
     assert all(jpeg_size(picture[:end]) is None for end in range(len(picture) - 1))
+    with_thumbnail = written(60, 40, exif=b"Exif\0\0" + written(20, 10))
+    assert all(jpeg_size(with_thumbnail[:end]) is None for end in range(len(with_thumbnail) - 1))

@@ -1,11 +1,12 @@
 """The results of a function, call after call till it gives None, made before they are asked for."""
 
-from collections import deque
+import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import TypeVar
 
 Result = TypeVar("Result")
+PARTING = 5.0  # seconds that a call under way is waited for when nobody wants its result any more
 
 
 def one_ahead(function: Callable[[], Result | None]) -> Iterator[Result]:
@@ -16,13 +17,46 @@ def one_ahead(function: Callable[[], Result | None]) -> Iterator[Result]:
         yield now
 
 
-def by_a_thread(function: Callable[[], Result | None], ahead: int) -> Iterator[Result]:
-    """Each result, in order, from a thread that is so many of them ahead; it ends with the iterator."""
-    with ThreadPoolExecutor(1, thread_name_prefix="ahead") as pool:
-        waiting = deque(pool.submit(function) for _ in range(ahead))
+def by_a_thread(
+    function: Callable[[], Result | None], ahead: int, begin: Callable[[], None] = lambda: None
+) -> Iterator[Result]:
+    """Each result, in order, from a thread that is so many of them ahead; `begin` is the first thing it does.
+
+    An error comes in the place of the result, and is the thread's last word. Who closes the iterator is not kept by a
+    call that hangs.
+    """
+    wanted: SimpleQueue[None] = SimpleQueue()
+    made: SimpleQueue[tuple[Result | None, BaseException | None]] = SimpleQueue()
+    over = threading.Event()
+
+    def work() -> None:
         try:
-            while (result := waiting.popleft().result()) is not None:
-                waiting.append(pool.submit(function))
-                yield result
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            begin()
+            while True:
+                wanted.get()
+                if over.is_set():
+                    return
+                result = function()
+                made.put((result, None))
+                if result is None:
+                    return
+        except BaseException as caught:  # handed to whoever waits
+            made.put((None, caught))
+
+    thread = threading.Thread(target=work, name="ahead", daemon=True)
+    thread.start()
+    try:
+        for _ in range(ahead):
+            wanted.put(None)
+        while True:
+            result, error = made.get()
+            if error is not None:
+                raise error
+            if result is None:
+                return
+            wanted.put(None)
+            yield result
+    finally:
+        over.set()
+        wanted.put(None)
+        thread.join(PARTING)

@@ -50,7 +50,7 @@ def training_image(
 ) -> tuple[Tensor, bool]:
     """The training image (side, side, 3) of an epoch and whether it is to be mirrored.
 
-    A pure function of (seed, epoch, index): who decodes it, when, and beside which others does not matter.
+    A pure function of (seed, epoch, index): which process decodes it, when, and beside which others does not matter.
     """
     image = read_image(path)
     (left, top, width, height), flip = draw_crop(image.shape[2], image.shape[1], augmentation, seed, epoch, index)

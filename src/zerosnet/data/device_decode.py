@@ -1,9 +1,9 @@
-"""JPEG files decoded, cut and resized by the GPU; what it cannot or need not do, the workers do as everywhere else.
+"""JPEG files decoded, cut and resized by the GPU; what it cannot or need not do, the processor does as everywhere else.
 
 The same boxes of the same images as `streaming.Decoder`, but not the same pixels: each decoder rounds in its own way.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -16,26 +16,42 @@ from zerosnet.data.balance import Balance
 from zerosnet.data.decode import Box, draw_crop, resize
 from zerosnet.data.jpeg import jpeg_size
 from zerosnet.data.streaming import Decoder, Item, Piece
+from zerosnet.errors import InputError
 
-AT_ONCE = 256  # files that the device decodes in one go; it is slower with more, and their pixels need memory
+AT_ONCE = 256  # files that the device decodes in one go: it is slower with more
+PIXELS = 2**27  # of such files together, 400 MB
+LARGE = 2**25  # pixels of a file that is left to the workers
+MANY = 16  # files of which a decoder that works takes at least one
 
 
 class File(NamedTuple):
-    """A training image on its way: its bytes (0: the worker has decoded it), its size and what is cut out of it."""
+    """A training image on its way: its bytes (0: its worker has decoded it), its size and what is cut out of it."""
 
-    item: Item
+    epoch: int
+    number: int
     bytes: int = 0
     width: int = 0
     height: int = 0
-    box: Box = (0, 0, 0, 0)
-    flip: bool = False
+    left: int = 0
+    top: int = 0
+    box_width: int = 0
+    box_height: int = 0
+    flip: int = 0
+
+    @property
+    def item(self) -> Item:
+        return self.epoch, self.number
+
+    @property
+    def box(self) -> Box:
+        return self.left, self.top, self.box_width, self.box_height
 
 
 class Contents(NamedTuple):
-    """The files of a piece, end to end, and in `rest` what its worker has decoded."""
+    """The files of a piece, end to end, a row of `files` for each, and in `rest` what its worker has decoded."""
 
     content: Tensor
-    files: list[File]
+    files: Tensor
     rest: Piece
 
 
@@ -43,7 +59,8 @@ class Contents(NamedTuple):
 class Reader(Dataset[Contents]):
     """What a worker does where the GPU decodes, too: reads and draws boxes for it, or decodes itself.
 
-    It decodes what is its part by `balance`, and what the GPU is not to be asked for: no JPEG, or not all of one, say.
+    It decodes what is its part by `balance`, and what the GPU is not to be asked for: no ordinary JPEG, or not all of
+    one, or a huge one.
     """
 
     decoder: Decoder
@@ -53,20 +70,21 @@ class Reader(Dataset[Contents]):
         read = [self._read(item) for item in items]
         content = torch.frombuffer(bytearray(b"".join(content for _, content in read) or b"nothing"), dtype=torch.uint8)
         mine = [file.item for file, _ in read if not file.bytes]
-        return Contents(content, [file for file, _ in read], self.decoder.__getitems__(mine))
+        return Contents(content, torch.tensor([file for file, _ in read]), self.decoder.__getitems__(mine))
 
     def _read(self, item: Item) -> tuple[File, bytes]:
         decoder = self.decoder
         if not self.balance.device_decodes(item[1]):
-            return File(item), b""
+            return File(*item), b""
         try:
             content = decoder.files.path(item[1]).read_bytes()
         except OSError:
-            return File(item), b""
-        if (size := jpeg_size(content)) is None:
-            return File(item), b""
+            return File(*item), b""
+        size = jpeg_size(content)
+        if size is None or size[0] * size[1] > LARGE:
+            return File(*item), b""
         box, flip = draw_crop(*size, decoder.augmentation, decoder.seed, *item)
-        return File(item, len(content), *size, box, flip), content
+        return File(*item, len(content), *size, *box, flip), content
 
 
 def decode_on(device: torch.device, decoder: Decoder, pieces: Sequence[Contents]) -> Piece:
@@ -75,28 +93,48 @@ def decode_on(device: torch.device, decoder: Decoder, pieces: Sequence[Contents]
     torchvision's decoder writes on a stream of its own into memory that may still be read on the current one
     (pytorch/vision#9606), so that is waited for: before anything is allocated, and before anything is freed.
     """
-    files = [file for piece in pieces for file in piece.files]
+    files = [File(*row) for piece in pieces for row in piece.files.tolist()]
     contents = [content for piece in pieces for content in _apart(piece)]
-    waiting = [place for place, file in enumerate(files) if file.bytes]
     parts: list[Piece] = []
     done: list[int] = []
     _wait(device)
-    for start in range(0, len(waiting), AT_ONCE):
-        now = waiting[start : start + AT_ONCE]
-        decoded = zip(now, _decoded([contents[place] for place in now], device))
-        fitting = {place: image for place, image in decoded if image is not None and _fits(image, files[place])}
+    for places in _in_portions(files):
+        images = _decoded([contents[place] for place in places], device)
+        fitting = {
+            place: image for place, image in zip(places, images) if image is not None and _fits(image, files[place])
+        }
         if fitting:
             parts.append(_cropped(decoder, [files[place] for place in fitting], list(fitting.values())))
             done += fitting
             _wait(device)
-    refused = sorted(set(waiting) - set(done))
-    parts += [decoder.__getitems__([files[place].item for place in refused]), *(piece.rest for piece in pieces)]
+        elif len(places) >= MANY:
+            raise InputError(f"the GPU's decoder refuses all of {len(places)} files; --decoder workers goes without it")
+        del images, fitting  # before the next ones are decoded
+    refused = [place for place, file in enumerate(files) if file.bytes and place not in set(done)]
     theirs = [place for place, file in enumerate(files) if not file.bytes]
+    parts += [decoder.__getitems__([files[place].item for place in refused]), *(piece.rest for piece in pieces)]
     return _put_together(parts, [*done, *refused, *theirs], device)
 
 
+def _in_portions(files: Sequence[File]) -> Iterator[list[int]]:
+    """The places of the files that the device is to decode, as many at a time as it does well."""
+    portion: list[int] = []
+    pixels = 0
+    for place, file in enumerate(files):
+        if not file.bytes:
+            continue
+        size = file.width * file.height
+        if portion and (len(portion) == AT_ONCE or pixels + size > PIXELS):
+            yield portion
+            portion, pixels = [], 0
+        portion.append(place)
+        pixels += size
+    if portion:
+        yield portion
+
+
 def _apart(piece: Contents) -> Sequence[Tensor]:
-    sizes = [file.bytes for file in piece.files]
+    sizes = piece.files[:, File._fields.index("bytes")].tolist()
     return piece.content[: sum(sizes)].split(sizes)
 
 
@@ -107,8 +145,8 @@ def _fits(image: Tensor, file: File) -> bool:
 def _cropped(decoder: Decoder, files: Sequence[File], images: Sequence[Tensor]) -> Piece:
     """The training images of files that are decoded, where these are."""
     pixels = cut(images, [file.box for file in files], decoder.side)
-    labels = decoder.files.labels[[file.item[1] for file in files]]
-    return Piece(pixels, torch.tensor([file.flip for file in files]), labels, [])
+    labels = decoder.files.labels[[file.number for file in files]]
+    return Piece(pixels, torch.tensor([bool(file.flip) for file in files]), labels, [])
 
 
 def _put_together(parts: Sequence[Piece], places: Sequence[int], device: torch.device) -> Piece:
@@ -125,13 +163,11 @@ def _decoded(contents: list[Tensor], device: torch.device) -> list[Tensor | None
     """Images (3, h, w) on the device; None for those that its decoder refuses, which are found by halving."""
     from torchvision.io import ImageReadMode, decode_jpeg
 
-    if not contents:
-        return []
     try:
         return list(decode_jpeg(contents, mode=ImageReadMode.RGB, device=device))
-    except torch.OutOfMemoryError:
-        raise
-    except RuntimeError:
+    except RuntimeError as error:
+        if "out of memory" in str(error).lower() or "cuda error" in str(error).lower():
+            raise  # nothing that a file could do
         if len(contents) == 1:
             return [None]
         middle = len(contents) // 2

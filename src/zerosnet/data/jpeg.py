@@ -2,25 +2,41 @@
 
 BEGINNING, END = b"\xff\xd8\xff", b"\xff\xd9"
 TAIL = 1024  # bytes at the end of a file among which the image's end must be: cameras add some of their own
-FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}  # markers before the size of an image
-ALONE = {0x01, *range(0xD0, 0xD9)}  # markers without a length
-COLOURS = (1, 3)  # components: grey, or three colours; four are for printing
+FRAMES = (0xC0, 0xC1, 0xC2)  # markers before the size of an image: baseline, extended, progressive
+OTHER_FRAMES = {*range(0xC3, 0xD0)} - {0xC4, 0xC8, 0xCC}  # lossless, hierarchical, arithmetic coding
+ALONE = {0x01, *range(0xD0, 0xD8)}  # markers without a length
+ADOBE = 0xEE
 
 
 def jpeg_size(content: bytes) -> tuple[int, int] | None:
-    """(width, height) of an image of one or three colours; None where a file is no JPEG, or not all of one."""
-    if not content.startswith(BEGINNING) or END not in content[-TAIL:]:
+    """(width, height) of an ordinary JPEG: eight bits, grey or YCbCr; None where a file is none, or not all of one."""
+    if not content.startswith(BEGINNING):
         return None
-    at = 2
-    while at + 10 <= len(content) and content[at] == 0xFF:
+    at, transformed = 2, True
+    while at + 16 <= len(content) and content[at] == 0xFF:
         marker = content[at + 1]
         if marker == 0xFF:  # filling
             at += 1
         elif marker in ALONE:
             at += 2
         elif marker in FRAMES:
-            height, width = (int.from_bytes(content[at + k : at + k + 2], "big") for k in (5, 7))
-            return (width, height) if width and height and content[at + 9] in COLOURS else None
+            return (
+                _size(content[at + 4 : at + 16], transformed)
+                if END in content[max(at, len(content) - TAIL) :]
+                else None
+            )
+        elif marker in OTHER_FRAMES:
+            return None
         else:
+            if marker == ADOBE and content[at + 4 : at + 9] == b"Adobe":
+                transformed = content[at + 15] == 1
             at += 2 + int.from_bytes(content[at + 2 : at + 4], "big")
     return None
+
+
+def _size(frame: bytes, transformed: bool) -> tuple[int, int] | None:
+    """Of a frame header: precision, height, width, number of components, and three bytes for each of them."""
+    height, width = (int.from_bytes(frame[k : k + 2], "big") for k in (1, 3))
+    colours, names = frame[5], frame[6:12:3]
+    ordinary = colours == 1 or (colours == 3 and transformed and names != b"RG")  # that of R, G, B are red and green
+    return (width, height) if frame[0] == 8 and width and height and ordinary else None

@@ -1,4 +1,4 @@
-"""Batches of a folder of images: decoded by worker processes, handed to the device as bytes, turned there."""
+"""Batches of a folder of images: decoded by worker processes, and by the device where it helps them, turned there."""
 
 import os
 import signal
@@ -139,14 +139,22 @@ class Stream:
         with warnings.catch_warnings():  # workers only read files and never touch what other threads hold
             warnings.filterwarnings("ignore", message=".*multi-threaded, use of fork.*", category=DeprecationWarning)
             pieces = iter(self.loader)
-        following = one_ahead if self._balance is None else partial(by_a_thread, ahead=BATCHES_AHEAD)
-        for batch, ready in following(partial(self._next, pieces)):
+        following = partial(self._next, pieces)
+        for batch, ready in one_ahead(following) if self._balance is None else self._by_a_thread(following):
             if ready is not None:
                 here = torch.cuda.current_stream(self.device)
                 here.wait_event(ready)
                 for tensor in batch:
                     tensor.record_stream(here)
             yield batch
+
+    def _by_a_thread(self, following: Callable[[], Any]) -> Iterator[Any]:
+        """The device is told to decode by a thread, which has to be told which device that is."""
+        if self._balance is not None:
+            self._balance.begin()
+        on_cuda = self.device.type == "cuda"
+        begin = partial(torch.cuda.set_device, self.device) if on_cuda else lambda: None
+        return by_a_thread(following, BATCHES_AHEAD, begin)
 
     def _next(self, pieces: Iterator[Any]) -> tuple[Batch, Any] | None:
         """Take the pieces of a batch and start their way to the device, on a stream of its own."""
@@ -155,7 +163,7 @@ class Stream:
         if not taken:
             return None
         if self._balance is not None:
-            self._balance.waited(time.monotonic() - began)
+            self._balance.waited(time.monotonic() - began, len(taken))
         with nullcontext() if self._side is None else torch.cuda.stream(self._side):
             joined = self._join(taken)
         for line in joined.broken:

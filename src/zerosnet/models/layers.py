@@ -2,7 +2,8 @@
 
 Every parameter and buffer stacks its replicas along dim 0, so that `rows(p, K)[k]` is replica k's part and, at K = 1,
 each tensor is that of the ordinary layer. On the CPU convolutions run replica by replica, so that a replica is
-bit-identical to the single network; elsewhere one grouped convolution serves all replicas.
+bit-identical to the single network; elsewhere one grouped convolution serves all replicas, or one of another form that
+is quicker and computes the same.
 """
 
 import math

@@ -81,19 +81,20 @@ def micro_batch(batch: int, world: World, wanted: int | None) -> int:
 
 def choose_balance(wanted: str | None, device: torch.device) -> Balance | None:
     """How workers and device share the decoding; None where it is the workers' alone, an error where it cannot be."""
-    if wanted == "workers" or (wanted is None and torch.are_deterministic_algorithms_enabled()):
+    if wanted == "workers":
         return None
-    why = reason_against(device)
-    if wanted == "gpu" and why:
-        raise InputError(f"decoder is 'gpu', but {why}; expected workers")
-    return None if why else Balance(1.0 if wanted == "gpu" else None)
+    exact, why = torch.are_deterministic_algorithms_enabled(), reason_against(device)
+    if wanted == "gpu" and (why or exact):
+        raise InputError(f"decoder is 'gpu', but {why or 'the same bits every time are not to be had so'}; see workers")
+    return None if why or exact else Balance(1.0 if wanted == "gpu" else None)
 
 
 class LargeTraining:
     """The network of a run, its optimiser and its stream of images; the same on every process of the world.
 
-    Everything that decides the outcome is a function of the spec and of the micro-batch. Running statistics of batch
-    norm move by the mean over a step's micro-batches, so it does not matter which process has which.
+    Everything that decides the outcome is a function of the spec and of the micro-batch, but for the rounding of pixels
+    where a GPU helps to decode them. Running statistics of batch norm move by the mean over a step's micro-batches, so
+    it does not matter which process has which.
     """
 
     replicas = 1

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from zerosnet.data import FolderData, open_folder
+from zerosnet.data.device_decode import reason_against
 from zerosnet.environment import environment
 from zerosnet.errors import InputError
 from zerosnet.training.capture import Lead, forget_compiled
@@ -46,6 +47,8 @@ def train_streamed(specs: Sequence[RunSpec], store: Store, options: Options, clo
         say_recipes(waiting, progress)
         if waiting and (options.kernels == "native" or (device.type == "cuda" and options.kernels is None)):
             progress.say("plain torch instead of the native kernels: there are none for networks on imagefolder")
+        if waiting and device.type == "cuda" and options.stream.decoder is None and (why := reason_against(device)):
+            progress.say(f"workers decode without the GPU: {why}")
         progress.expect({spec.id: float(spec.recipe.epochs) for spec in waiting})
         before: RunSpec | None = None
         for spec in waiting:
