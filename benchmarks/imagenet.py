@@ -131,8 +131,8 @@ def _measure(settings: Settings) -> Iterator[Result]:
             left_out.clear()  # what was not compiled ahead is compiled when it is needed
             _say(f"compiled after {time.monotonic() - began:.0f} s")
         result |= attempt("compute", partial(_compute, settings, left_out)) or {}
-        yield so_far()
         compute: dict[str, float] = result.get("compute", {})
+        yield so_far()
         with tempfile.TemporaryDirectory() as made:
             result["sources"] = []
             for source, folder in folders(Path(made), settings.files):
@@ -153,9 +153,8 @@ def _of_files(settings: Settings, data: FolderData) -> Iterator[tuple[str, Calla
     if settings.depth == 50:
         yield LOADER + BY_GPU, partial(loader_rate, data, *where, Balance(1.0))
         yield LOADER + BY_WORKERS, partial(loader_rate, data, *where, None)
-        name = settings.names[1]
-        yield name + BY_GPU, partial(_end_to_end, name, data, *where, "gpu")
-        yield name + BY_WORKERS, partial(_end_to_end, name, data, *where, "workers")
+        for who, decoder in ((BY_GPU, "gpu"), (BY_WORKERS, "workers")):
+            yield settings.names[1] + who, partial(_end_to_end, settings.names[1], data, *where, decoder)
         yield "difference", partial(difference, data, settings.batch, settings.device)
 
 
@@ -285,7 +284,7 @@ def _end_to_end(
     training = LargeTraining(spec, data, place, World(), StreamOptions(decoder=decoder), workers=workers, report=fail)
     training.begin(0)
     try:
-        return watch(training.step, batch, seconds, device)
+        return watch(training.step, batch, seconds, device, 0.0 if decoder else seconds)
     finally:
         training.close()
 

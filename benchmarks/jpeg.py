@@ -19,22 +19,30 @@ from zerosnet.data.streaming import Decoder, Item, Stream, training_items
 from zerosnet.training import recipe
 
 
-def watch(step: Callable[[], Any], batch: int, seconds: float, device: str) -> float:
-    """Images a second over a while, after a start in which what was decoded before is used up, and shares settle."""
+def watch(step: Callable[[], Any], batch: int, seconds: float, device: str, start: float = 0.0) -> float:
+    """Images a second over a while, after a start in which what was decoded before is used up.
+
+    The start is half as long as the while, or longer where shares have to settle.
+    """
     wait = torch.cuda.synchronize if device == "cuda" else nullcontext
     for _ in range(3):
         step()
     wait()
-    began = time.perf_counter()
-    while time.perf_counter() - began < seconds / 2:
-        step()
+    _for(step, max(start, seconds / 2))
     wait()
-    start, steps = time.perf_counter(), 0
-    while time.perf_counter() - start < seconds:
+    began = time.perf_counter()
+    steps = _for(step, seconds)
+    wait()
+    return steps * batch / (time.perf_counter() - began)
+
+
+def _for(step: Callable[[], Any], seconds: float) -> int:
+    """Steps for so long; their number."""
+    began, steps = time.perf_counter(), 0
+    while time.perf_counter() - began < seconds:
         step()
         steps += 1
-    wait()
-    return steps * batch / (time.perf_counter() - start)
+    return steps
 
 
 def loader_rate(

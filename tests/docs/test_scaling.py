@@ -24,7 +24,7 @@ def test_the_numbers_in_its_sentences_are_right() -> None:
     assert not epochs and f"150 epochs are {images / 1e6:.0f} million images" in text
     assert f"{images / 1000 / 3600:.1f} hours at 1,000 images a second" in text
     _, made = json.loads((scaling.RESULTS / "imagenet-cuda.json").read_text())["sources"]
-    assert f"as a loader alone it gives {made['loader']:,.0f} images a second" in text
+    assert f"as a loader alone it gives {made['loader, decoded by the GPU']:,.0f} images a second" in text
 
 
 def test_ten_networks_on_one_gpu_take_what_was_measured_and_more_gpus_help() -> None:

@@ -227,8 +227,7 @@ def test_a_run_that_is_not_finished_is_refused_before_data_are_loaded(tmp_path, 
 )
 def test_the_command_explains_bad_input(store, capsys, arguments, message):
     assert command(["attack", *arguments, "--store", str(store.root)]) == 2
-    error = capsys.readouterr().err
-    assert message in error and error.count("\n") == 1
+    assert message in (error := capsys.readouterr().err) and error.count("\n") == 1
 
 
 @pytest.mark.parametrize("content", ["{}", "[]", '{"protocol": "paper-noise", "rows": [{}]}', "no json"])
@@ -238,8 +237,7 @@ def test_a_damaged_result_is_named(store, opt, content, capsys):
     path.write_text(content)
     arguments = ["attack", opt[0], "--protocol", "paper-noise", "--images", "3", "--store", str(store.root)]
     assert command(arguments) == 2
-    error = capsys.readouterr().err
-    assert str(path) in error and error.count("\n") == 1
+    assert str(path) in (error := capsys.readouterr().err) and error.count("\n") == 1
     assert command([*arguments, "--again"]) == 0
     path.unlink()
 
@@ -248,10 +246,8 @@ def test_a_damaged_result_is_named(store, opt, content, capsys):
 
 
 def test_the_command_gives_one_json_document(store, opt, capsys):
-    assert (
-        command(["attack", *opt, "--protocol", "paper-noise", "--images", "6", "--store", str(store.root), "--json"])
-        == 0
-    )
+    arguments = ["attack", *opt, "--protocol", "paper-noise", "--images", "6", "--store", str(store.root), "--json"]
+    assert command(arguments) == 0
     document = json.loads(capsys.readouterr().out)
     assert [one["run"] for one in document] == opt
     assert all(len(one["rows"]) == 18 and one["protocol"] == "paper-noise" for one in document)
@@ -275,8 +271,8 @@ def test_settings_that_only_some_runs_have_stand_in_lines_of_their_own(store, op
     """As with runs on data sets of different sizes: no number is shown under another's label."""
     attack_runs(store, opt, "paper-noise", **FEW)
     path = attack_path(store.find(opt[1]), "paper-noise", Options(images=6))
-    stored = json.loads(path.read_text())
     whole = path.read_text()
+    stored = json.loads(whole)
     stored["rows"] = [stored["rows"][0] | {"label": "clean, 5 images"}, *stored["rows"][2:]]
     path.write_text(json.dumps(stored))
     assert command(["attack", *opt, "--protocol", "paper-noise", "--images", "6", "--store", str(store.root)]) == 0

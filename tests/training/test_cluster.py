@@ -18,7 +18,9 @@ from tests.training.test_kill import outcome
 from zerosnet import InputError
 from zerosnet.numerics import Scheme
 from zerosnet.training import Clock, Interval, Options, Run, RunSpec, Store, recipe, train
-from zerosnet.training.cluster import Cluster, Collected, connected, train_group, train_on_ray
+from zerosnet.training.cluster import Cluster, Collected, _groups, connected, train_group, train_on_ray
+from zerosnet.training.large import StreamOptions
+from zerosnet.training.progress import Lines
 
 ray = pytest.importorskip("ray")
 
@@ -158,3 +160,10 @@ def test_an_address_without_a_cluster_is_bad_input(tmp_path):
     _, err = process.communicate(timeout=180)
     assert process.returncode == 2 and err.count("zerosnet: ") == err.count("\n") == 1
     assert "where there is no Ray cluster" in err and not (tmp_path / "runs").exists()
+
+
+def test_a_cluster_without_gpus_has_no_decoder_on_them(tmp_path):
+    run = RunSpec("zerosnet18_opt", "imagefolder", recipe("imagenet", "imagefolder", "zerosnet18_opt"), 1)
+    options = Options(torch.device("cpu"), stream=StreamOptions(decoder="gpu"))
+    with pytest.raises(InputError, match="the cluster has no GPU"):
+        _groups([run], Store(tmp_path), options, 1, Lines(quiet=True))

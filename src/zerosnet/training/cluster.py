@@ -238,6 +238,8 @@ def _groups(
     for spec in waiting:
         precision(spec.precision, options.device, usual="mixed" if source(spec.dataset).streamed else "bf16")
     streamed = [spec for spec in waiting if source(spec.dataset).streamed]
+    if streamed and options.stream.decoder == "gpu" and options.device.type != "cuda":
+        raise InputError("decoder is 'gpu', but the cluster has no GPU; see workers")
     others = [spec for spec in waiting if not source(spec.dataset).streamed]
     shared = share_out(others, load_all(others, options), options.device, options.replicas, slots)
     return [[spec] for spec in streamed] + shared
