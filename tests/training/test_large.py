@@ -173,7 +173,17 @@ def test_broken_images_are_fatal_or_skipped_as_chosen(tmp_path, capsys):
 
     train([run], Store(tmp_path / "runs"), options(folder, broken="skip"), progress=Lines())
     assert capsys.readouterr().err.count("skipped: ") == 1
-    assert Store(tmp_path / "runs").records()[0].status == "finished"
+    (record,) = Store(tmp_path / "runs").records()
+    assert (record.status, record.result.test_images, record.result.skipped_files) == ("finished", 9, 1)
+
+
+def test_a_result_says_on_how_many_images_it_rests_where_some_are_broken(tmp_path):
+    folder = write_folder(tmp_path / "pictures", train=6, val=3)
+    (folder / "val" / "n00000001" / "n00000001_1.JPEG").write_bytes(b"nothing")
+    train([with_batch(spec(epochs=1), 6)], Store(tmp_path / "runs"), options(folder, broken="skip"))
+    (record,) = Store(tmp_path / "runs").records()
+    assert (record.result.test_images, record.result.skipped_files) == (8, 1)
+    assert record.result.test_accuracy * 8 == pytest.approx(round(record.result.test_accuracy * 8))
 
 
 @pytest.mark.parametrize(

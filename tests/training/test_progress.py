@@ -109,3 +109,15 @@ def test_what_others_do_and_networks_that_diverged_are_not_waited_for(make_specs
     assert dead.over and lines.outlook.left() is not None
     lines.forget(specs[2].id)
     assert lines.outlook.left() is None
+
+
+def test_long_epochs_are_not_silent(make_specs: MakeSpecs, capsys: pytest.CaptureFixture[str]) -> None:
+    now = [0.0]
+    lines = Lines(clock=lambda: now[0])
+    group = lines.group(make_specs(1), [None], 0, 100)
+    capsys.readouterr()
+    for step in range(1, 8):
+        now[0] += 25
+        group.step(step)
+    said = capsys.readouterr().err.splitlines()
+    assert [line.split()[1] for line in said] == ["3/100", "6/100"] and all("left" in line for line in said)

@@ -25,6 +25,17 @@ def test_paper_divides_by_ten_at_half_and_three_quarters():
     assert lr_at(paper, 390 * 80 - 1, 390) == pytest.approx(0.1)
 
 
+@pytest.mark.parametrize(
+    ("epochs", "drops"), [(1, []), (2, [1]), (3, [2]), (5, [3, 4]), (30, [15, 23]), (160, [80, 120])]
+)
+def test_a_short_training_does_not_begin_where_a_long_one_ends(epochs, drops):
+    paper = recipe("paper", "cifar10", epochs=epochs)
+    rates = [lr_at(paper, 10 * epoch, 10) for epoch in range(epochs)]
+    assert rates == pytest.approx([0.1 * 0.1 ** sum(epoch >= drop for drop in drops) for epoch in range(epochs)])
+    words = " and ".join(f"after {drop}" for drop in drops)
+    assert (f"lr 0.1, times 0.1 {words} epochs" if drops else "lr 0.1, constant") in paper.describe()
+
+
 def test_official_has_lr_zero_in_the_first_step_only():
     official = recipe("official", "cifar10")
     assert [lr_at(official, step, 390) for step in range(3)] == pytest.approx([0.0, 0.1, 0.1])

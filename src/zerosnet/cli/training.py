@@ -159,5 +159,6 @@ def _line(summary: dict[str, Any]) -> str:
     elif summary["status"] == "diverged":
         parts.append(summary["reason"])
     elif "epochs" in summary:
-        parts.append(f"after {summary['epochs']} epoch(s)")
+        epochs, steps = summary["epochs"], summary["steps"]
+        parts.append(f"after {epochs} epoch{'' if epochs == 1 else 's'}" + (f", at step {steps}" if steps else ""))
     return "  ".join(parts)

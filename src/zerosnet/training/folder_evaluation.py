@@ -26,6 +26,7 @@ class FolderEvaluation:
         items = partial(evaluation_items, len(files), batch=batch, part=training.world.part)
         self.batches = training.stream(Decoder(files, training.data.side), items, batch=batch, persistent=persistent)
         self.sums = torch.zeros(4, dtype=torch.float64, device=training.device)  # loss, top-1, top-5, images
+        self.images = 0  # that counted in the last scores, over all processes
 
     def run(self) -> None:
         training = self.training
@@ -46,4 +47,5 @@ class FolderEvaluation:
         loss, first, fifth, images = self.training.world.add_up(self.sums.clone()).tolist()
         if not images:
             raise InputError("not one image of the test set can be decoded")
+        self.images = int(images)
         return [Score(loss / images, first / images, fifth / images)]

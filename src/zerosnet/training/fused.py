@@ -151,6 +151,10 @@ class FusedTraining:
         evaluation.run()
         return evaluation.scores()
 
+    def counted(self) -> dict[str, int]:
+        """What a result says besides: nothing, all images are there."""
+        return {}
+
     @torch.no_grad()
     def diverged(self) -> list[bool]:
         """Which replicas have met a loss or have a parameter that is not finite; they are frozen from then on."""

@@ -147,7 +147,7 @@ class LargeTraining:
         self.sums = torch.zeros(1, 2, dtype=torch.float64, device=device)  # of losses and of correct answers
         self.loss = torch.zeros(1, dtype=torch.float64, device=device)  # of the last step, over all processes
         self.position = 0
-        self._skipped: set[str] = set()
+        self.skipped: set[str] = set()  # what was said about broken files, by this process
         self._batches: Iterator[Batch] = iter(())
         self.tests = {"test": FolderEvaluation(self, data.test)}
         if data.validation is not None:
@@ -237,8 +237,8 @@ class LargeTraining:
     def _broken(self, line: str) -> None:
         if self.options.broken == "fatal":
             raise InputError(f"{line}; --broken skip goes on without it")
-        if line not in self._skipped:
-            self._skipped.add(line)
+        if line not in self.skipped:
+            self.skipped.add(line)
             self.report(f"skipped: {line}")
 
     # -- what the journal and the checkpoints ask for ------------------------------------------------------------------
@@ -258,6 +258,10 @@ class LargeTraining:
         evaluation = FolderEvaluation(self, self.data.train, persistent=False)
         evaluation.run()
         return evaluation.scores()
+
+    def counted(self) -> dict[str, int]:
+        """What a result says besides, where files were skipped."""
+        return {"test_images": self.tests["test"].images, "skipped_files": len(self.skipped)} if self.skipped else {}
 
     @torch.no_grad()
     def diverged(self) -> bool:

@@ -3,9 +3,10 @@
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -163,4 +164,6 @@ def finish(
         run = journal.runs[k]
         model = build_single(run.spec, training.data, weights)
         facts = {"run": run.id, **run.spec.to_json()}
-        run.finish(journal.finished(k, seconds(), scores[k]), partial(save_model, model, facts=facts))
+        counted: dict[str, Any] = training.counted()
+        result = replace(journal.finished(k, seconds(), scores[k]), **counted)
+        run.finish(result, partial(save_model, model, facts=facts))

@@ -24,7 +24,12 @@ def load_network(record: RunRecord) -> Network:
     """The network of a finished run, as its last epoch left it."""
     if record.status != "finished":
         raise InputError(f"run {record.id} is {record.status}; expected a finished one")
-    return load_model(record.folder / "weights.safetensors")
+    weights = record.folder / "weights.safetensors"
+    if not weights.exists():
+        raise InputError(
+            f"{record.folder} is a record without {weights.name}; `zerosnet sweep` of its spec.json trains it"
+        )
+    return load_model(weights)
 
 
 def find_surrogate(store: Store, dataset: str, model: str = "preresnet20", seed: int = 1) -> RunRecord:

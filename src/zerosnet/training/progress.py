@@ -12,6 +12,7 @@ from zerosnet.training.outlook import Outlook, duration
 from zerosnet.training.spec import RunSpec
 
 REFRESH = 0.25  # seconds between two pictures of the live table
+SILENCE = 60.0  # seconds after which a line says how many steps are done
 Row = Mapping[str, Any]
 
 
@@ -81,10 +82,11 @@ class Progress(Protocol):
 
 
 class Lines:
-    """Plain lines: one an epoch and group; nothing at all where quiet."""
+    """Plain lines: one an epoch and group, and one a minute where epochs are long; nothing at all where quiet."""
 
-    def __init__(self, quiet: bool = False) -> None:
+    def __init__(self, quiet: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self.quiet, self.outlook = quiet, Outlook()
+        self._clock, self._said = clock, clock()
 
     def expect(self, work: Mapping[str, float]) -> None:
         self.outlook.expect(work)
@@ -100,6 +102,7 @@ class Lines:
         return group
 
     def say(self, line: str) -> None:
+        self._said = self._clock()
         if not self.quiet:
             print(f"{line}\n", end="", file=sys.stderr, flush=True)  # in one piece, whatever other threads say
 
@@ -107,6 +110,8 @@ class Lines:
         if epoch and any(row is not None for row in group.rows):
             in_all = self.outlook.left()
             self.say(_epoch_line(group) + (f", in all {in_all}" if in_all else ""))
+        elif not epoch and self._clock() - self._said >= SILENCE:
+            self.say(f"step {group.done}/{group.total}  left {group.left()}")
 
     def __enter__(self) -> Self:
         return self

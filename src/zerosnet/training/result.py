@@ -19,6 +19,8 @@ class Result:
     train_*           on the training images without augmentation, in eval mode, at the end
     validation_*      on the images that were cut off the training set, at the end, where there are some
     seconds           time of training, summed over all pieces in which it was done; of a fused run its share
+    test_images       that could be decoded and count, where files were skipped
+    skipped_files     how many, training files included, as the process that writes has met them
     reason            of a diverged run: what was seen, and when
 
     A diverged run has no accuracies but the best it had before.
@@ -36,6 +38,8 @@ class Result:
     validation_accuracy: float | None = None
     validation_loss: float | None = None
     test_top5_accuracy: float | None = None
+    test_images: int | None = None
+    skipped_files: int | None = None
     reason: str | None = None
 
     def __post_init__(self) -> None:

@@ -26,7 +26,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Step:
-    """Multiply by `gamma` at the beginning of each epoch floor(fraction * epochs), fraction in `at`.
+    """Multiply by `gamma` after each ceil(fraction * epochs) epochs, fraction in `at`; not at all where those are all.
 
     In the first `zero_steps` steps the learning rate is 0: the authors' code does that to its first mini-batch.
     """
@@ -50,12 +50,12 @@ class Step:
         return self.gamma ** sum(epoch >= drop for drop in self._drops(epochs))
 
     def describe(self, epochs: int) -> str:
-        drops = " and ".join(f"after {drop}" for drop in self._drops(epochs))
+        drops = " and ".join(f"after {drop}" for drop in self._drops(epochs) if drop < epochs)
         start = {0: "", 1: ", 0 in the first step"}.get(self.zero_steps, f", 0 in the first {self.zero_steps} steps")
         return (f"times {self.gamma} {drops} epochs" if drops else "constant") + start
 
     def _drops(self, epochs: int) -> list[int]:
-        return [math.floor(fraction * epochs) for fraction in self.at]
+        return [math.ceil(fraction * epochs - 1e-9) for fraction in self.at]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 from zerosnet.errors import InputError
 from zerosnet.training import files
+from zerosnet.training.checkpoint import positions
 from zerosnet.training.result import Result
 from zerosnet.training.run import Run, read_metrics, read_result, try_lock
 from zerosnet.training.spec import RunSpec
@@ -50,7 +51,8 @@ class RunRecord:
         if self.result is not None:
             return line | {key: value for key, value in self.result.to_json().items() if key != "status"}
         rows = self.metrics()
-        return line | {"epochs": rows[-1]["epoch"] if rows else 0}
+        steps = max(positions(self.folder / "checkpoints"), default=0)
+        return line | {"epochs": rows[-1]["epoch"] if rows else 0, "steps": steps}
 
 
 class Store:
