@@ -1,6 +1,7 @@
 """`zerosnet reproduce`: the list, bad input, and a table from nothing to the report."""
 
 import json
+import signal
 
 import pytest
 from tests.data.pictures import write_folder
@@ -49,6 +50,45 @@ def test_a_table_that_needs_no_run_is_shown_with_claims_about_it(tmp_path, capsy
     assert "0.33" in text and "holds" in text
     assert "undecided" not in text  # nothing was trained that could be compared
     assert report.exists()
+
+
+def test_tables_that_need_no_run_need_no_store(tmp_path, capsys):
+    report, names = tmp_path / "r1.html", ["table-coefficients", "table-parameters"]
+    assert command(["reproduce", *names, "--store", str(tmp_path / "runs"), "-o", str(report)]) == 0
+    assert f"report: {report}" in capsys.readouterr().err
+    page = report.read_text()
+    assert "There are no runs. The tables" in page
+    for name in names:
+        section = page.partition(f'id="{name}"')[2].partition("</section>")[0]
+        assert "Computed; nothing is trained for it." in section and "as printed" in section
+
+
+def test_an_experiment_without_claims_has_no_table_of_them(tmp_path, capsys):
+    where = ["--store", str(tmp_path / "runs"), "-o", str(tmp_path / "r.html")]
+    assert command(["reproduce", "figure-roots-cifar100", *where]) == 0
+    text = capsys.readouterr().out
+    assert "not at this scale" in text and "What the paper says" not in text
+
+
+@pytest.mark.parametrize("names", [[], ["table-zerosnet-cifar10"]])
+def test_an_interruption_shows_nothing_where_nothing_is_new(tmp_path, capsys, monkeypatch, names):
+    from zerosnet.training import Clock
+
+    def interrupted(specs, store, options, clock, progress):
+        clock.signal = signal.SIGINT
+
+    monkeypatch.setattr("zerosnet.experiments.runner.train", interrupted)
+    monkeypatch.setattr(Clock, "must_stop", lambda clock: clock.signal is not None)
+    where = ["--store", str(tmp_path / "runs"), "-o", str(tmp_path / "r.html")]
+    assert command(["reproduce", *names, *where]) == 130
+    told = capsys.readouterr()
+    assert told.out == "" and "zerosnet: stopped by SIGINT; the same command goes on with 20 run(s)" in told.err
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_runs_that_are_there_are_shown_by_the_command_that_is_named_last(attacked, capsys, tmp_path):
+    assert command(attacked) == 0
+    assert capsys.readouterr().err.endswith(f"runs: zerosnet runs --store {tmp_path / 'runs'}\n")
 
 
 def test_tables_as_json_are_one_list(tmp_path, capsys):

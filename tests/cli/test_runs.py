@@ -41,6 +41,12 @@ def test_runs_as_a_table_shows_state_accuracies_and_changed_recipes(store, capsy
     assert SPEC.id in out and "97.00" in out and "98.00" in out and "stopped" in out and "epochs 3" in out
 
 
+def test_runs_that_differ_in_precision_alone_do_not_look_the_same(store, capsys):
+    store.claim(replace(SPEC, precision="fp32")).release()
+    assert command(["runs", "--store", str(store.root)]) == 0
+    assert "epochs 3, precision fp32" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("arguments", [[], ["--json"]])
 def test_an_empty_or_missing_store_is_no_error(tmp_path, capsys, arguments):
     for place in (tmp_path, tmp_path / "missing"):

@@ -21,9 +21,11 @@ def show_table(table: "Measured", found: "Sequence[Finding | PairFinding]", dept
 
     A row that was not run says so; rows that are not shown are counted below.
     """
+    from zerosnet.experiments.scale import at_scale
+
     experiment, states = table.experiment, {row.key: _state(table, row) for row in table.experiment.rows}
     quoted = ", in brackets the paper's" if table.scale != "demo" else ""
-    title = f"{experiment.title} ({experiment.name}, scale {table.scale}{quoted})"
+    title = f"{at_scale(experiment.title, table.scale)} ({experiment.name}, scale {table.scale}{quoted})"
     if "measured" not in states.values():
         print(f"{title}: {'not run' if 'not run' in states.values() else 'not at this scale'}\n")
         return
@@ -66,6 +68,13 @@ _DEMO_COLUMNS = (
     ("table-constant-noise", "mu=0.4", "constant 0.4"),
     ("table-fgsm", "eps=0.3", "FGSM 0.3"),
 )
+_OTHER_DATA = {"table-fgsm": " MNIST"}  # in the paper; all other columns are of CIFAR-10
+_TEN = 10
+_STABLE = "stable: zero-stable, no root outside the unit circle and those on it simple"
+_USED = (
+    "blocks used: the fewest first blocks that keep the accuracy within 1 %, with f, what a block adds, switched off "
+    "in all later ones"
+)
 
 
 def show_demo(
@@ -74,20 +83,27 @@ def show_demo(
     depth: "dict[str, Depth]",
     blocks: "Difference | None",
 ) -> None:
-    """One table for the ten networks: a column of each experiment, and how many blocks are really used."""
-    heads, rows = _ten_networks(tables, list(depth))
-    lines = [(*row, f"{used.used:.1f} of {used.blocks}") for row, used in zip(rows, depth.values())]
-    title = "Ten networks of 56 layers, trained on digits (mean±deviation over seeds)"
-    print_table(title, (*heads, "blocks used"), lines, right=(*heads[2:], "blocks used"))
-    print("blocks used: with f switched off in all later ones the accuracy is the same within 1 %\n")
+    """One table for the ten networks, as far as they are there: a column of each experiment, and the used blocks."""
+    keys = [row.key for row in tables[0].experiment.rows if _is_measured(tables[0], row.key, _ACCURACY)]
+    if not keys:
+        return
+    heads, rows = _ten_networks(tables, keys)
+    used = [f"{depth[key].used:.1f} of {depth[key].blocks}" if key in depth else "not run" for key in keys]
+    many = "Ten" if len(keys) == _TEN else f"{len(keys)} of the ten"
+    title = f"{many} networks of 56 layers, trained on digits (mean±deviation over seeds)"
+    print_table(
+        title, (*heads, "blocks used"), [(*row, of) for row, of in zip(rows, used)], right=(*heads[2:], "blocks used")
+    )
+    print(f"{_STABLE}\n{_USED}\n")
     _show_warnings(tables)
     if blocks is not None:
         print(f"blocks used: zero-stable networks {blocks}{'' if blocks.certain else ', undecided'}")
-    print("Digits are easy, so accuracies crowd together; real images, above, pull them apart.")
     verdicts = {(one.experiment, one.column): one.verdict for each in found for one in each}
     for name, column, title in _DEMO_COLUMNS:
         if (name, column) in verdicts:
             print(f"{title}: {verdicts[name, column]}")
+    print("parasitic modulus: the largest modulus of a root other than 1")
+    print("Digits are easy, so accuracies crowd together; real images pull them apart.")
     print("all levels: zerosnet reproduce table-constant-noise (and the others of --list)\n")
 
 
@@ -134,8 +150,9 @@ def show_recorded(tables: "Sequence[Measured]") -> None:
         row.key for row in first.experiment.rows if row.labels[0] == "56" and _is_measured(first, row.key, _ACCURACY)
     ]
     heads, rows = _ten_networks([whole(table) for table in tables], keys)
-    title = "Measured earlier on CIFAR-10, in brackets the paper's; no deviation: one seed"
+    title = "Measured earlier, not by this command: CIFAR-10 where nothing else is said, in brackets the paper's"
     print_table(title, heads, rows, right=heads[2:])
+    print("no deviation: one seed")
     _show_warnings(tables)
     measured = (cell for one in tables for cell in one.cells if cell.printed is not None)
     print(f"in all {len(distinct_cells(measured))} numbers: in the report\n")
@@ -148,18 +165,31 @@ def _ten_networks(tables: "Sequence[Measured]", keys: "Sequence[str]") -> tuple[
     lines: list[tuple[str, ...]] = []
     for key in keys:
         _, moduli, stable = by_name[_FIRST].experiment.row(key).labels
-        rows = {_FIRST: key}
-        lines.append(
-            (
-                moduli,
-                stable,
-                *(_text(by_name[name], rows.get(name, moduli), column, seeds=False) for name, column, _ in columns),
-            )
+        numbers = (
+            _text(by_name[name], _like(by_name[name], key, moduli), column, False) for name, column, _ in columns
         )
-    return ("roots' moduli", "Z. S.", *(title for *_, title in columns)), lines
+        lines.append((moduli, stable, *numbers))
+    other = {} if tables[0].scale == "demo" else _OTHER_DATA
+    return ("roots' moduli", "stable", *(f"{title}{other.get(name, '')}" for name, _, title in columns)), lines
+
+
+def _like(table: "Measured", key: str, moduli: str) -> str:
+    """The row of a table that is about the same network as one of Table 3."""
+    rows = table.experiment.rows
+    return next((row.key for row in rows if row.key == key or moduli in (row.key, row.labels[0])), moduli)
 
 
 def show_claims(said: "Sequence[Claim]") -> None:
+    """The paper's sentences with a verdict each; nothing where there are none."""
+    if not said:
+        return
     rows = [(claim.verdict, claim.text, claim.because) for claim in said]
     print_table("What the paper says of its own tables, recomputed", ("verdict", "claim", "because"), rows)
     print()
+
+
+def count_claims(said: "Sequence[Claim]") -> None:
+    """How many of the paper's sentences hold by its own tables, in a line."""
+    counts = Counter(claim.verdict for claim in said)
+    each = ", ".join(f"{verdict} {count}" for verdict, count in counts.items())
+    print(f"The paper's {len(said)} sentences about its own tables, recomputed: {each}; all of them are in the report")

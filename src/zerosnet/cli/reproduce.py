@@ -1,7 +1,7 @@
 """`zerosnet reproduce`: the paper's tables, run and compared; without arguments its claim tested in minutes."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zerosnet.cli import training as options
-from zerosnet.cli.experiment_tables import show_claims, show_demo, show_recorded, show_table
+from zerosnet.cli.experiment_tables import count_claims, show_claims, show_demo, show_recorded, show_table
 from zerosnet.cli.main import app
 from zerosnet.cli.output import print_json, print_table
 from zerosnet.errors import InputError
 
 if TYPE_CHECKING:
-    from zerosnet.experiments import Experiment, Finding, Left, PairFinding, Scale
+    from zerosnet.experiments import Experiment, Finding, Left, Measured, PairFinding, Scale
     from zerosnet.experiments.listing import Listed
-    from zerosnet.training import Clock, Store
+    from zerosnet.training import Clock, RunRecord, Store
 
 
 @app.command(short_help="Run experiments of the paper and show ours beside its numbers.")
@@ -65,15 +65,13 @@ def reproduce(
         else:
             _show_list(listed)
         return
-    from zerosnet.experiments import claims, collect, findings, pair_findings
-    from zerosnet.experiments.findings import depths, used_blocks
-    from zerosnet.experiments.recorded import recorded, whole
+    from zerosnet.experiments import collect, findings, pair_findings
     from zerosnet.report.files import page_file
     from zerosnet.training import Clock
 
     page, clock = page_file(output), Clock(max_seconds)
     left = _run(chosen, part, place, data, device, clock, address if engine == "ray" else None)
-    records = records_of(place)
+    records, stopped = records_of(place), clock.must_stop() and not left.nothing
     tables = [collect(one, records, at) for one in chosen]
     found: list[list[Finding | PairFinding]] = [
         [*findings(table, records), *pair_findings(table)] if table.done else [] for table in tables
@@ -86,22 +84,18 @@ def reproduce(
             ]
         )
     else:
-        print(f"Scale {at.name}: {at.what}\n")
-        if names:
-            for table, each in zip(tables, found):
-                show_table(table, each, depths(table, records))
-            show_claims([claim for claim in claims() if claim.experiment in names])
-            for table in recorded() if at.name == "demo" else ():
-                if table.experiment.name in names:
-                    show_table(whole(table), [], {})
-        else:  # what was just trained comes last, where it is seen
-            show_claims(claims())
-            show_recorded(recorded())
-            show_demo(tables, found, depths(tables[0], records), used_blocks(tables[0], records))
-    _write_report(page, place)
+        if any(table.done for table in tables) or not stopped:
+            print(f"Scale {at.name}: {at.what}\n")
+            _show_new(tables, found, records, names, stopped)
+        if not stopped:
+            _show_known(names, at)
+    if place.root.exists() or not stopped:
+        _write_report(page, place)
+    if records and not json:
+        print(f"runs: zerosnet runs --store {place.root}", file=sys.stderr)
     if not left.nothing:
         cause = "the time limit" if clock.signal is None else clock.signal.name
-        why = f"stopped by {cause}; " if clock.must_stop() else ""
+        why = f"stopped by {cause}; " if stopped else ""
         print(
             f"zerosnet: {why}the same command goes on with {left.runs} run(s) and {left.attacks} measurement(s)",
             file=sys.stderr,
@@ -133,11 +127,44 @@ def _run(
         return reproduce(chosen, at, store, options, clock, progress(), cluster)
 
 
+def _show_new(
+    tables: "Sequence[Measured]",
+    found: "Sequence[Sequence[Finding | PairFinding]]",
+    records: "Mapping[str, RunRecord]",
+    names: Sequence[str] | None,
+    stopped: bool,
+) -> None:
+    """What there is of the experiments, one by one where they were named; after a stop only those that have runs."""
+    from zerosnet.experiments.findings import depths, used_blocks
+
+    if not names:
+        show_demo(tables, found, depths(tables[0], records), used_blocks(tables[0], records))
+        return
+    for table, each in zip(tables, found):
+        if table.done or not stopped:
+            show_table(table, each, depths(table, records))
+
+
+def _show_known(names: Sequence[str] | None, at: "Scale") -> None:
+    """What was known before: the paper's sentences, and what was measured when this package was made."""
+    from zerosnet.experiments import claims
+    from zerosnet.experiments.recorded import recorded, whole
+
+    if not names:
+        show_recorded(recorded())
+        count_claims(claims())
+        return
+    show_claims([claim for claim in claims() if claim.experiment in names])
+    for table in recorded() if at.name == "demo" else ():
+        if table.experiment.name in names:
+            show_table(whole(table), [], {})
+
+
 def _write_report(page: Path, store: "Store") -> None:
     from zerosnet.report import write_report
 
-    if store.root.exists():
-        print(f"report: {write_report(page, [store])}", file=sys.stderr)
+    stores = [store] if store.root.exists() else []
+    print(f"report: {write_report(page, stores)}", file=sys.stderr)
 
 
 def _show_list(listed: "Sequence[Listed]") -> None:

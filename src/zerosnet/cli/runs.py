@@ -67,8 +67,9 @@ def _table(records: "list[RunRecord]") -> "Table":
 
 
 def _title(line: dict[str, Any]) -> str:
-    """The id, and what was changed in its recipe, so that a shortened `paper` is not taken for the real one."""
-    changed = ", ".join(f"{key} {value}" for key, value in line["changes"].items())
+    """The id, and what was changed in its recipe or asked of the device, so that no two runs look the same."""
+    given = {key: line[key] for key in ("precision", "validation") if line[key] is not None}
+    changed = ", ".join(f"{key} {value}" for key, value in (line["changes"] | given).items())
     return f"{line['id']}\n  [dim]{changed}[/]" if changed else line["id"]
 
 

@@ -83,9 +83,9 @@ def zerosnet_cifar10() -> Experiment:
     all_cells += cells(beside, {}, Training("preresnet56", demo=False), TEST)
     return Experiment(
         name=name,
-        title="ZeroSNet with 32, 44 and 56 layers over ten coefficient rows",
+        title="ZeroSNet on CIFAR-10 over ten coefficient rows",
         reference="Table 3 (ZeroSNetC10)",
-        what="test accuracy on CIFAR-10, %",
+        what="test accuracy on CIFAR-10 with 32, 44 and 56 layers, %",
         heads=heads,
         columns=columns(TEST),
         rows=tuple(rows),

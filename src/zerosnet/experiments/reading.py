@@ -111,6 +111,10 @@ def attack_options(protocol: str, images: int | None) -> Options:
     return Options(images=images if PROTOCOLS[protocol].adversarial else None)
 
 
+_OTHER_UNITS = {"paper-fgsm": " (eps for images in [0, 1], in the table twice that)"}
+"""Of protocols whose eps the paper gives in other units than the checks have."""
+
+
 def _under_attack(record: RunRecord, reading: Reading, images: int | None) -> Value | None:
     assert reading.protocol is not None
     result = read_attack(record, reading.protocol, attack_options(reading.protocol, images))
@@ -125,7 +129,8 @@ def _under_attack(record: RunRecord, reading: Reading, images: int | None) -> Va
     if result is None or not rows:
         return None
     row = max(rows, key=lambda row: row.images)
-    warnings = tuple(f"{result.protocol}: {warning}" for warning in result.warnings) if row.access else ()
+    units = _OTHER_UNITS.get(reading.protocol, "")
+    warnings = tuple(f"{result.protocol}{units}: {warning}" for warning in result.warnings) if row.access else ()
     return Value(record.id, record.spec.seed, round(100 * row.accuracy, 9), warnings=warnings)
 
 

@@ -1,5 +1,6 @@
 """How much of an experiment is run: on the embedded digits, shortened on the real data, or as in the paper."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -95,6 +96,14 @@ SCALES = {
         Scale("full", "the paper's settings, three seeds", lambda one: (one.dataset, one.resolved())),
     )
 }
+
+
+_DATA = re.compile(r"\b(CIFAR-10|MNIST)\b")
+
+
+def at_scale(words: str, name: str) -> str:
+    """What is said of an experiment, with the data that it is run on at a scale: the demo has digits in their place."""
+    return _DATA.sub("digits", words) if name == "demo" else words
 
 
 def scale(name: "str | Scale") -> Scale:
