@@ -88,9 +88,14 @@ def test_every_part_of_the_page_is_there(page):
     assert "Gaussian noise" in page and "f switched off from block n on" in page and "test error (%)" in page
 
 
+def test_words_are_explained_before_they_are_used(page):
+    words = page[page.index('class="words"') : page.index("<main")]
+    assert all(f"<dt>{word}" in words for word in ("zero-stable (Z. S.)", "parasitic", "used blocks", "switched off"))
+
+
 def test_measured_numbers_stand_beside_printed_ones(page):
     section = page[page.index('id="table-robustness"') : page.index('id="table-uniform-noise"')]
-    assert "67.01±1.08" in section and re.search(r"\([+−][\d.]+ sd\)", section)
+    assert "67.01±1.08" in section and re.search(r"\([+−][\d.]+\u00a0sd\)", section)
 
 
 def test_failed_sanity_checks_are_shown(page):

@@ -23,6 +23,8 @@ PROBE = """<script>addEventListener("load", () => {
   root.dataset.width = root.scrollWidth + "/" + root.clientWidth;
   root.dataset.charts = every("svg.plot").filter(s => s.getBoundingClientRect().width > 200).length;
   root.dataset.boxed = every("table").every(t => t.parentElement.tabIndex === 0);
+  const noise = document.querySelector("#table-robustness ~ .scroll");
+  root.dataset.cut = noise.scrollWidth > noise.clientWidth;
   root.dataset.drawn = Math.round(performance.now());
   root.dataset.paper = getComputedStyle(document.body).backgroundColor;
   root.dataset.loaded = performance.getEntriesByType("resource").length;
@@ -63,6 +65,7 @@ def test_it_is_drawn_without_complaints_and_fits_the_screen(page, tmp_path, widt
     wide, screen = map(int, found["width"].split("/"))
     assert wide <= screen
     assert found["boxed"] == "true"
+    assert found["cut"] == ("false" if width == 1280 else "true"), "Table 6 fits a desktop"
     assert found["loaded"] == "0"
 
 

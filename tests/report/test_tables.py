@@ -38,7 +38,7 @@ def cell(values=(), printed="90.00±0.50", wanted=3, note="", row="r") -> Measur
 )
 def test_a_difference_has_a_sign_and_a_colour_by_its_size(values, sign, look):
     table = experiment_table(measured(cell(values)))
-    assert sign in table and f"class={look}" in table
+    assert sign in table.replace("\u00a0", " ") and f"class={look}" in table
 
 
 def test_a_difference_without_any_deviation_has_no_size():
@@ -92,6 +92,14 @@ def test_labels_are_escaped():
     evil = "<img src=x>"
     assert "<img" not in experiment_table(measured(cell((90.0,), row=evil, note=evil)))
     assert "<img" not in plain_table(evil, [evil], [[evil]])
+
+
+def test_heads_that_need_words_have_them_and_sentences_their_heads():
+    assert '<abbr title="zero-stable: no root' in experiment_table(measured(cell((90.0,))))
+    table = plain_table("c", ("sentence", "verdict"), [("s", "v")], prose=True)
+    assert '<td data-head="verdict">v</td>' in table
+    with pytest.raises(ValueError, match="zip"):
+        plain_table("c", ("one head",), [("two", "cells")])
 
 
 def test_summaries_are_short():

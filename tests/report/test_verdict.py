@@ -6,9 +6,10 @@ import pytest
 
 from zerosnet.experiments import Correlation, Difference
 from zerosnet.experiments.claims import FAILS, HOLDS, Claim, claims
-from zerosnet.experiments.findings import Finding, PairFinding
+from zerosnet.experiments.findings import Finding, PairFinding, findings
 from zerosnet.experiments.reading import ACCURACY
 from zerosnet.experiments.recorded import recorded
+from zerosnet.experiments.statistics import Summary
 from zerosnet.report.claims_section import claims_answer, claims_section
 from zerosnet.report.evidence import Evidence
 from zerosnet.report.overview import facts
@@ -64,6 +65,35 @@ def test_a_demo_is_never_taken_for_a_measurement():
 def test_what_came_with_the_package_is_not_taken_for_the_readers_runs():
     (answer,) = answers([], [FINDING], earlier={"table-x"})
     assert answer.heading == "Zero-stable networks are better, measured earlier on the paper's data"
+
+
+def test_a_table_of_several_depths_names_the_one_that_was_run():
+    table = next(table for table in recorded() if table.experiment.name == "table-zerosnet-cifar10")
+    (better, *_) = answers([table], findings(table))
+    assert better.lines[0].startswith("ZeroSNet on CIFAR-10 over ten coefficient rows, 56 layers: +")
+    assert not any("32, 44" in line for line in better.lines)
+
+
+def test_a_demo_is_said_to_be_of_digits():
+    table = next(table for table in recorded() if table.experiment.name == "table-fgsm")
+    answer = answers([table], [replace(FINDING, experiment="table-fgsm", scale="demo")])[1]
+    assert answer.lines[0].startswith("FGSM on digits, 56 layers") and "MNIST" not in str(answer)
+
+
+@pytest.mark.parametrize(
+    "sizes, sign",
+    [((0.5, 0.5, 1.5), "holds"), ((0.5, 1.5, 1.5), "mixed"), ((0.5, 0.5, 5.0), "mixed"), ((0.5, 5.0, 5.0), "fails")],
+)
+def test_the_sign_beside_printed_numbers_follows_how_many_are_far_away(sizes, sign):
+    table = next(table for table in recorded() if table.experiment.name == "table-gaussian-noise")
+    cells = [cell for cell in table.cells if cell.printed][: len(sizes)]
+    moved = [
+        replace(
+            cell, last=Summary(cell.printed.value + size * cell.printed.deviation, None, 1), best=None, runs=(str(i),)
+        )
+        for i, (cell, size) in enumerate(zip(cells, sizes))
+    ]
+    assert agreement([replace(table, cells=tuple(moved))]).look == sign
 
 
 def test_no_difference_has_no_minus():
@@ -129,4 +159,5 @@ def test_every_claim_has_a_row_with_its_verdict():
 
 def test_claims_that_fail_are_named_on_the_first_screen():
     made = [Claim("a", "t", "text", HOLDS, "because"), Claim("b", "t", "text", FAILS, "because")]
-    assert claims_answer(made).lines == ("1 hold, 1 do not hold.", "What does not: b.")
+    first = "Of 2 sentences about numbers that the paper prints 1 hold, 1 do not hold. No run of ours is in this."
+    assert claims_answer(made).lines == (first, "What does not: b.")

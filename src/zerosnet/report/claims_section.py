@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from zerosnet.experiments.claims import FAILS, HOLDS, PARTLY, Claim
 from zerosnet.experiments.findings import Finding, PairFinding, distinct_findings
+from zerosnet.experiments.scale import at_scale
 from zerosnet.report.html import Html, element
 from zerosnet.report.tables import folded, plain_table
 from zerosnet.report.verdict import Answer
@@ -33,9 +34,11 @@ def claims_answer(claims: Iterable[Claim]) -> Answer:
     counts = Counter(one.verdict for one in claims)
     wrong = [one.name for one in claims if one.verdict == FAILS]
     line = ", ".join(f"{counts[verdict]} {word}" for verdict, word in _PLURALS.items() if counts[verdict])
-    look = "holds" if counts[HOLDS] == sum(counts.values()) else "mixed" if counts[HOLDS] >= counts[FAILS] else "fails"
+    total = sum(counts.values())
+    look = "holds" if counts[HOLDS] == total else "mixed" if counts[HOLDS] >= counts[FAILS] else "fails"
+    about = f"Of {total} sentences about numbers that the paper prints {line}. No run of ours is in this."
     failed = (f"What does not: {'; '.join(wrong)}.",) if wrong else ()
-    return Answer("The paper's sentences against its own tables", look, (f"{line}.", *failed))
+    return Answer("The paper's sentences against its own tables", look, (about, *failed))
 
 
 _NOTHING = "Our runs do not suffice for any comparison of zero-stable rows with others."
@@ -60,7 +63,8 @@ def _findings(said: Sequence[Finding], titles: Mapping[str, str]) -> list[Html]:
         "table",
         "setting",
         "zero-stable less not, points",
-        "modulus",
+        "parasitic modulus",
+        "beta",
         "effective depth",
         "used blocks",
         "best row",
@@ -77,7 +81,8 @@ def _findings(said: Sequence[Finding], titles: Mapping[str, str]) -> list[Html]:
 
 
 def _finding(one: Finding, titles: Mapping[str, str]) -> list[object]:
-    link = element("a", titles.get(one.experiment, one.experiment), href=f"#{one.experiment}")
+    title = at_scale(titles.get(one.experiment, one.experiment), one.scale)
+    link = element("a", title, href=f"#{one.experiment}")
     where = _scaled(", ".join(word for word in (one.group, one.column) if word), one.scale)
     numbers = (one.stable_against_not, one.by_modulus, one.by_beta, one.by_effective_depth, one.by_used_blocks)
     shown = ["not known" if number is None else str(number).replace("-", _MINUS) for number in numbers]

@@ -67,9 +67,9 @@ def empty(evidence: Evidence) -> list[Html]:
     """Said where no run is in the stores."""
     if evidence.runs:
         return []
-    where = ", ".join(map(str, evidence.stores)) or "no store"
+    where = f" in {', '.join(map(str, evidence.stores))}" if evidence.stores else ""
     line = (
-        f"There are no runs in {where}. The tables below hold the paper's numbers, what is computed without training, "
+        f"There are no runs{where}. The tables below hold the paper's numbers, what is computed without training, "
         "and what was measured earlier and recorded with the package. To fill them: "
     )
     return [element("p", line, element("code", "zerosnet reproduce"), class_="note")]

@@ -23,6 +23,7 @@ from zerosnet.report.figures_section import (
     training_section,
 )
 from zerosnet.report.files import page_file, write_page
+from zerosnet.report.glossary import glossary
 from zerosnet.report.html import Html, element, join
 from zerosnet.report.overview import apart, empty, facts, tested
 from zerosnet.report.runs_section import damage, runs_section
@@ -89,6 +90,7 @@ def render(evidence: Evidence, experiments: Sequence[Experiment] | None = None) 
         damage(evidence.problems),
         facts(evidence, shown),
         apart(evidence, shown),
+        glossary(),
         contents,
     )
     main = element(

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from zerosnet.experiments.experiment import Column, Row
 from zerosnet.experiments.measured import Measured, MeasuredCell
 from zerosnet.experiments.reading import SECONDS
+from zerosnet.experiments.scale import at_scale
 from zerosnet.experiments.statistics import Summary
+from zerosnet.report.glossary import explained
 from zerosnet.report.html import Html, element, join
 
-_MINUS = "−"
+_MINUS, _GLUE = "−", "\u00a0"
 _SEPARATE = 1  # tables of so many columns of numbers give each number a column of its own
 # numbers that must not be measured by the paper's: of a scale, and of a kind of reading
 _OTHER_DATA = {"demo": "other data, not compared"}
@@ -49,7 +51,8 @@ def experiment_table(measured: Measured, warnings: str | None = None) -> Html:
             lines.insert(0, element("tr", head, class_="group"))
         bodies.append(element("tbody", lines))
     where = "An experiment of our own" if experiment.reference == "ours" else f"The paper's {experiment.reference}"
-    caption = f"{where}: {experiment.what}. Compared: {experiment.compared}."
+    what = at_scale(experiment.what, measured.scale)
+    caption = f"{where}: {what}. Compared: {experiment.compared}."
     heads = _heads([experiment.heads[i] for i in kept], experiment.columns, separate)
     table = element(
         "table",
@@ -59,7 +62,7 @@ def experiment_table(measured: Measured, warnings: str | None = None) -> Html:
         class_="experiment",
     )
     below = (element("p", element("sup", i), " ", remark, class_="small") for i, remark in enumerate(remarks, 1))
-    return join([scrolling(experiment.title, table), *below])
+    return join([scrolling(at_scale(experiment.title, measured.scale), table), *below])
 
 
 @dataclass(frozen=True)
@@ -79,19 +82,24 @@ def scrolling(label: str, table: Html) -> Html:
 def plain_table(
     caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]], right: int = 0, *, prose: bool = False
 ) -> Html:
-    """A table of text; the last `right` columns are flush right, the first names its row; `prose` is for sentences."""
+    """A table of text; the last `right` columns are flush right, the first names its row.
+
+    `prose` is for sentences: on a narrow screen its rows are shown as paragraphs, each part with the head it is under.
+    """
     first = len(heads) - right
     body = (
         element(
             "tr",
             (
-                element("th", cell, scope="row") if i == 0 else element("td", cell, class_="n" if i >= first else None)
-                for i, cell in enumerate(row)
+                element("th", cell, scope="row")
+                if i == 0
+                else element("td", cell, class_="n" if i >= first else None, data_head=head if prose else None)
+                for i, (head, cell) in enumerate(zip(heads, row, strict=True))
             ),
         )
         for row in rows
     )
-    head = element("thead", element("tr", (element("th", name, scope="col") for name in heads)))
+    head = element("thead", element("tr", (element("th", explained(name), scope="col") for name in heads)))
     title = element("caption", element("span", caption))
     return scrolling(caption, element("table", title, head, element("tbody", body), class_="prose" if prose else None))
 
@@ -129,7 +137,7 @@ def _heads(heads: Sequence[str], columns: Sequence[Column], separate: bool) -> l
         apart = ["paper", "ours, best epoch", "ours, last epoch", "difference"]
         names += apart if separate else [f"{column.title}{', ours only' if column.ours else ''}"]
     return [
-        *(element("th", head, scope="col") for head in heads),
+        *(element("th", explained(head), scope="col") for head in heads),
         *(element("th", name, scope="col", class_="n") for name in names),
     ]
 
@@ -232,7 +240,7 @@ def _difference(cell: MeasuredCell, look: _Look) -> Html | None:
     more = size >= 0
     up, down, strength = next(entry[1:] for entry in _SIZES if abs(size) >= entry[0])
     colour = f"diff {'up' if more else 'down'}{strength}" if strength else "diff"
-    inside = f"{up if more else down} {amount} ({f'{size:+.1f}'.replace('-', _MINUS)} sd)"
+    inside = f"{up if more else down}{_GLUE}{amount} ({f'{size:+.1f}'.replace('-', _MINUS)}{_GLUE}sd)"
     return element("span", inside, class_=colour)
 
 

@@ -3,11 +3,13 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from zerosnet.experiments import Measured
 from zerosnet.experiments.findings import Finding, distinct_findings
 from zerosnet.experiments.measured import distinct_cells
-from zerosnet.report.html import Html, element
+from zerosnet.experiments.scale import at_scale
+from zerosnet.report.html import Html, element, join
 
 _DEMO = "demo"
 _EARLIER = ", measured earlier on the paper's data"
@@ -49,7 +51,8 @@ def answers(found: Sequence[Measured], said: Sequence[Finding], earlier: Collect
 
 def cards(answers: Iterable[Answer]) -> Html:
     """The answers side by side."""
-    return element("div", map(_card, answers), class_="answers")
+    key = element("p", "✓ yes; ≈ in part, alike or undecided; ✗ no; ? not measured", class_="small muted")
+    return join([element("div", map(_card, answers), class_="answers"), key])
 
 
 def _card(answer: Answer) -> Html:
@@ -77,16 +80,32 @@ def agreement(found: Iterable[Measured]) -> Answer | None:
     """How many of our numbers are near those that the paper printed with a deviation, each counted once."""
     cells = [cell for one in found if one.scale == "full" for cell in one.cells if cell.runs]
     printed = [cell for cell in cells if cell.printed is not None and cell.printed.deviation is not None]
-    sizes = [abs(size) for cell in distinct_cells(printed) if (size := cell.difference_in_deviations) is not None]
-    if not sizes:
+    compared = [cell for cell in distinct_cells(printed) if cell.difference_in_deviations is not None]
+    if not compared:
         return None
+    sizes = [abs(cell.difference_in_deviations or 0.0) for cell in compared]
+    points = median(abs(cell.difference or 0.0) for cell in compared)
     near, far = sum(size < 1 for size in sizes), sum(size >= 3 for size in sizes)
-    look = "holds" if 2 * near >= len(sizes) and not far else "mixed" if 2 * far < len(sizes) else "fails"
-    line = (
+    heading, look = _agreed(near, far, len(sizes))
+    lines = (
         f"Numbers that can be compared with a printed one: {len(sizes)}. Within one standard deviation: {near}; within "
-        f"three: {len(sizes) - near - far}; farther away: {far}."
+        f"three: {len(sizes) - near - far}; farther away: {far}. {_CHANCE}",
+        f"Half of them are within {points:.2f} points of the printed number.",
     )
-    return Answer("Our numbers beside the printed ones", look, (line,))
+    return Answer(heading, look, lines)
+
+
+_CHANCE = "Deviations of three seeds are rough: by chance alone up to one in eight would be that far."
+_BY_CHANCE = 1 / 8  # P(|t| > 3 / sqrt(1 + 1/3)) = 0.12 with two degrees of freedom: one seed of ours, three printed
+
+
+def _agreed(near: int, far: int, count: int) -> tuple[str, str]:
+    """Heading and look, by how many are within one deviation and how many beyond three."""
+    if far > near:
+        return "Many of our numbers are not the printed ones", "fails"
+    if 2 * near >= count and far <= _BY_CHANCE * count:
+        return "Our numbers are near the printed ones", "holds"
+    return "Our numbers are partly near the printed ones", "mixed"
 
 
 def _by_kind(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
@@ -154,7 +173,7 @@ def _signed(numbers: str) -> str:
 def _tables(findings: Iterable[Finding], titles: Mapping[str, str]) -> dict[str, list[Finding]]:
     tables: dict[str, list[Finding]] = {}
     for one in findings:
-        title = titles.get(one.experiment, one.experiment)
+        title = at_scale(titles.get(one.experiment, one.experiment), one.scale)
         name = title if not one.group or one.group in title else f"{title}, {one.group}"
         tables.setdefault(name, []).append(one)
     return tables
