@@ -15,7 +15,7 @@ from torch.utils.data import Dataset
 from zerosnet.data.balance import Balance
 from zerosnet.data.decode import Box, draw_crop, resize
 from zerosnet.data.jpeg import jpeg_size
-from zerosnet.data.streaming import Decoder, Item, Piece
+from zerosnet.data.streaming import Decoder, Item, Piece, joined
 from zerosnet.errors import InputError
 
 AT_ONCE = 256  # files that the device decodes in one go: it is slower with more
@@ -151,12 +151,11 @@ def _cropped(decoder: Decoder, files: Sequence[File], images: Sequence[Tensor]) 
 
 def _put_together(parts: Sequence[Piece], places: Sequence[int], device: torch.device) -> Piece:
     """Pieces as one on the device, its k-th image moved to place `places[k]`."""
-    columns = [torch.cat([t.to(device, non_blocking=True) for t in column]) for column in zip(*(p[:3] for p in parts))]
-    if list(places) != sorted(places):
-        order = torch.tensor(places).argsort().to(device)
-        columns = [column[order] for column in columns]
-    images, flips, labels = columns
-    return Piece(images, flips, labels, [line for part in parts for line in part.broken])
+    whole = joined(device, parts)
+    if list(places) == sorted(places):
+        return whole
+    order = torch.tensor(places).argsort().to(device)
+    return Piece(whole.images[order], whole.flips[order], whole.labels[order], whole.broken)
 
 
 def _decoded(contents: list[Tensor], device: torch.device) -> list[Tensor | None]:

@@ -116,7 +116,7 @@ class Stream:
         self._pieces = [min(PIECE, batch - start) for start in range(0, batch, PIECE)]
         self._side = torch.cuda.Stream(device, priority=-1) if device.type == "cuda" else None
         self._balance = balance
-        self._join: Callable[[Sequence[Any]], Piece] = partial(_copied, device)
+        self._join: Callable[[Sequence[Any]], Piece] = partial(joined, device)
         dataset: Dataset[Any] = decoder
         if balance is not None:
             from zerosnet.data.device_decode import Reader, decode_on
@@ -165,15 +165,15 @@ class Stream:
         if self._balance is not None:
             self._balance.waited(time.monotonic() - began, len(taken))
         with nullcontext() if self._side is None else torch.cuda.stream(self._side):
-            joined = self._join(taken)
-        for line in joined.broken:
+            whole = self._join(taken)
+        for line in whole.broken:
             if line not in self._seen:
                 self._seen.add(line)
                 self.report(line)
-        return Batch(*joined[:3]), None if self._side is None else self._side.record_event()
+        return Batch(*whole[:3]), None if self._side is None else self._side.record_event()
 
 
-def _copied(device: torch.device, pieces: Sequence[Piece]) -> Piece:
+def joined(device: torch.device, pieces: Sequence[Piece]) -> Piece:
     """Pieces as one, on a device."""
     columns = zip(*(piece[:3] for piece in pieces))
     images, flips, labels = (torch.cat([t.to(device, non_blocking=True) for t in column]) for column in columns)
