@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from zerosnet.errors import InputError
-from zerosnet.models import Config, Network, Structure, combine, create_model, extract
+from zerosnet.models import Config, Network, Structure, coefficients, combine, create_model, extract, layers, sums
 from zerosnet.models.laws import LambdaLaw, LmLaw
 from zerosnet.models.layers import Conv
 from zerosnet.models.stable import StableLambdaLaw, StableRootsLaw
@@ -189,7 +189,26 @@ def test_products_are_for_results_only_and_for_channels_that_lie_last() -> None:
     x = torch.randn(2, 12, 8, 6)
     last = x.to(memory_format=torch.channels_last)
     strided, plain, single = (Conv(4, 6, k, stride=s, replicas=3) for k, s in ((3, 2), (3, 1), (1, 1)))
-    assert not strided._is_product(last)
+    assert not any(conv.is_product(last) for conv in (strided, plain, single))
     with torch.no_grad():
-        assert [conv._is_product(last) for conv in (strided, plain, single)] == [True, False, True]
-        assert not strided._is_product(x)
+        assert [conv.is_product(last) for conv in (strided, plain, single)] == [True, False, True]
+        assert not strided.is_product(x)
+
+
+def test_a_compiler_is_given_products_in_the_place_of_projections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With their gradients, which are those of the grouped convolutions."""
+    for module in (layers, sums, coefficients):
+        monkeypatch.setattr(module, "one_by_one", lambda _: False)
+    model = create_model("zerosnet20_opt", replicas=3, seed=[0, 1, 2]).double().to(memory_format=torch.channels_last)
+    images = torch.randn(2, 9, 16, 16).double().to(memory_format=torch.channels_last)
+    parameters, products = list(model.parameters()), []
+
+    def seen(graph: torch.fx.GraphModule, _: list[torch.Tensor]) -> torch.fx.GraphModule:
+        products.extend(node for node in graph.graph.nodes if node.target is torch.bmm)
+        return graph
+
+    expected = torch.autograd.grad(model(images).square().sum(), parameters)
+    found = torch.autograd.grad(torch.compile(model, backend=seen)(images).square().sum(), parameters)
+    assert len(products) == 6, "three projections at each of two stage changes"
+    for ours, reference in zip(found, expected):
+        torch.testing.assert_close(ours, reference)

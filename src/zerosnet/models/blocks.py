@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn, relu_
 
+from zerosnet.models.conv_norm import conv_norm_relu
 from zerosnet.models.layers import BatchNorm, Coefficient, Conv
 from zerosnet.models.plan import BlockPlan
 from zerosnet.models.sums import History, Row, accumulate, weighted_sum
@@ -13,6 +14,11 @@ class Residual(nn.Module):
     """f = BN-ReLU-conv, twice or three times. `activate` is its first BN-ReLU, which some projections share."""
 
     bn1: BatchNorm
+
+    @property
+    def last(self) -> Conv:
+        """The convolution whose weight is scaled."""
+        raise NotImplementedError
 
     def activate(self, y: Tensor) -> Tensor:
         return relu_(self.bn1(y))
@@ -35,8 +41,12 @@ class Basic(Residual):
         self.bn2 = BatchNorm(width, replicas=replicas)
         self.conv2 = Conv(width, width, 3, replicas=replicas)
 
+    @property
+    def last(self) -> Conv:
+        return self.conv2
+
     def slope(self, activated: Tensor, scale: Coefficient = 1.0) -> Tensor:
-        return self.conv2(relu_(self.bn2(self.conv1(activated))), scale)
+        return self.conv2(conv_norm_relu(self.conv1, self.bn2, activated), scale)
 
 
 class Bottleneck(Residual):
@@ -51,9 +61,13 @@ class Bottleneck(Residual):
         self.bn3 = BatchNorm(width, replicas=replicas)
         self.conv3 = Conv(width, 4 * width, 1, replicas=replicas)
 
+    @property
+    def last(self) -> Conv:
+        return self.conv3
+
     def slope(self, activated: Tensor, scale: Coefficient = 1.0) -> Tensor:
-        inner = self.conv2(relu_(self.bn2(self.conv1(activated))))
-        return self.conv3(relu_(self.bn3(inner)), scale)
+        inner = conv_norm_relu(self.conv1, self.bn2, activated)
+        return self.conv3(conv_norm_relu(self.conv2, self.bn3, inner), scale)
 
 
 RESIDUALS: dict[str, Callable[[int, int, int, int], Residual]] = {"basic": Basic, "bottleneck": Bottleneck}

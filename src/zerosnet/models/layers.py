@@ -80,6 +80,8 @@ class Conv(nn.Module):
         self.in_channels, self.channels, self.kernel, self.stride = in_channels, channels, kernel, stride
         self.replicas = replicas
         self.dtype: torch.dtype | None = None
+        self.ready: Tensor | None = None
+        """scale * weight of all replicas in the type of the computation, where somebody has made it ahead."""
         self.weight = nn.Parameter(torch.empty(replicas * channels, in_channels, kernel, kernel))
 
     def reset_replica(self, replica: int, generator: torch.Generator) -> None:
@@ -100,24 +102,33 @@ class Conv(nn.Module):
         shared = x.shape[1] == self.in_channels
         if not one_by_one(x):
             number = per_channel(scale, self.channels, 3)
-            if not shared and self._is_product(x):
-                return self._product(x, _scaled(self.weight, number))
+            if not shared and self.is_product(x):
+                return self._product(x, self._made_ready(self.weight, number, x.dtype))
             return self._convolve(x, self.weight, number, 1 if shared else self.replicas)
+        assert self.ready is None, "replicas are computed one by one, from their own weights"
         inputs = [x] * self.replicas if shared else x.split(self.in_channels, 1)
         parts = zip(inputs, self.weight.split(self.channels))
         return torch.cat([self._convolve(part, w, of_replica(scale, k)) for k, (part, w) in enumerate(parts)], 1)
 
     def _convolve(self, x: Tensor, weight: Tensor, scale: float | Tensor, groups: int = 1) -> Tensor:
-        weight, stride = _scaled(weight, scale), self.stride if self.kernel > 1 else 1
-        return functional.conv2d(x, weight.to(x.dtype), stride=stride, padding=self.kernel // 2, groups=groups)
+        weight, stride = self._made_ready(weight, scale, x.dtype), self.stride if self.kernel > 1 else 1
+        return functional.conv2d(x, weight, stride=stride, padding=self.kernel // 2, groups=groups)
 
-    def _is_product(self, x: Tensor) -> bool:
-        """Whether to multiply matrices instead: where only the result is wanted, and channels lie last.
+    def _made_ready(self, weight: Tensor, scale: float | Tensor, dtype: torch.dtype) -> Tensor:
+        return _scaled(weight, scale).to(dtype) if self.ready is None else self.ready
+
+    def is_product(self, x: Tensor) -> bool:
+        """Whether K replicas multiply matrices instead, where channels lie last.
 
         For 1x1 and strided convolutions with few channels a group cuDNN goes through the groups in turn, with copies of
-        its own before and after each.
+        its own before and after each. With gradients only the 1x1 ones gain, in graphs of a compiler, which makes the
+        copies before and after the product part of other kernels.
         """
-        return (self.kernel == 1 or self.stride > 1) and _channels_last(x) and not torch.is_grad_enabled()
+        if torch.is_grad_enabled():
+            product = self.kernel == 1 and torch.compiler.is_compiling()
+        else:
+            product = self.kernel == 1 or self.stride > 1
+        return self.replicas > 1 and product and _channels_last(x)
 
     def _product(self, x: Tensor, weight: Tensor) -> Tensor:
         """The convolution of every replica as (pixels, in * k * k) by (in * k * k, out)."""
@@ -131,7 +142,7 @@ class Conv(nn.Module):
             batch, height, width = windows.shape[:3]
             windows = windows.unflatten(3, (self.replicas, self.in_channels)).permute(3, 0, 1, 2, 4, 5, 6)
             patches = windows.reshape(self.replicas, -1, weight[0].numel())
-        products = torch.bmm(patches, rows(weight.flatten(1), self.replicas).transpose(1, 2).to(x.dtype))
+        products = torch.bmm(patches, rows(weight.flatten(1), self.replicas).transpose(1, 2))
         return products.transpose(0, 1).reshape(batch, height, width, -1).permute(0, 3, 1, 2)
 
     def extra_repr(self) -> str:
@@ -161,6 +172,11 @@ class BatchNorm(nn.Module):
         return functional.batch_norm(
             x, self.running_mean, self.running_var, self.weight, self.bias, self.training, self.momentum, self.eps
         )
+
+    def as_affine(self) -> tuple[Tensor, Tensor]:
+        """factor and shift of every channel, norm(z) = factor * z + shift, in evaluation."""
+        factor = self.weight * (self.running_var + self.eps).rsqrt()
+        return factor, self.bias - self.running_mean * factor
 
     def extra_repr(self) -> str:
         return f"{self.channels}, replicas={self.replicas}"

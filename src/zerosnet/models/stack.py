@@ -12,7 +12,7 @@ from torch.utils.checkpoint import checkpoint
 
 from zerosnet.models.blocks import Block
 from zerosnet.models.coefficients import Coefficients
-from zerosnet.models.layers import BatchNorm
+from zerosnet.models.layers import BatchNorm, Coefficient, Conv
 from zerosnet.models.plan import BlockPlan
 from zerosnet.models.structure import Structure
 from zerosnet.models.sums import ONE_STEP, History, Row
@@ -96,6 +96,11 @@ class Stack(nn.Module):
     def rows(self, like: Tensor) -> list[Row]:
         """The coefficients of every block, start-up blocks included."""
         return self._per_block(self.coefficients(like), ONE_STEP)
+
+    def scaled_convolutions(self, like: Tensor) -> list[tuple[Conv, Coefficient]]:
+        """The convolutions that are given a scale, the last ones of f, and their betas."""
+        blocks = zip(self.steps, self.rows(like))
+        return [(block.f.last, row.betas[0]) for block, row in blocks if not block.plan.keep_slopes]
 
     def schemes(self) -> list[list[Scheme]]:
         """The scheme of every block, for each replica; none where its coefficients are not finite."""

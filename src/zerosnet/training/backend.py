@@ -1,15 +1,16 @@
 """Who computes the step: kernels of our own where they serve the network and the chip, plain torch everywhere else."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 from zerosnet.errors import InputError
 from zerosnet.kernels import KernelsUnavailable, NativePredictor, NativeStep, reason_against
 from zerosnet.models import Network
 from zerosnet.training.evaluate import Predict, Predictor
+from zerosnet.training.optimizer import Optimizer
+from zerosnet.training.ready import ready_weights
 from zerosnet.training.step import Step, TorchStep
 
 KERNELS = ("native", "torch")
@@ -44,16 +45,17 @@ def choose_backend(
     label_smoothing: float,
     device: torch.device,
     compiled: bool,
-    gradients: Sequence[Tensor] | None = None,
+    optimizer: Optimizer | None = None,
 ) -> Backend:
     """The backend of that name, or the best there is; one that cannot serve gives way to plain torch and says why.
 
-    `gradients`: where they are wanted, for a step that can write them there.
+    `optimizer`: whose update follows, for a step that can write gradients where it wants them.
     """
     check_kernels(kernels)
     why = ASKED_FOR if kernels == "torch" else reason_against(network, size, network.conv_dtype, device) or ""
     if not why:
         try:
+            gradients = None if optimizer is None else optimizer.gradients
             native = NativeStep(network, batch=batch, label_smoothing=label_smoothing, gradients=gradients)
             native.native.warm_up()
         except KernelsUnavailable as error:
@@ -62,6 +64,13 @@ def choose_backend(
             return Backend("native", NATIVE, native, lambda size: NativePredictor(network, batch=size))
     replicas = network.replicas
     parameters = list(network.parameters())
-    step = TorchStep(network, parameters, replicas=replicas, label_smoothing=label_smoothing, compiled=compiled)
+    step = TorchStep(
+        network,
+        parameters,
+        replicas=replicas,
+        label_smoothing=label_smoothing,
+        compiled=compiled,
+        ready=None if optimizer is None else ready_weights(network, optimizer),
+    )
     predictor = Predictor(network, replicas=replicas, compiled=compiled)
     return Backend("torch", PLAIN[network.conv_dtype], step, lambda _: predictor, why)

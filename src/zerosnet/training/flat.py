@@ -50,6 +50,14 @@ class Flat:
         """The buffer seen as one matrix a parameter, a row a replica."""
         return [buffer[start : start + shape.numel()].view(self.replicas, -1) for start, shape, _ in self._layout]
 
+    def fill(self, buffer: Tensor, tensors: Sequence[Tensor]) -> None:
+        """Write tensors of the parameters' shapes into a buffer; on a GPU one kernel for all of a type."""
+        pieces = zip(self._layout, tensors)
+        pairs = [(buffer[at : at + shape.numel()], _in_order(t, stride)) for (at, shape, stride), t in pieces]
+        for dtype in dict.fromkeys(source.dtype for _, source in pairs):
+            chosen = [pair for pair in pairs if pair[1].dtype == dtype]
+            torch._foreach_copy_([target for target, _ in chosen], [source for _, source in chosen])
+
     def rows_of(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         """Tensors of the parameters' shapes as matrices in the buffer's memory order, a row a replica."""
         return [
@@ -59,6 +67,6 @@ class Flat:
 
 def _in_order(tensor: Tensor, stride: tuple[int, ...]) -> Tensor:
     """The elements of a tensor as a vector, in the order of memory that `stride` describes."""
-    if tensor.stride() != stride:
+    if any(n > 1 and own != other for n, own, other in zip(tensor.shape, tensor.stride(), stride)):
         tensor = torch.empty_strided(tensor.shape, stride, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
     return tensor.as_strided((tensor.numel(),), (1,))

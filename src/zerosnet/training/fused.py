@@ -93,7 +93,7 @@ class FusedTraining:
             label_smoothing=recipe.label_smoothing,
             device=device,
             compiled=compiled,
-            gradients=self.optimizer.gradients,
+            optimizer=self.optimizer,
         )
         self.gradients = self.backend.step
         self.facts |= {"kernels": self.backend.kernels, "arithmetic": self.backend.arithmetic}

@@ -117,7 +117,7 @@ class Optimizer:
         rates = tuple(rate.to(self.flat.values.dtype) for rate in self.rule.rates(lr, self.powers))
         if self.gradients is not None:
             if gradients[0] is not self.gradients[0]:
-                torch._foreach_copy_(self.gradients, list(gradients))
+                self.flat.fill(self.flat_gradients, gradients)
             flat = self.flat
             self._update_flat(flat.values, self.flat_gradients, self.buffers, rates, self.decays, alive, flat.slots)
             return

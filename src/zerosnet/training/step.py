@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from zerosnet.training.capture import compile_static
+from zerosnet.training.ready import ReadyWeights
 
 
 class StepResult(NamedTuple):
@@ -38,6 +39,7 @@ class TorchStep:
 
     The losses of the replicas are summed before the backward pass. No parameter of one replica enters the loss of
     another, so the gradient of the sum with respect to a replica's parameters is the gradient of its own mean loss.
+    `ready` makes the weights of all convolutions ready at once.
     """
 
     def __init__(
@@ -48,8 +50,9 @@ class TorchStep:
         replicas: int,
         label_smoothing: float = 0.0,
         compiled: bool = False,
+        ready: ReadyWeights | None = None,
     ) -> None:
-        self.model = model
+        self.model, self.ready = model, ready
         self.parameters = list(parameters)
 
         def forward(images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
@@ -62,10 +65,18 @@ class TorchStep:
     def __call__(self, images: Tensor, labels: Tensor) -> StepResult:
         if not self.model.training:
             self.model.train()
-        with torch.enable_grad():
-            losses, correct = self._forward(images, labels)
-            gradients = torch.autograd.grad(losses.sum(), self.parameters)
-        return StepResult(losses.detach(), correct, gradients)
+        if self.ready is None:
+            return StepResult(*self._differentiate(images, labels, self.parameters))
+        with self.ready.in_use():
+            losses, correct, gradients = self._differentiate(images, labels, self.ready.leaves)
+        return StepResult(losses, correct, self.ready.take_back(gradients))
+
+    @torch.enable_grad()
+    def _differentiate(
+        self, images: Tensor, labels: Tensor, leaves: Sequence[Tensor]
+    ) -> tuple[Tensor, Tensor, Sequence[Tensor]]:
+        losses, correct = self._forward(images, labels)
+        return losses.detach(), correct, torch.autograd.grad(losses.sum(), leaves)
 
 
 def per_replica(logits: Tensor, replicas: int) -> Tensor:

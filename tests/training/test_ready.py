@@ -1,0 +1,66 @@
+"""Weights made ready at once: the same step, to the bit."""
+
+import pytest
+import torch
+
+from zerosnet.models import Network, coefficients, create_model, layers, sums
+from zerosnet.training.optimizer import Optimizer, Sgd
+from zerosnet.training.ready import ready_weights
+from zerosnet.training.step import TorchStep
+
+LAST = torch.channels_last
+SCHEMES = ["zerosnet(-9/5)", "zerosnet(10)", "zerosnet(1/2)"]
+
+
+def made(replicas: int, model: str = "zerosnet20", **options: object) -> tuple[Network, Optimizer]:
+    scheme = {} if model != "zerosnet20" else {"scheme": SCHEMES[:replicas] if replicas > 1 else SCHEMES[0]}
+    network = create_model(model, replicas=replicas, seed=list(range(replicas)), **scheme).to(memory_format=LAST)
+    network.conv_dtype = torch.float32  # on a GPU bfloat16, which batch norm does not mix with float32 on a CPU
+    parameters = dict(network.named_parameters())
+    groups = dict.fromkeys(parameters, 0)
+    rule, decays = Sgd(0.9), [[0.0] * replicas]
+    return network, Optimizer(parameters, rule, replicas=replicas, decays=decays, groups=groups, **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (layers, sums, coefficients):
+        monkeypatch.setattr(module, "one_by_one", lambda _: False)
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_losses_and_gradients_are_those_of_weights_made_ready_one_by_one(replicas: int, as_on_a_gpu: None) -> None:
+    network, optimizer = made(replicas, flat_update=True)
+    ready = ready_weights(network, optimizer)
+    assert ready is not None and optimizer.gradients is not None
+    parameters = list(network.parameters())
+    images = torch.randn(4, 3 * replicas, 16, 16).to(memory_format=LAST)
+    labels = torch.randint(10, (replicas, 4))
+    step = TorchStep(network, parameters, replicas=replicas, ready=ready)
+    plain = TorchStep(network, parameters, replicas=replicas)
+    for _ in range(2):
+        expected, found = plain(images, labels), step(images, labels)
+        assert torch.equal(found.losses, expected.losses) and torch.equal(found.correct, expected.correct)
+        assert found.gradients[0] is optimizer.gradients[0], "they lie where the optimizer wants them"
+        for name, ours, theirs in zip(optimizer.flat.names, found.gradients, expected.gradients):
+            assert ours.dtype == torch.float32 and torch.equal(ours, theirs), name
+        rates = torch.full((replicas,), 0.1, dtype=torch.float64)
+        optimizer.update(found.gradients, rates, torch.ones(replicas, dtype=torch.bool))  # seen by the second step
+
+
+def test_outside_of_the_step_the_convolutions_have_their_own_weights() -> None:
+    network, optimizer = made(1, flat_update=True)
+    ready = ready_weights(network, optimizer)
+    assert ready is not None
+    with pytest.raises(RuntimeError, match="stop"), ready.in_use():
+        assert all(conv.ready is not None for conv in ready.convolutions.values())
+        raise RuntimeError("stop")
+    assert all(conv.ready is None for conv in ready.convolutions.values())
+
+
+def test_nothing_is_made_ready_where_there_is_nothing_to_make() -> None:
+    network, optimizer = made(1, flat_update=True)
+    network.conv_dtype = None
+    assert ready_weights(network, optimizer) is None
+    assert ready_weights(*made(1, flat_update=False)) is None
+    assert ready_weights(*made(1, "zerosnet20_tra", flat_update=True)) is None, "its scales are trained"
