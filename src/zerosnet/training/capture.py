@@ -50,18 +50,19 @@ def captured(
 ) -> Callable[[], Any]:
     """The function as a CUDA graph, or the function itself on other devices.
 
-    `state` are all tensors that the function changes. The calls that warm up leave them exactly as they were.
+    `state` are all tensors that the function changes. The calls that warm up leave them exactly as they were, each of
+    them: there may be fewer steps in an epoch than calls.
     """
     if device.type != "cuda":
         return function
-    with unchanged(state):
-        stream = torch.cuda.Stream(device)
-        stream.wait_stream(torch.cuda.current_stream(device))
-        with torch.cuda.stream(stream):
-            for _ in range(WARM_UPS):
+    state, stream = list(state), torch.cuda.Stream(device)
+    stream.wait_stream(torch.cuda.current_stream(device))
+    with torch.cuda.stream(stream):
+        for _ in range(WARM_UPS):
+            with unchanged(state):
                 function()
-        torch.cuda.current_stream(device).wait_stream(stream)
-        torch.cuda.synchronize(device)
+    torch.cuda.current_stream(device).wait_stream(stream)
+    torch.cuda.synchronize(device)
     return CapturedFunction(function, pool)
 
 
