@@ -88,7 +88,8 @@ def imagenet_table() -> list[str]:
     """A line a network of the paper's ImageNet table: what one GPU does, and the days of 150 epochs."""
     rates = {
         name: float(rate)
-        for path in sorted(RESULTS.glob("imagenet*cuda*.json"))
+        for path in (RESULTS / f"imagenet-cuda{depth}.json" for depth in ("-18", "-34", ""))
+        if path.exists()
         for name, rate in _end_to_end(json.loads(path.read_text()))
     }
     lines = [
