@@ -43,7 +43,8 @@ export function drawScatter(room, legend, { measured, printed }, sides) {
 const network = ({ model }) => model.replace(/\d.*$/, "");
 function models(entries) {
   const names = [...new Set(entries.map(({ model }) => model))];
-  return names.length > 3 ? `${names.length} networks` : names.join(", ");
+  const depths = [...new Set(names.map((name) => parseInt(name.match(/\d+/), 10)))].sort((a, b) => a - b);
+  return names.length > 3 ? `${depths.join(" and ")} layers` : names.join(", ");
 }
 const describe = ({ name, modulus }) => `${name} at ${short(modulus, 3)}`;
 
