@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from zerosnet.models import conv_norm, create_model
+from zerosnet.models import Network, conv_norm, create_model
 from zerosnet.models.conv_norm import conv_norm_relu, conv_relu
 from zerosnet.models.layers import BatchNorm, Conv, initialise
 
@@ -67,10 +67,51 @@ def test_it_serves_one_image_at_a_time_under_vmap(calls: list[Tensor]) -> None:
     assert len(calls) == 1
 
 
-def test_compilers_know_its_shape_and_layout(calls: list[Tensor]) -> None:
+@pytest.mark.parametrize("place", ["conv", "norm"])
+@pytest.mark.parametrize("register", ["register_forward_hook", "register_forward_pre_hook"])
+def test_hooks_see_what_lies_between(place: str, register: str, calls: list[Tensor]) -> None:
+    conv, norm, x = layers(3, 1, 1)
+    seen: list[object] = []
+    handle = getattr({"conv": conv, "norm": norm}[place], register)(lambda module, *_: seen.append(module))
+    with torch.no_grad():
+        hooked = conv_norm_relu(conv, norm, x)
+        assert len(seen) == 1 and not calls
+        handle.remove()
+        torch.testing.assert_close(conv_norm_relu(conv, norm, x), hooked)
+    assert len(seen) == 1 and len(calls) == 1
+
+
+def network() -> tuple[Network, Tensor]:
     model = create_model("zerosnet20_opt", seed=0).double().to(memory_format=LAST).eval()
     model.conv_dtype = torch.float64
-    images = torch.randn(2, 3, 16, 16).double().to(memory_format=LAST)
+    return model, torch.randn(2, 3, 16, 16).double().to(memory_format=LAST)
+
+
+def test_compilers_take_it_into_one_graph(calls: list[Tensor]) -> None:
+    model, images = network()
+    kernels: list[int] = []
+
+    def seen(graph: torch.fx.GraphModule, _: list[Tensor]) -> torch.fx.GraphModule:
+        kernels.append(sum(node.target is torch.ops.zerosnet.conv_relu.default for node in graph.graph.nodes))
+        return graph
+
+    expected = model(images)
+    with torch.no_grad():
+        torch.testing.assert_close(torch.compile(model, backend=seen, fullgraph=True)(images), expected)
+    assert kernels == [9], "one in each of nine blocks"
+
+
+def test_compilers_know_its_shape_and_layout(calls: list[Tensor]) -> None:
+    model, images = network()
     with torch.no_grad():
         torch.testing.assert_close(torch.compile(model, backend="aot_eager")(images), model(images))
     assert len(calls) > 9
+
+
+def test_exported_networks_consist_of_operators_that_all_know(calls: list[Tensor]) -> None:
+    model, images = network()
+    with torch.no_grad():
+        program = torch.export.export(model, (images,), strict=False)
+        torch.testing.assert_close(program.module()(images), model(images))
+    operators = {str(node.target) for node in program.graph.nodes if node.op == "call_function"}
+    assert not any("zerosnet" in name for name in operators) and any("batch_norm" in name for name in operators)

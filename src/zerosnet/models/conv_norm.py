@@ -15,7 +15,7 @@ def conv_norm_relu(conv: Conv, norm: BatchNorm, x: Tensor) -> Tensor:
         relu(conv'(x) + shift),  conv' = factor * conv,  norm(z) = factor * z + shift,
 
     whose weights are rounded to half precision once, as those of conv are, and whose sums are not rounded before the
-    norm: it saves a pass over the activations, a tenth of an evaluation.
+    norm; only the shift is. It saves a pass over the activations, a tenth of an evaluation. Replicas share no x here.
     """
     if not _only_the_result(conv, norm, x):
         return relu_(norm(conv(x)))
@@ -25,11 +25,20 @@ def conv_norm_relu(conv: Conv, norm: BatchNorm, x: Tensor) -> Tensor:
 
 
 def _only_the_result(conv: Conv, norm: BatchNorm, x: Tensor) -> bool:
-    """A strided 1x1 convolution reads every second pixel first, and products are no convolutions: as they are."""
+    """Whether nobody wants anything else, and one kernel has it.
+
+    Gradients and hooks want what lies between, torch.func's transforms and exporters operators that they know. A
+    strided 1x1 convolution reads every second pixel first, and products are no convolutions.
+    """
     if norm.training or torch.is_grad_enabled() or one_by_one(x) or conv.dtype not in HALF:
         return False
-    transformed = not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active()
-    return not transformed and not conv.is_product(x) and (conv.kernel > 1 or conv.stride == 1)
+    if any(layer._forward_hooks or layer._forward_pre_hooks for layer in (conv, norm)):
+        return False
+    if torch.compiler.is_compiling():
+        understood = torch.compiler.is_dynamo_compiling()  # torch.export works without dynamo, unless it is strict
+    else:
+        understood = not torch._C._are_functorch_transforms_active()
+    return understood and not conv.is_product(x) and (conv.kernel > 1 or conv.stride == 1)
 
 
 @torch.library.custom_op("zerosnet::conv_relu", mutates_args=())
