@@ -29,11 +29,8 @@ class ReadyWeights:
 
     def __init__(self, network: Network, optimizer: Optimizer) -> None:
         assert optimizer.gradients is not None
-        self.flat, self.flat_gradients, self.gradients = (
-            optimizer.flat,
-            optimizer.flat_gradients,
-            optimizer.gradients,
-        )
+        self.flat, self.flat_gradients = optimizer.flat, optimizer.flat_gradients
+        self.gradients = optimizer.gradients
         values, parameters = self.flat.values, dict(network.named_parameters())
         self.buffer, self.scales = torch.zeros_like(values, dtype=network.conv_dtype), torch.ones_like(values)
         places = {id(parameters[name]): place for place, name in enumerate(self.flat.names)}
@@ -52,9 +49,9 @@ class ReadyWeights:
         """Made anew from the parameters; meanwhile the convolutions take them instead of their own weights."""
         with torch.no_grad():
             torch.mul(self.flat.values, self.scales, out=self.buffer)
-        for place, conv in self.convolutions.items():
-            conv.ready = self.leaves[place]
         try:
+            for place, conv in self.convolutions.items():
+                conv.ready = self.leaves[place]
             yield
         finally:
             for conv in self.convolutions.values():
