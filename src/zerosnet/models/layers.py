@@ -81,7 +81,7 @@ class Conv(nn.Module):
         self.replicas = replicas
         self.dtype: torch.dtype | None = None
         self.ready: Tensor | None = None
-        """scale * weight of all replicas in the type of the computation, where somebody has made it ahead."""
+        """scale * weight in the type of the computation, made ahead by a training step: taken in the place of both."""
         self.weight = nn.Parameter(torch.empty(replicas * channels, in_channels, kernel, kernel))
 
     def reset_replica(self, replica: int, generator: torch.Generator) -> None:

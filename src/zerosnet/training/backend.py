@@ -49,7 +49,7 @@ def choose_backend(
 ) -> Backend:
     """The backend of that name, or the best there is; one that cannot serve gives way to plain torch and says why.
 
-    `optimizer`: whose update follows, for a step that can write gradients where it wants them.
+    `optimizer`: the one that will be given the gradients, for a step that computes in its buffers.
     """
     check_kernels(kernels)
     why = ASKED_FOR if kernels == "torch" else reason_against(network, size, network.conv_dtype, device) or ""

@@ -20,11 +20,11 @@ class StepResult(NamedTuple):
 
     losses: Tensor  # (K,), mean over the batch
     correct: Tensor  # (K,), int64
-    gradients: Sequence[Tensor]  # shaped like the parameters, in their order
+    gradients: Sequence[Tensor]  # shaped like the parameters, in their order; the next step may write over them
 
 
 class Step(Protocol):
-    """Computes one step of K replicas; it changes nothing but the network's running statistics.
+    """Computes one step of K replicas; it changes nothing but the network's running statistics and its own gradients.
 
     It makes no synchronisation with the host and allocates nothing that outlives it, so that it can be captured.
     """
