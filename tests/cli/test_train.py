@@ -84,6 +84,20 @@ def test_sweep_trains_a_grid(zerosnet: Run, tmp_path: Path) -> None:
     assert len(list(Path("other").iterdir())) == 2
 
 
+@pytest.mark.parametrize("command", ["train", "sweep"])
+def test_a_scheme_written_in_two_ways_is_one_run(zerosnet: Run, tmp_path: Path, command: str) -> None:
+    schemes = ["zerosnet(-1/5)", "zerosnet(-0.2)"]
+    grid = {"model": "zerosnet20", "scheme": schemes, "dataset": "digits", "recipe": "quick", "seed": 1}
+    (tmp_path / "sweep.json").write_text(json.dumps({"grid": grid}))
+    words = {
+        "train": ("train", "zerosnet20", *TRAIN[2:], *(word for scheme in schemes for word in ("--scheme", scheme))),
+        "sweep": ("sweep", "sweep.json", "--epochs", "1", "--device", "cpu"),
+    }
+    code, out, err = zerosnet(*words[command])
+    assert code == 0 and out.count("finished") == 1
+    assert "another process" not in err and err.count("training ") == 1
+
+
 def test_loggers_write_where_asked_for(zerosnet: Run) -> None:
     pytest.importorskip("tensorboard")
     code, _, _ = zerosnet(*TRAIN, "--log", "tensorboard")

@@ -167,3 +167,8 @@ def test_a_cluster_without_gpus_has_no_decoder_on_them(tmp_path):
     options = Options(torch.device("cpu"), stream=StreamOptions(decoder="gpu"))
     with pytest.raises(InputError, match="the cluster has no GPU"):
         _groups([run], Store(tmp_path), options, 1, Lines(quiet=True))
+
+
+def test_a_run_asked_for_twice_is_in_one_group(tmp_path):
+    groups = _groups([*SPECS, SPECS[0]], Store(tmp_path), OPTIONS, 2, Lines(quiet=True))
+    assert groups == [[SPECS[0]], [SPECS[1]]]

@@ -137,6 +137,14 @@ def test_a_group_in_which_all_diverge_ends_early(tmp_path: Path, tiny: DataSet, 
     assert [(record.status, len(record.metrics())) for record in store.records()] == [("diverged", 1)] * 2
 
 
+def test_a_run_asked_for_twice_is_run_once(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
+    store, heard, (spec,) = Store(tmp_path), Heard(), make_specs(1, epochs=1)
+    train([spec, replace(spec)], store, OPTIONS, progress=heard)
+    assert store.find(spec.id).status == "finished"
+    assert sum(line.startswith("training") for line in heard.lines) == 1
+    assert not any("another process" in line or "already" in line for line in heard.lines)
+
+
 def test_what_another_process_holds_is_left_to_it(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
     store, heard, (held, free) = Store(tmp_path), Heard(), make_specs(2, epochs=1)
     claimed = store.claim(held)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from zerosnet import InputError, Scheme
 from zerosnet.training import Cosine, RunSpec, recipe
+from zerosnet.training.spec import distinct
 
 SHORT = {"model": "zerosnet20_opt", "dataset": "cifar10", "recipe": "paper", "seed": 1}
 SPEC = RunSpec.from_json(SHORT)
@@ -25,6 +26,14 @@ SPECS = st.builds(
     st.sampled_from([None, "fp32", "bf16"]),
     st.sampled_from([None, 0.1]),
 )
+
+
+def test_schemes_and_numbers_written_differently_are_one_run():
+    short = {**SHORT, "model": "zerosnet56"}
+    specs = [
+        RunSpec.from_json({**short, "scheme": text}) for text in ("zerosnet(-1/5)", "zerosnet(3)", "zerosnet(-0.2)")
+    ]
+    assert distinct(specs) == specs[:2]
 
 
 @given(SPECS)

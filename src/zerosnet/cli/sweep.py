@@ -47,7 +47,6 @@ def sweep(
         specs = [replace(spec, recipe=replace(spec.recipe, epochs=epochs)) for spec in specs]
     if precision is not None:
         specs = [replace(spec, precision=precision) for spec in specs]
-    specs = list({spec.id: spec for spec in specs}.values())
     request = options.Request(
         data,
         download,

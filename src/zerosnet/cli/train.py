@@ -46,8 +46,8 @@ def train(
     changes = {name: value for name, value in (("epochs", epochs), ("batch", batch)) if value is not None}
     each = [
         {"model": model, "dataset": dataset, "seed": s, "scheme": one, "precision": precision, "validation": validation}
-        for one in dict.fromkeys(scheme or [None])  # type: ignore[list-item]
-        for s in dict.fromkeys(seed or [1])
+        for one in scheme or [None]  # type: ignore[list-item]
+        for s in seed or [1]
     ]
     resolved = find_recipe(recipe, dataset, model, **changes)
     specs = [RunSpec.from_json({**fields, "recipe": resolved.to_json()}) for fields in each]

@@ -99,6 +99,7 @@ def train_and_report(specs: "Sequence[RunSpec]", request: Request) -> int:
     from zerosnet.training.loop import Options
     from zerosnet.training.precision import find_device
     from zerosnet.training.progress import progress
+    from zerosnet.training.spec import distinct
     from zerosnet.training.stopping import Clock, Interval
     from zerosnet.training.world import local_world
 
@@ -126,7 +127,7 @@ def train_and_report(specs: "Sequence[RunSpec]", request: Request) -> int:
         train(specs, store, options, clock, progress())
     if not local_world().writes:
         return 0 if clock.signal is None else 128 + clock.signal
-    summaries = [_summary(store, spec) for spec in specs]
+    summaries = [_summary(store, spec) for spec in distinct(specs)]
     if request.json:
         import json
 

@@ -17,6 +17,7 @@ from zerosnet.training.attack import attack_runs, read_attack
 from zerosnet.training.cluster import Job
 from zerosnet.training.networks import MOST
 from zerosnet.training.progress import Lines, Progress
+from zerosnet.training.spec import distinct
 
 Item = TypeVar("Item")
 DEMO = ("table-zerosnet-cifar10", "table-robustness", "table-constant-noise", "table-fgsm")
@@ -83,8 +84,8 @@ def reproduce(
     _check_folders(experiments, chosen, store, options.data)
     device = options.device
     places = engine.places(device)
-    needed = _once(spec for one in experiments for spec in one.needed_specs(chosen))
-    wanted = _once(spec for one in experiments for spec in one.specs(chosen))
+    needed = distinct(spec for one in experiments for spec in one.needed_specs(chosen))
+    wanted = distinct(spec for one in experiments for spec in one.specs(chosen))
     for stage in (needed, wanted):
         waiting = [spec for spec in stage if not _has_ended(store, spec)]
         if waiting and not clock.must_stop():
@@ -108,7 +109,7 @@ def _check_folders(experiments: Sequence[Experiment], at: Scale, store: Store, d
 
 def what_is_left(experiments: Sequence[Experiment], at: str | Scale, store: Store) -> Left:
     chosen = scale(at)
-    specs = _once(spec for one in experiments for spec in one.specs(chosen))
+    specs = distinct(spec for one in experiments for spec in one.specs(chosen))
     runs = sum(not _has_ended(store, spec) for spec in specs)
     attacks = {
         (spec.id, protocol)
@@ -125,7 +126,7 @@ def _attacks(
 ) -> Iterator[Job]:
     """Finished networks that wait for a protocol, as many at a time as are attacked side by side."""
     for protocol in dict.fromkeys(protocol for one in experiments for protocol in one.protocols(at)):
-        specs = _once(spec for one in experiments for spec in one.attacked(protocol, at))
+        specs = distinct(spec for one in experiments for spec in one.attacked(protocol, at))
         waiting = [
             record.id
             for spec in specs
@@ -172,7 +173,3 @@ def _has_ended(store: Store, spec: RunSpec) -> bool:
 
 def _record(store: Store, spec: RunSpec) -> RunRecord | None:
     return store.find(spec.id) if (store.folder(spec) / "spec.json").exists() else None
-
-
-def _once(specs: Iterator[RunSpec]) -> list[RunSpec]:
-    return list({spec.id: spec for spec in specs}.values())

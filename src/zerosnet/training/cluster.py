@@ -22,7 +22,7 @@ from zerosnet.training.grouping import share_out
 from zerosnet.training.loop import Options, has_ended
 from zerosnet.training.precision import precision
 from zerosnet.training.progress import GroupProgress, Lines, Progress
-from zerosnet.training.spec import RunSpec
+from zerosnet.training.spec import RunSpec, distinct
 from zerosnet.training.stopping import Clock
 from zerosnet.training.store import Store
 
@@ -97,7 +97,7 @@ class Cluster:
         return max(1, int(self.ray.cluster_resources().get(resource, 1)))
 
     def train(self, specs: Sequence[RunSpec], store: Store, options: Options, clock: Clock, progress: Progress) -> None:
-        """Train all runs that have not ended; the store holds the outcome.
+        """Train all runs that have not ended, those asked for twice once; the store holds the outcome.
 
         A signal or the time limit stops every task at the end of a step, with checkpoints, before this returns.
         """
@@ -234,7 +234,7 @@ def _groups(
     specs: Sequence[RunSpec], store: Store, options: Options, slots: int, progress: Progress
 ) -> list[list[RunSpec]]:
     """Runs that train as one, shared out among the places. A task may split its group further."""
-    waiting = [spec for spec in specs if not has_ended(store, spec, progress)]
+    waiting = [spec for spec in distinct(specs) if not has_ended(store, spec, progress)]
     for spec in waiting:
         precision(spec.precision, options.device, usual="mixed" if source(spec.dataset).streamed else "bf16")
     streamed = [spec for spec in waiting if source(spec.dataset).streamed]

@@ -22,7 +22,7 @@ from zerosnet.training.networks import as_classifier, load_network, surrogate_of
 from zerosnet.training.precision import precision, torch_settings
 from zerosnet.training.progress import Lines, Progress, say_recipes
 from zerosnet.training.run import Run
-from zerosnet.training.spec import RunSpec
+from zerosnet.training.spec import RunSpec, distinct
 from zerosnet.training.stopping import Clock
 from zerosnet.training.store import RunRecord, Store
 from zerosnet.training.world import under_torchrun
@@ -38,13 +38,14 @@ def train(
     clock: Clock | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Train all runs that have not ended; the store holds the outcome.
+    """Train all runs that have not ended, those asked for twice once; the store holds the outcome.
 
     What another process is working on is left to it. Once the clock asked to stop, everything begun has a checkpoint.
     Nothing is written before all of them were found to be possible. A run that has ended needs neither its data nor a
     device that has its precision.
     """
     clock, progress = clock or Clock(), progress or Lines(quiet=True)
+    specs = distinct(specs)
     streamed = [spec for spec in specs if source(spec.dataset).streamed]
     if not streamed:
         _train_arrays(specs, store, options, clock, progress)

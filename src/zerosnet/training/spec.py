@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -99,6 +100,14 @@ class RunSpec:
         _check_names(data["model"], data["dataset"])
         fields = {**data, "scheme": _scheme(data.get("scheme")), "recipe": _recipe(data)}
         return cls(**fields)
+
+
+def distinct(specs: Iterable[RunSpec]) -> list[RunSpec]:
+    """The runs that specs ask for, each once: the first of those with the same id."""
+    runs: dict[str, RunSpec] = {}
+    for spec in specs:
+        runs.setdefault(spec.id, spec)
+    return list(runs.values())
 
 
 def _check_names(model: Any, dataset: Any) -> None:

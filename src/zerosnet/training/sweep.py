@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from zerosnet.errors import InputError
-from zerosnet.training.spec import RunSpec
+from zerosnet.training.spec import RunSpec, distinct
 
 
 def read_sweep(path: Path | str) -> list[RunSpec]:
@@ -51,16 +51,15 @@ def expand(data: Any) -> list[RunSpec]:
     grids = data.get("grid", [])
     for grid in grids if isinstance(grids, list) else [grids]:
         entries += [("grid", entry) for entry in _combinations(grid)]
-    runs: dict[str, RunSpec] = {}
+    runs: list[RunSpec] = []
     for place, entry in entries:
         try:
-            spec = RunSpec.from_json(entry)
+            runs.append(RunSpec.from_json(entry))
         except InputError as error:
             raise InputError(f"{place}: {error}") from None
-        runs.setdefault(spec.id, spec)
     if not runs:
         raise InputError("there is not a single run in it")
-    return list(runs.values())
+    return distinct(runs)
 
 
 def _combinations(grid: Any) -> list[dict[str, Any]]:
