@@ -3,12 +3,14 @@ import json
 import pytest
 import torch
 from tests.experiments.conftest import TINY
+from tests.read_only import read_only
 
 from zerosnet.data import gather, pixel_statistics
 from zerosnet.data.testing import load_for_test
+from zerosnet.errors import InputError
 from zerosnet.experiments import Ablation, ablation, read_ablation, reproduce
 from zerosnet.models import diagnose
-from zerosnet.training import Options, Store
+from zerosnet.training import Options, Store, train
 from zerosnet.training.networks import load_network
 
 
@@ -53,6 +55,14 @@ def test_fused_networks_are_ablated_as_each_alone_is_diagnosed(small, few_digits
         assert found.effective_depth == alone.effective_depth()
         written = json.loads((record.folder / "ablation.json").read_text())
         assert written["device"] == "cpu" and written["environment"]["packages"]["torch"] and written["seconds"] > 0
+
+
+def test_a_store_that_cannot_be_written_is_refused_before_data_are_loaded(small, few_digits, tmp_path, monkeypatch):
+    store, cpu = Store(tmp_path), torch.device("cpu")
+    train(small.specs(TINY)[:1], store, Options(device=cpu))
+    monkeypatch.setattr(ablation, "load_for_test", None)
+    with read_only(tmp_path), pytest.raises(InputError, match="cannot be written"):
+        ablation.ablate(store.records(), cpu)
 
 
 @pytest.mark.gpu

@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from tests.read_only import read_only
 
 from zerosnet.cli.main import run as command
 from zerosnet.data import load
@@ -211,6 +212,21 @@ def test_a_run_that_is_not_finished_is_refused_before_data_are_loaded(tmp_path, 
     store.claim(spec).release()
     with pytest.raises(InputError, match="is stopped; expected a finished one"):
         attack_runs(store, [spec.id], "paper-noise", device=CPU)
+
+
+def test_a_store_that_cannot_be_written_is_refused_before_data_are_loaded(tmp_path, monkeypatch, capsys):
+    run = finished(Store(tmp_path), "zerosnet20_opt", 1)
+    monkeypatch.setattr(attack, "load_for_test", None)
+    with read_only(tmp_path):
+        assert command(["attack", run, "--protocol", "paper-noise", "--images", "3", "--store", str(tmp_path)]) == 2
+    assert f"store {tmp_path} cannot be written (" in (error := capsys.readouterr().err) and error.count("\n") == 1
+
+
+def test_what_is_stored_is_shown_from_a_store_that_cannot_be_written(tmp_path):
+    run = finished(store := Store(tmp_path), "zerosnet20_opt", 1)
+    before = attack_runs(store, [run], "paper-noise", **FEW)
+    with read_only(tmp_path):
+        assert attack_runs(store, [run], "paper-noise", **FEW) == before
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ from dataclasses import replace
 
 import pytest
 import torch
+from tests.read_only import read_only
 
+from zerosnet import InputError
 from zerosnet.training import CheckpointError, RunSpec, Store, read_checkpoint, write_checkpoint
 
 SPEC = RunSpec.from_json({"model": "zerosnet20_opt", "dataset": "digits", "recipe": "quick", "seed": 1})
@@ -119,6 +121,14 @@ def test_a_really_full_disk_leaves_the_checkpoint_before_it(tiny_disk):
     assert read_checkpoint(folder).state == {"epoch": 1}
     write_checkpoint(folder, 3, {"w": torch.ones(100)}, {"epoch": 3})  # nothing half-written takes up the room
     assert read_checkpoint(folder).state == {"epoch": 3}
+
+
+@pytest.mark.parametrize("spec", [SPEC, replace(SPEC, seed=2)], ids=["begun", "new"])
+def test_a_store_that_cannot_be_written_is_refused_for_new_runs_and_begun_ones(tmp_path, spec):
+    store = Store(tmp_path)
+    store.claim(SPEC).release()
+    with read_only(tmp_path), pytest.raises(InputError, match=rf"store {tmp_path} cannot be written \("):
+        store.claim(spec)
 
 
 def test_a_truncated_checkpoint_does_not_stop_a_run(tmp_path):

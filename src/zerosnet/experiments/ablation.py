@@ -91,6 +91,8 @@ def ablate(
 ) -> None:
     """Find the ablation curves of finished runs that have none yet; networks that can be fused are, on all images."""
     waiting = [record for record in records if can_ablate(record)]
+    for record in waiting:
+        record.check_writable()
     names = dict.fromkeys(record.spec.dataset for record in waiting)
     sets = {name: load_for_test(name, data, workers=cores(), report=say) for name in names}
     workers = cores() if device.type == "cpu" else 1

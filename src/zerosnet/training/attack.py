@@ -36,6 +36,7 @@ from zerosnet.training.networks import (
 from zerosnet.training.precision import torch_settings
 from zerosnet.training.store import RunRecord, Store
 
+FOLDER = "attacks"
 _SAID: set[str] = set()  # why attacks did without the native kernels: once in the life of a process is enough
 
 
@@ -68,6 +69,8 @@ def attack_runs(
     waiting = [record for record in records.values() if record.id not in stored]
     workers = cores() if device.type == "cpu" else 1
     groups = fused_groups(waiting, MOST if chosen.fused else 1, workers)
+    for record in waiting:
+        record.check_writable(FOLDER)
     datasets = dict.fromkeys(record.spec.dataset for record in waiting)
     surrogates = {dataset: find_surrogate(store, dataset) for dataset in datasets} if chosen.surrogate else {}
     corrupted = {dataset: find_corruptions(data, dataset) for dataset in datasets} if chosen.corrupted and data else {}
@@ -165,7 +168,7 @@ def attack_path(record: RunRecord, name: str, options: Options | None = None) ->
     """Where a result is kept; reduced ones have other names than whole ones."""
     reduced = {} if options is None else {"images": options.images, "restarts": options.restarts}
     suffix = "".join(f"+{key}={value}" for key, value in reduced.items() if value is not None)
-    return record.folder / "attacks" / f"{name}{suffix}.json"
+    return record.folder / FOLDER / f"{name}{suffix}.json"
 
 
 def read_attack(record: RunRecord, name: str, options: Options | None = None) -> Measurement | None:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,11 @@ class RunRecord:
 
     def metrics(self) -> list[dict[str, Any]]:
         return read_metrics(self.folder)
+
+    def check_writable(self, part: str = "") -> None:
+        """Refuse a run to which nothing can be added, or not to this folder of it: before anything is computed."""
+        inner = self.folder / part
+        _make_sure(inner if inner.is_dir() else self.folder, self.folder.parent)
 
     def summary(self) -> dict[str, Any]:
         """A JSON-ready line for a list of runs."""
@@ -73,10 +79,7 @@ class Store:
         ended is not to be run again.
         """
         folder = self.folder(spec)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"store {self.root} cannot be written ({error.strerror})") from None
+        _make_sure(folder, self.root)
         deadline = time.monotonic() + _LISTING_HOLDS
         while (lock := try_lock(folder, create=True)) is None:
             if time.monotonic() > deadline:
@@ -123,6 +126,16 @@ class Store:
 
     def _folders(self) -> list[Path]:
         return sorted(path.parent for path in self.root.glob("*/spec.json"))
+
+
+def _make_sure(folder: Path, root: Path) -> None:
+    """Make a folder of a store where there is none; a store in which it cannot be, or be written into, is refused."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(f"store {root} cannot be written ({error.strerror})") from None
 
 
 def _settle(run: Run) -> None:
