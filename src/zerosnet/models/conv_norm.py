@@ -21,16 +21,19 @@ def conv_norm_relu(conv: Conv, norm: BatchNorm, x: Tensor) -> Tensor:
         return relu_(norm(conv(x)))
     factor, shift = norm.as_affine()
     weight = (conv.weight * factor.view(-1, 1, 1, 1)).to(conv.dtype)
-    return conv_relu(x.to(conv.dtype), weight, shift.to(conv.dtype), conv.stride, conv.kernel // 2, conv.replicas)
+    return conv_relu(x.to(conv.dtype), weight, shift.to(conv.dtype), conv.replicas)
 
 
 def _only_the_result(conv: Conv, norm: BatchNorm, x: Tensor) -> bool:
     """Whether nobody wants anything else, and one kernel has it.
 
-    Gradients and hooks want what lies between, torch.func's transforms and exporters operators that they know. A
-    strided 1x1 convolution reads every second pixel first, and products are no convolutions.
+    Gradients and hooks want what lies between, torch.func's transforms and exporters operators that they know, and
+    where every bit counts cuDNN must be told so, which this kernel of it cannot. It is there for x as large as the
+    result (see `conv_relu`), and products are no convolutions.
     """
     if norm.training or torch.is_grad_enabled() or one_by_one(x) or conv.dtype not in HALF:
+        return False
+    if torch.are_deterministic_algorithms_enabled() or conv.stride > 1 or conv.in_channels != conv.channels:
         return False
     if any(layer._forward_hooks or layer._forward_pre_hooks for layer in (conv, norm)):
         return False
@@ -38,18 +41,30 @@ def _only_the_result(conv: Conv, norm: BatchNorm, x: Tensor) -> bool:
         understood = torch.compiler.is_dynamo_compiling()  # torch.export works without dynamo, unless it is strict
     else:
         understood = not torch._C._are_functorch_transforms_active()
-    return understood and not conv.is_product(x) and (conv.kernel > 1 or conv.stride == 1)
+    return understood and not conv.is_product(x)
 
 
 @torch.library.custom_op("zerosnet::conv_relu", mutates_args=())
-def conv_relu(x: Tensor, weight: Tensor, bias: Tensor, stride: int, padding: int, groups: int) -> Tensor:
-    """relu(conv(x) + bias). An operator of our own: compilers do not know the shapes of cuDNN's."""
-    if x.is_cuda:
-        sizes = ([stride] * 2, [padding] * 2, [1, 1])
-        return torch.cudnn_convolution_relu(x, weight, bias, *sizes, groups)
-    return _conv_relu(x, weight, bias, stride, padding, groups)
+def conv_relu(x: Tensor, weight: Tensor, bias: Tensor, groups: int) -> Tensor:
+    """relu(conv(x) + bias), as large as x. An operator of our own: compilers do not know the shapes of cuDNN's.
+
+    cuDNN's also adds alpha * z. torch's form of it without z hands over the result, not written yet, with alpha 0; if it
+    is read, 0 times what was left there may be NaN, of which cuDNN's ReLU makes 0. So here z is x. (Of a NaN in conv(x)
+    that ReLU makes 0, too.)
+    """
+    if _cudnn_serves(x):
+        same = [weight.shape[-1] // 2] * 2
+        return torch.cudnn_convolution_add_relu(x, weight, x, 0.0, bias, [1, 1], same, [1, 1], groups)
+    return _conv_relu(x, weight, bias, groups)
+
+
+def _cudnn_serves(x: Tensor) -> bool:
+    """Not on ROCm, where it has another's name, nor on chips older than bfloat16."""
+    if not x.is_cuda or torch.version.hip is not None or not torch.backends.cudnn.is_acceptable(x):
+        return False
+    return torch.cuda.get_device_capability(x.device) >= (8, 0)
 
 
 @conv_relu.register_fake
-def _conv_relu(x: Tensor, weight: Tensor, bias: Tensor, stride: int, padding: int, groups: int) -> Tensor:
-    return functional.conv2d(x, weight, bias, stride, padding, groups=groups).relu()
+def _conv_relu(x: Tensor, weight: Tensor, bias: Tensor, groups: int) -> Tensor:
+    return functional.conv2d(x, weight, bias, padding=weight.shape[-1] // 2, groups=groups).relu()
