@@ -42,13 +42,17 @@ def collect_accuracies(runs: Path) -> dict[str, Any]:
 
 
 def _measured(runs: Path) -> list[dict[str, Any]]:
-    """Best test epochs, which is what the paper reports, and last ones, by its recipe; all seeds are one entry."""
+    """Best test epochs, which is what the paper reports, and last ones, by its recipe; all seeds are one entry.
+
+    Runs with a precision of their own are comparisons of engines, and left out.
+    """
     from zerosnet.training import Store
 
     groups: dict[tuple[str, str, str], list[Any]] = defaultdict(list)
     for record in Store(runs).records():
         scheme = _scheme_of(record.spec)
-        asked = record.spec.dataset == _DATASET and record.spec.recipe.name == "paper"
+        spec = record.spec
+        asked = (spec.dataset, spec.recipe.name, spec.precision) == (_DATASET, "paper", None)
         if record.status == "finished" and asked and scheme is not None:
             groups[record.spec.model, str(scheme), record.spec.recipe.name].append(record.result)
     return [

@@ -70,8 +70,8 @@ def _under_noise(records: Mapping[str, RunRecord]) -> str:
     if not kept:
         return ""
     if all(kept):
-        return ", and noise leaves that order as it is"
-    return f", an order that noise leaves as it is at {sum(kept)} of {len(kept)} levels"
+        return ", and noise leaves every one of the former above every one of the latter"
+    return f", an order of the two kinds that noise leaves as it is at {sum(kept)} of {len(kept)} levels"
 
 
 def _blocks(table: Measured, records: Mapping[str, RunRecord], sides: Sides) -> str:
@@ -83,6 +83,6 @@ def _blocks(table: Measured, records: Mapping[str, RunRecord], sides: Sides) -> 
     least, most = (f"{pick(one.used for one in found):.0f}" for pick in (min, max))
     first = least if least == most else f"{least} to {most}"
     return (
-        " On the right the reason: where the scheme is not zero-stable, the state outgrows what blocks add to it, and "
-        f"only the first {first} of {found[0].blocks} blocks do anything."
+        " On the right what goes with it: where the scheme is not zero-stable, the state outgrows what blocks add to "
+        f"it, and only the first {first} of {found[0].blocks} blocks do anything."
     )
