@@ -48,9 +48,9 @@ def _only_the_result(conv: Conv, norm: BatchNorm, x: Tensor) -> bool:
 def conv_relu(x: Tensor, weight: Tensor, bias: Tensor, groups: int) -> Tensor:
     """relu(conv(x) + bias), as large as x. An operator of our own: compilers do not know the shapes of cuDNN's.
 
-    cuDNN's also adds alpha * z. torch's form of it without z hands over the result, not written yet, with alpha 0; if it
-    is read, 0 times what was left there may be NaN, of which cuDNN's ReLU makes 0. So here z is x. (Of a NaN in conv(x)
-    that ReLU makes 0, too.)
+    cuDNN's also adds alpha * z. torch's form of it without z hands over the result, not written yet, with alpha 0; if
+    it is read, 0 times what was left there may be NaN, of which cuDNN's ReLU makes 0. So here z is x. (Of a NaN in
+    conv(x) that ReLU makes 0, too.)
     """
     if _cudnn_serves(x):
         same = [weight.shape[-1] // 2] * 2
