@@ -206,6 +206,24 @@ def test_a_truncated_checkpoint_is_passed_over(tmp_path: Path, tiny: DataSet, ma
     assert len(said) == 1 and f"at step {int(newest.stem)} is damaged; going on from step" in said[0]
 
 
+def test_epochs_lost_before_the_first_checkpoint_are_named_and_not_recorded_twice(
+    tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs
+) -> None:
+    store, specs, heard = Store(tmp_path), make_specs(3), Heard()
+    for spec, epochs in zip(specs, (0, 1, 2)):  # as a process left them that was killed then
+        with store.claim(spec) as run:  # type: ignore[union-attr]
+            for epoch in range(1, epochs + 1):
+                run.append_metrics({"epoch": epoch, "test_accuracy": 2.0})
+    train(specs, store, OPTIONS, progress=heard)
+    assert [line for line in heard.lines if "checkpoint" in line] == [
+        f"{specs[1].id}: no checkpoint yet, 1 epoch lost; from the start",
+        f"{specs[2].id}: no checkpoint yet, 2 epochs lost; from the start",
+    ]
+    for record in store.records():
+        assert [row["epoch"] for row in record.metrics()] == [1, 2]
+        assert all(row["test_accuracy"] <= 1 for row in record.metrics())
+
+
 def test_every_recipe_is_printed_once_resolved(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
     specs, heard = make_specs(3, epochs=1), Heard()
     train(

@@ -14,6 +14,7 @@ from zerosnet.data import open_folder
 from zerosnet.models.weights import load_model
 from zerosnet.training import RunSpec, Store, recipe, train
 from zerosnet.training.large import LargeTraining, StreamOptions, micro_batch
+from zerosnet.training.progress import Lines
 from zerosnet.training.world import World
 
 CPU = torch.device("cpu")
@@ -56,6 +57,15 @@ def test_an_interrupted_run_ends_as_if_it_had_never_been(folder, tmp_path):
     results = [Store(tmp_path / name).records()[0] for name in ("whole", "cut")]
     assert results[0].result.test_loss == results[1].result.test_loss
     assert [row["train_loss"] for row in results[0].metrics()] == [row["train_loss"] for row in results[1].metrics()]
+
+
+def test_epochs_lost_before_the_first_checkpoint_are_named_and_not_recorded_twice(folder, tmp_path, capsys):
+    run, store = spec(epochs=1), Store(tmp_path)
+    with store.claim(run) as claimed:
+        claimed.append_metrics({"epoch": 1, "test_accuracy": 2.0})
+    train([run], store, options(folder), progress=Lines())
+    assert capsys.readouterr().err.count(f"{run.id}: no checkpoint yet, 1 epoch lost; from the start\n") == 1
+    assert [row["test_accuracy"] <= 1 for row in store.find(run.id).metrics()] == [True]
 
 
 def test_a_run_is_not_continued_on_a_folder_that_has_changed(tmp_path):

@@ -17,7 +17,7 @@ from zerosnet.training.fused import FusedTraining
 from zerosnet.training.grouping import build_model, group, work
 from zerosnet.training.large import StreamOptions
 from zerosnet.training.large_loop import train_streamed
-from zerosnet.training.loop import Options, has_ended, say_damaged, train_group
+from zerosnet.training.loop import Options, has_ended, say_what_is_lost, train_group
 from zerosnet.training.networks import as_classifier, load_network, surrogate_of
 from zerosnet.training.precision import precision, torch_settings
 from zerosnet.training.progress import Lines, Progress, say_recipes
@@ -166,7 +166,7 @@ def meeting_points(runs: Sequence[Run], progress: Progress) -> list[tuple[int, l
     """
     newest = {run.id: checkpoint.position if (checkpoint := run.load_checkpoint()) else 0 for run in runs}
     for run in runs:
-        say_damaged(run, newest[run.id], progress)
+        say_what_is_lost(run, newest[run.id], progress)
     rest, meetings = sorted(runs, key=lambda run: newest[run.id]), []
     while rest:
         position = newest[rest[0].id]

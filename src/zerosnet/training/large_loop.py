@@ -19,7 +19,7 @@ from zerosnet.training.checkpoint import snapshot
 from zerosnet.training.evaluate import Score
 from zerosnet.training.grouping import network_config
 from zerosnet.training.large import USUAL, LargeTraining, choose_balance, micro_batch
-from zerosnet.training.loop import Options, Stopwatch, finish, has_ended, say_damaged
+from zerosnet.training.loop import Options, Stopwatch, finish, has_ended, say_what_is_lost
 from zerosnet.training.networks import load_network
 from zerosnet.training.precision import precision, torch_settings
 from zerosnet.training.progress import Lines, Progress, say_recipes
@@ -77,9 +77,7 @@ def train_one(training: LargeTraining, run: Run | None, options: Options, clock:
     """Train a network from where its run stands to the end, or till told to stop; `run` is the writing process's."""
     spec, world, steps = training.spec, training.world, training.steps
     total = steps * spec.recipe.epochs
-    position, state = resume(training, run)
-    if run is not None:
-        say_damaged(run, position, progress)
+    position, state = resume(training, run, progress)
     if options.train_accuracy:
         training.watch_training_set()
     journal = Journal([run] if run else [], training, log=options.log)
@@ -133,7 +131,7 @@ def train_one(training: LargeTraining, run: Run | None, options: Options, clock:
             finish(training, journal, [True], whole)
 
 
-def resume(training: LargeTraining, run: Run | None) -> tuple[int, Mapping[str, Any]]:
+def resume(training: LargeTraining, run: Run | None, progress: Progress) -> tuple[int, Mapping[str, Any]]:
     """Take up a run at its last checkpoint, which the writing process reads for all; where it is, and what it noted."""
     checkpoint = None if run is None else run.load_checkpoint()
     position, state = training.world.from_writer(
@@ -141,6 +139,7 @@ def resume(training: LargeTraining, run: Run | None) -> tuple[int, Mapping[str, 
     )
     training.world.together(partial(_same_data, training, run, position))
     if run is not None:
+        say_what_is_lost(run, position, progress)
         run.rewind(position // training.steps)
         run.write_environment(environment() | training.facts)
     if checkpoint is not None:

@@ -131,11 +131,14 @@ def has_ended(store: Store, spec: RunSpec, progress: Progress) -> bool:
     return result is not None
 
 
-def say_damaged(run: Run, position: int, progress: Progress) -> None:
-    """Which checkpoints are passed over where a run goes on from a position."""
-    for newer in positions(run.checkpoints):
+def say_what_is_lost(run: Run, position: int, progress: Progress) -> None:
+    """Where a run goes on from a position: the checkpoints passed over, and the epochs before a first one."""
+    saved, epochs = positions(run.checkpoints), len(run.metrics())
+    for newer in saved:
         if newer > position:
             progress.say(f"{run.id}: the checkpoint at step {newer} is damaged; going on from step {position}")
+    if epochs and not saved:
+        progress.say(f"{run.id}: no checkpoint yet, {epochs} epoch{'' if epochs == 1 else 's'} lost; from the start")
 
 
 def resume(training: FusedTraining, runs: Sequence[Run], position: int) -> list[dict[str, float]]:
