@@ -13,6 +13,7 @@ from tests.data.pictures import write_folder
 
 from zerosnet.cli.main import run
 from zerosnet.data import DataSet, load
+from zerosnet.training import Result, RunSpec, Store, recipe
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -135,6 +136,16 @@ def test_bad_input_is_one_line_and_leaves_nothing_behind(words: tuple[str, ...],
     assert err.startswith("zerosnet: ") and err.count("\n") == 1
     assert message in err
     assert not Path("runs").exists()
+
+
+@pytest.mark.parametrize("dataset", ["cifar10", "imagefolder"])
+def test_a_record_without_weights_is_named_as_one_before_data_are_asked_for(zerosnet: Run, dataset: str) -> None:
+    spec = RunSpec("zerosnet20_opt", dataset, recipe("quick", dataset), 1)
+    with Store("runs").claim(spec) as claimed:  # type: ignore[union-attr]
+        claimed.finish(Result("finished", 1, 0.1, test_accuracy=0.5))
+    code, _, err = zerosnet("evaluate", spec.id, "--device", "cpu")
+    assert code == 2 and err.count("\n") == 1
+    assert "is a record without weights.safetensors" in err and "--data" not in err
 
 
 def test_a_folder_with_other_classes_than_a_run_was_trained_on_is_bad_input(zerosnet: Run, tmp_path: Path) -> None:

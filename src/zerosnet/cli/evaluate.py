@@ -8,7 +8,6 @@ import typer
 
 from zerosnet.cli import training as options
 from zerosnet.cli.main import app
-from zerosnet.errors import InputError
 
 if TYPE_CHECKING:
     from zerosnet.data import DataSet
@@ -44,23 +43,21 @@ def evaluate(
 
 def _run(run: str, store: str, data: Path | None, download: bool, device: str) -> dict[str, Any]:
     from zerosnet.data import load, pixel_statistics, source
-    from zerosnet.models import load_model
     from zerosnet.training import Options, Store
     from zerosnet.training.large_loop import evaluate_streamed
-    from zerosnet.training.networks import check_fits
+    from zerosnet.training.networks import check_fits, load_network
     from zerosnet.training.precision import find_device, precision
 
     place = find_device(device)
     folder = Path(run)
     is_folder = (folder / "spec.json").is_file()
     record = Store(folder.parent).find(folder.resolve().name) if is_folder else Store(store).find(run)
-    if record.result is None or record.status != "finished":
-        raise InputError(f"run {record.id} is {record.status}; expected a finished one")
+    model = load_network(record)
+    assert record.result is not None  # it has finished
     if source(record.spec.dataset).streamed:
-        found, count = evaluate_streamed(record, Options(place, data=data))
+        found, count = evaluate_streamed(record, model, Options(place, data=data))
     else:
-        images = load(record.spec.dataset, data, download=download)
-        model = load_model(record.folder / "weights.safetensors").to(place)
+        images, model = load(record.spec.dataset, data, download=download), model.to(place)
         check_fits(model, images, record.id)
         if place.type == "cuda":
             model.conv_dtype = precision(record.spec.precision, place).conv_dtype

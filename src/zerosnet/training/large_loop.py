@@ -14,13 +14,13 @@ from zerosnet.data import FolderData, open_folder
 from zerosnet.data.device_decode import reason_against
 from zerosnet.environment import environment
 from zerosnet.errors import InputError
+from zerosnet.models import Network
 from zerosnet.training.capture import Lead, forget_compiled
 from zerosnet.training.checkpoint import snapshot
 from zerosnet.training.evaluate import Score
 from zerosnet.training.grouping import network_config
 from zerosnet.training.large import USUAL, LargeTraining, choose_balance, micro_batch
 from zerosnet.training.loop import Options, Stopwatch, finish, has_ended, say_what_is_lost
-from zerosnet.training.networks import load_network
 from zerosnet.training.precision import precision, torch_settings
 from zerosnet.training.progress import Lines, Progress, say_recipes
 from zerosnet.training.record import Journal
@@ -206,8 +206,8 @@ def _check(specs: Sequence[RunSpec], options: Options, device: torch.device, wor
     return {spec: opened[spec.dataset, spec.validation] for spec in specs}
 
 
-def evaluate_streamed(record: RunRecord, options: Options) -> tuple[Score, int]:
-    """The score of a finished run on the test set, from its weights, and on how many images."""
+def evaluate_streamed(record: RunRecord, network: Network, options: Options) -> tuple[Score, int]:
+    """The score of a finished run's network on the test set, and on how many images."""
     spec = record.spec
     data = open_folder(spec.dataset, options.data)
     numbers = None if options.device.type == "cpu" and spec.precision in ("bf16", "mixed") else spec.precision
@@ -221,7 +221,7 @@ def evaluate_streamed(record: RunRecord, options: Options) -> tuple[Score, int]:
         report=partial(print, file=sys.stderr),
         compiled=False,
     )
-    training.model.load_state_dict(load_network(record).state_dict())
+    training.model.load_state_dict(network.state_dict())
     with torch_settings(options.device, deterministic=False):
         training.tests["test"].run()
     return training.tests["test"].scores()[0], int(training.tests["test"].sums[3])
