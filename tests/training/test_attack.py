@@ -79,6 +79,19 @@ def test_results_are_kept_beside_the_run_and_read_again(store, opt):
     assert path.stat().st_mtime_ns == before
 
 
+def test_what_comes_from_the_store_is_said_to(store, opt, monkeypatch, capsys):
+    monkeypatch.setattr("zerosnet.training.attack.cores", lambda: 1)
+    (store.find(opt[1]).folder / "attacks" / "paper-noise+images=2.json").unlink(missing_ok=True)
+    attack_runs(store, opt[:1], "paper-noise", device=CPU, images=2)
+    words = ["attack", *opt, "--protocol", "paper-noise", "--images", "2", "--store", str(store.root)]
+    line = "paper-noise: {} of 2 from the store, measured before; --again measures anew\n"
+    for stored, extra in ((1, []), (2, []), (2, ["--json"]), (0, ["--again"])):
+        assert command([*words, *extra]) == 0
+        printed = capsys.readouterr()
+        assert (line.format(stored) in printed.err) == (stored > 0) and "from the store" not in printed.out
+        assert "--json" not in extra or json.loads(printed.out)
+
+
 def test_a_part_never_takes_the_place_of_the_whole(store, opt):
     attack_runs(store, opt[:1], "paper-noise", **FEW)
     assert read_attack(store.find(opt[0]), "paper-noise") is None

@@ -67,6 +67,8 @@ def attack_runs(
         raise InputError("no run was given; expected at least one id")
     stored = {} if again else {r.id: found for r in records.values() if (found := read_attack(r, name, options))}
     waiting = [record for record in records.values() if record.id not in stored]
+    if stored:
+        say(f"{name}: {len(stored)} of {len(records)} from the store, measured before; --again measures anew")
     workers = cores() if device.type == "cpu" else 1
     groups = fused_groups(waiting, MOST if chosen.fused else 1, workers)
     for record in waiting:
