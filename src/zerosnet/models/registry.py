@@ -173,13 +173,13 @@ def _coefficient_fields(
         raise InputError(f"{name} takes no scheme; the bare {name.rpartition('_')[0]} does")
     if scheme is not None or family.law is None:
         given = family.scheme if scheme is None else scheme
+        _refuse(options, (), family, f"{name} with a fixed scheme")
         if given is None:
             raise InputError(f'{name} needs a scheme, such as scheme="zerosnet(-9/5)"; {name}_opt needs none')
-        _refuse(options, (), f"{name} with a fixed scheme")
         return {**fields, "schemes": _one_a_replica(given, replicas, family.steps)}
     own = {option: options.pop(option) for option in family.options if option in options}
     start, shared = options.pop("start", None), options.pop("shared", False)
-    _refuse(options, ("start", "shared", *family.options), name)
+    _refuse(options, ("start", "shared", *family.options), family, name)
     return {
         **fields,
         "law": family.law(**own),
@@ -188,9 +188,9 @@ def _coefficient_fields(
     }
 
 
-def _refuse(left: dict[str, Any], accepted: tuple[str, ...], whose: str) -> None:
+def _refuse(left: dict[str, Any], accepted: tuple[str, ...], family: Family, whose: str) -> None:
     if left:
-        known = ", ".join(("stage_change", *accepted))
+        known = ", ".join((*(("scheme",) if family.takes_scheme else ()), "stage_change", *accepted))
         raise InputError(f"unknown option {next(iter(left))!r} for {whose}; it takes {known}")
 
 
