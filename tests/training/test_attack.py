@@ -13,10 +13,10 @@ import torch
 from tests.read_only import read_only
 
 from zerosnet.cli.main import run as command
-from zerosnet.data import load
+from zerosnet.data import DataSet, ImageSet, load
 from zerosnet.errors import InputError
 from zerosnet.models import create_model
-from zerosnet.models.weights import save_model
+from zerosnet.models.weights import load_model, model_facts, save_model
 from zerosnet.robustness import Options
 from zerosnet.robustness.corruptions import Corruptions
 from zerosnet.training import Result, RunSpec, Store, attack, recipe
@@ -280,6 +280,20 @@ def test_the_command_gives_one_json_document(store, opt, capsys):
     document = json.loads(capsys.readouterr().out)
     assert [one["run"] for one in document] == opt
     assert all(len(one["rows"]) == 18 and one["protocol"] == "paper-noise" for one in document)
+
+
+def test_a_trained_network_is_attacked_by_its_name_and_nothing_is_kept(tmp_path, monkeypatch, capsys):
+    images = torch.randint(256, (6, 3, 32, 32), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    some, facts = ImageSet(images, torch.arange(6)), model_facts(name := "zerosnet20_opt.cifar10")
+    data = DataSet("cifar10", some, some, 10, *(tuple(facts["input"][key]) for key in ("mean", "std")))
+    monkeypatch.setattr(attack, "load_for_test", lambda *_, **__: data)
+    words = ["attack", name, "--protocol", "paper-noise", "--store", str(tmp_path / "runs"), "--device", "cpu"]
+    assert command([*words, "--json"]) == 0
+    (document,) = json.loads(capsys.readouterr().out)
+    clean = ((images / 255 - torch.tensor(data.mean)[:, None, None]) / torch.tensor(data.std)[:, None, None]).float()
+    right = (load_model(name).eval()(clean).argmax(1) == some.labels).float().mean()
+    assert document["run"] == name and document["rows"][0]["accuracy"] == pytest.approx(float(right))
+    assert not (tmp_path / "runs").exists()
 
 
 def test_the_table_shows_failed_checks_as_warnings(store, opt, capsys):

@@ -17,7 +17,9 @@ _WIDTH_OF_PLAIN_OUTPUT = 160
 
 @app.command(short_help="Run a robustness protocol on finished runs.")
 def attack(
-    runs: Annotated[list[str], typer.Argument(help="Runs in the store, by id or a part of it that only one run has.")],
+    runs: Annotated[
+        list[str], typer.Argument(help="Runs, by id or a part of it that only one run has, or trained networks.")
+    ],
     protocol: str = typer.Option(help="paper-noise, paper-fgsm, paper-pgd, pgd-whitebox, autoattack or corruptions."),
     store: str = typer.Option("runs", help="The folder that holds the runs."),
     data: str | None = typer.Option(None, help="The folder that holds the data set, and CIFAR-10-C if it is there."),
@@ -30,22 +32,27 @@ def attack(
     """Run a robustness protocol on finished runs; the results are kept in the store, beside the runs.
 
     Runs of the same architecture are attacked side by side. Every adversarial number comes with its sanity checks;
-    failed ones are shown as warnings, and those that could not be made are named.
+    failed ones are shown as warnings, and those that could not be made are named. Of a trained network that comes with
+    zerosnet, such as zerosnet20_opt.cifar10, nothing is kept.
     """
     import sys
-    from contextlib import redirect_stdout
+    from contextlib import ExitStack, redirect_stdout
 
+    from zerosnet.models import list_pretrained
     from zerosnet.training.attack import attack_runs
+    from zerosnet.training.networks import trained_run
     from zerosnet.training.precision import find_device
     from zerosnet.training.store import Store
 
     def say(line: str) -> None:
         print(line, file=sys.stderr)
 
-    with redirect_stdout(sys.stderr):  # for what other packages print: stdout is for results
+    with ExitStack() as stack:
+        stack.enter_context(redirect_stdout(sys.stderr))  # for what other packages print: stdout is for results
+        trained = list_pretrained()
         results = attack_runs(
             Store(store),
-            runs,
+            [stack.enter_context(trained_run(run)) if run in trained else run for run in runs],
             protocol,
             device=find_device(device),
             data=None if data is None else Path(data),

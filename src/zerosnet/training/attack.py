@@ -42,7 +42,7 @@ _SAID: set[str] = set()  # why attacks did without the native kernels: once in t
 
 def attack_runs(
     store: Store,
-    runs: Sequence[str],
+    runs: Sequence[str | RunRecord],
     name: str,
     *,
     device: torch.device,
@@ -52,7 +52,7 @@ def attack_runs(
     again: bool = False,
     say: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Measurement]:
-    """Run protocol `name` on runs of the store, by id or part of it; results by run id, in the order given.
+    """Run protocol `name` on runs, those of the store by id or part of it; results by run id, in the order given.
 
     What was measured before is read from the store, unless `again`. Everything that can be wrong is found before any
     network is attacked, and what is wrong with the runs before data are loaded. As many `images` as there are, or more,
@@ -62,7 +62,8 @@ def attack_runs(
     if restarts is not None and not chosen.restarts:
         raise InputError(f"restarts is {restarts}, and protocol {name} makes none; leave it out")
     chosen.ready()
-    records = {record.id: record for record in map(store.find, runs)}
+    asked = (store.find(run) if isinstance(run, str) else run for run in runs)
+    records = {record.id: record for record in asked}
     if not records:
         raise InputError("no run was given; expected at least one id")
     stored = {} if again else {r.id: found for r in records.values() if (found := read_attack(r, name, options))}

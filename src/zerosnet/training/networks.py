@@ -1,22 +1,29 @@
 """The networks of finished runs, taken from the store: to be attacked, or to make adversarial examples on."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import torch
 
 from zerosnet.data import DataSet, pixel_statistics, source
 from zerosnet.errors import InputError
 from zerosnet.models import Network, combine
-from zerosnet.models.weights import load_model
+from zerosnet.models.pretrained import weights_file
+from zerosnet.models.weights import load_model, model_facts
 from zerosnet.robustness import Normalised
 from zerosnet.training import files
 from zerosnet.training.precision import Precision, precision
+from zerosnet.training.recipe import Recipe
 from zerosnet.training.recipes import RECIPES
+from zerosnet.training.result import Result
 from zerosnet.training.spec import RunSpec
 from zerosnet.training.store import RunRecord, Store
 
 MOST = 16  # networks that are shown images side by side
+WEIGHTS = "weights.safetensors"
 Member = tuple[RunRecord, Network]
 
 
@@ -24,12 +31,27 @@ def load_network(record: RunRecord) -> Network:
     """The network of a finished run, as its last epoch left it."""
     if record.status != "finished":
         raise InputError(f"run {record.id} is {record.status}; expected a finished one")
-    weights = record.folder / "weights.safetensors"
+    weights = record.folder / WEIGHTS
     if not weights.exists():
         raise InputError(
             f"{record.folder} is a record without {weights.name}; `zerosnet sweep` of its spec.json trains it"
         )
     return load_model(weights)
+
+
+@contextmanager
+def trained_run(name: str) -> Iterator[RunRecord]:
+    """A trained network that comes with the package as a finished run, in a folder that is gone afterwards.
+
+    It computes in plain float32, whatever the device, as its recorded accuracy was measured.
+    """
+    facts = model_facts(name)
+    recipe, model = Recipe.from_json(facts["recipe"]), name.removesuffix(f".{facts['dataset']}")
+    spec = RunSpec(model, facts["dataset"], recipe, facts["seed"], precision="fp32")
+    result = Result("finished", recipe.epochs, seconds=0.0, test_accuracy=facts["test_accuracy"])
+    with TemporaryDirectory() as folder:
+        (Path(folder) / WEIGHTS).symlink_to(weights_file(name).resolve())
+        yield RunRecord(name, Path(folder), spec, result.status, result)
 
 
 def find_surrogate(store: Store, dataset: str, model: str = "preresnet20", seed: int = 1) -> RunRecord:
