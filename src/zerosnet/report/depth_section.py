@@ -15,18 +15,27 @@ _WORDS = (
     "zero-stable or not."
 )
 _OPEN_UP_TO = 15  # rows
+_MOST_NAMED = 8  # networks without a curve
 _NONE = "None of the runs in the stores has an ablation curve yet; zerosnet reproduce makes them."
 
 
 def depth_section(panels: Sequence[Panel]) -> list[Html]:
     """Curves and a table for every panel whose runs were ablated."""
-    parts = [element("p", _WORDS)]
+    parts, without = [element("p", _WORDS)], list[str]()
     for panel in panels:
         members = [one for one in panel.members if any(run.ablation for run in one.runs)]
+        without += [f"{one.name} ({panel.title})" for one in panel.members if one not in members]
         if members:
             table = folded("The numbers", _table(panel.title, members), len(members), _OPEN_UP_TO)
             parts += [element("h4", panel.title), figures(depth_charts(panel)), table]
-    return parts if len(parts) > 1 else [*parts, element("p", _NONE, class_="none")]
+    if len(parts) == 1:
+        return [*parts, element("p", _NONE, class_="none")]
+    return [*parts, element("p", _missing(without), class_="none")] if without else parts
+
+
+def _missing(names: Sequence[str]) -> str:
+    more = [f"{len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
+    return f"Without a curve: {'; '.join([*names[:_MOST_NAMED], *more])}."
 
 
 def _table(title: str, members: Sequence[Configuration]) -> Html:
