@@ -199,6 +199,26 @@ def test_images_a_second_of_one_decoder_alone_are_those_of_the_earlier_run() -> 
     _compare_with_files(_imagenet_table("earlier"), measured, cells)
 
 
+def test_parts_of_the_loaders_rate_are_those_of_the_committed_benchmarks() -> None:
+    text = " ".join(page("performance.md").split())
+    (small, large), (small_then, large_then) = (
+        benchmark(name)["sources"] for name in ("imagenet-cuda", "imagenet-cuda-one-way")
+    )
+
+    def part(source: dict[str, Any], name: str, who: str) -> str:
+        rate = source[f"{name}{who}"] / source[f"loader{who}"]
+        assert rate == pytest.approx(source[f"{name}{who}, end to end / loader"])
+        return f"{rate:.2f}"
+
+    pre, zero = "preresnet50", "zerosnet50_opt"
+    assert f"with PreResNet-50 {part(small, pre, BY_GPU)} (GPU) and {part(small, pre, BY_WORKERS)} (workers)" in text
+    ours = [part(source, zero, BY_GPU) for source in (small_then, large_then)]
+    assert f"with ZeroSNet-50 {ours[0]} (GPU, small files) and {ours[1]} (GPU, large files)" in text
+    theirs = [part(source, pre, BY_WORKERS) for source in (small_then, large_then)]
+    assert f"with PreResNet-50 and workers {theirs[0]} and {theirs[1]}" in text
+    assert not any(key in source for source in (small, large) for key in ("loader", f"{pre}, end to end / loader"))
+
+
 def _imagenet_table(which: str) -> dict[str, list[str]]:
     """The rows of one of the two tables of 50 layers, by their first cells."""
     section = page("performance.md").partition("## ImageNet's size")[2]
