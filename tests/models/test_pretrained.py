@@ -1,5 +1,7 @@
 """The trained networks that come with the package."""
 
+import socket
+
 import pytest
 import timm
 import torch
@@ -11,8 +13,22 @@ from zerosnet.models.pretrained import FOLDER
 NAMES = list_pretrained()
 
 
-def test_there_is_a_trained_network_of_20_layers():
-    assert "zerosnet20_opt.cifar10" in NAMES
+@pytest.mark.parametrize("name", ["zerosnet56_opt.cifar10", "preresnet56.cifar10", "zerosnet20_opt.cifar10"])
+def test_a_network_of_cifar10_is_loaded_without_a_network_and_gives_logits(name, monkeypatch):
+    monkeypatch.setattr(socket, "socket", _no_connection)
+    assert name in NAMES
+    network = load_model(name).eval()
+    images = torch.randn(4, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        logits = network(images)
+    assert logits.shape == (4, 10) and logits.isfinite().all() and logits.std(dim=1).min() > 0.1
+
+
+def _no_connection(*args, **options):
+    raise AssertionError("it asked for a connection")
+
+
+def test_there_are_none_of_cifar100():
     assert list_pretrained("*.cifar100*") == []
 
 
