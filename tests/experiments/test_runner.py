@@ -6,7 +6,9 @@ from tests.experiments.conftest import TINY
 
 from zerosnet import InputError
 from zerosnet.experiments import EXPERIMENTS, Left, collect, read_ablation, records_of, reproduce, what_is_left
+from zerosnet.experiments.runner import Local
 from zerosnet.training import Clock, Options, Result, Store
+from zerosnet.training.progress import Lines
 
 CPU = Options(device=torch.device("cpu"))
 
@@ -31,6 +33,30 @@ def test_an_experiment_is_trained_attacked_and_ablated_and_never_again(small, fe
         monkeypatch.setattr(f"zerosnet.experiments.runner.{name}", never)
     monkeypatch.setattr("zerosnet.experiments.ablation._ablations", never)
     assert reproduce([small, small], TINY, store, CPU).nothing
+
+
+def test_measurements_say_how_many_there_are_and_how_long_they_will_take(monkeypatch):
+    said, now = Said(), iter([0.0, 100.0, 130.0])
+    monkeypatch.setattr("zerosnet.experiments.runner.time.monotonic", lambda: next(now))
+    jobs = [lambda clock, say, name=name: say(name) for name in ("noise", "FGSM", "blocks")]
+    Local().do(jobs, CPU.device, Clock(), said)
+    first, second, third = (f"measurement {number} of 3" for number in (1, 2, 3))
+    assert said.lines == [first, "noise", f"{second}, left 3:20", "FGSM", f"{third}, left 1:05", "blocks"]
+
+
+def test_measurements_end_when_time_is_up():
+    said = Said()
+    Local().do([lambda clock, say: say("never")], CPU.device, Clock(1e-9), said)
+    assert said.lines == []
+
+
+class Said(Lines):
+    def __init__(self):
+        super().__init__(quiet=True)
+        self.lines = []
+
+    def say(self, line):
+        self.lines.append(line)
 
 
 def test_a_clock_that_has_run_out_leaves_all_to_the_next_call(small, tmp_path):

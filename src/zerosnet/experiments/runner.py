@@ -1,5 +1,6 @@
 """Run experiments: train what has not been trained, attack it, switch its blocks off; all of it kept in the store."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,6 +17,7 @@ from zerosnet.training import Clock, Options, RunRecord, RunSpec, Store, train
 from zerosnet.training.attack import attack_runs, read_attack
 from zerosnet.training.cluster import Job
 from zerosnet.training.networks import MOST
+from zerosnet.training.outlook import duration
 from zerosnet.training.progress import Lines, Progress
 from zerosnet.training.spec import distinct
 
@@ -59,7 +61,12 @@ class Local:
         train(specs, store, options, clock, progress)
 
     def do(self, jobs: Sequence[Job], device: torch.device, clock: Clock, progress: Progress) -> None:
-        for job in jobs:
+        began = time.monotonic()
+        for done, job in enumerate(jobs):
+            if clock.must_stop():
+                return
+            pace = f", left {duration((time.monotonic() - began) / done * (len(jobs) - done))}" if done else ""
+            progress.say(f"measurement {done + 1} of {len(jobs)}{pace}")
             job(clock, progress.say)
 
 
@@ -91,12 +98,11 @@ def reproduce(
         if waiting and not clock.must_stop():
             engine.train(waiting, store, options, clock, progress)
     if not clock.must_stop():
-        engine.do(list(_attacks(experiments, chosen, store, options, places)), device, clock, progress)
-    if not clock.must_stop():
+        attacks = _attacks(experiments, chosen, store, options, places)
         records = [_record(store, spec) for spec in wanted]
         finished = [record for record in records if record is not None and can_ablate(record)]
-        jobs = [partial(ablate, batch, device, options.data) for batch in _shared(finished, places, len(finished))]
-        engine.do(jobs, device, clock, progress)
+        ablations = (partial(ablate, some, device, options.data) for some in _shared(finished, places, len(finished)))
+        engine.do([*attacks, *ablations], device, clock, progress)
     return what_is_left(experiments, chosen, store)
 
 
@@ -148,8 +154,7 @@ def _attack(
     clock: Clock,
     say: Callable[[str], None],
 ) -> None:
-    if not clock.must_stop():
-        attack_runs(store, runs, protocol, device=options.device, data=options.data, images=images, say=say)
+    attack_runs(store, runs, protocol, device=options.device, data=options.data, images=images, say=say)
 
 
 def _shared(items: Sequence[Item], places: int, most: int) -> Iterator[Sequence[Item]]:
