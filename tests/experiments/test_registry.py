@@ -7,6 +7,7 @@ import pytest
 from zerosnet.errors import InputError
 from zerosnet.experiments import EXPERIMENTS, SCALES, experiment, scale
 from zerosnet.experiments.own import PAIRS, disc_schemes
+from zerosnet.models import create_model
 from zerosnet.numerics import PAPER_ROWS, is_consistent, is_zero_stable
 from zerosnet.training import RECIPES
 
@@ -98,6 +99,17 @@ def test_the_disc_holds_two_hundred_different_consistent_schemes_of_both_kinds()
     stable = sum(is_zero_stable(scheme) is True for scheme in schemes)
     assert 60 < stable < 140
     assert schemes == disc_schemes()
+
+
+@pytest.mark.parametrize("layers", [20, 56])
+def test_the_note_says_where_lm_resnet_has_a_coefficient_to_train(layers):
+    network = create_model(f"lmresnet{layers}", seed=0)
+    (trained,) = network.coefficient_parameters()
+    each = (layers - 2) // 6
+    steps = [scheme.steps for scheme in network.schemes()]
+    assert steps == 3 * [1, *[2] * (each - 1)] and len(trained) == steps.count(2)
+    assert all(scheme.betas == (1,) for scheme in network.schemes())
+    assert any("in every block but the first of a stage" in note for note in EXPERIMENTS["table-comparison"].notes)
 
 
 def test_the_note_says_how_many_pairs_change_two_things():

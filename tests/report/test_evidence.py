@@ -147,6 +147,10 @@ def test_the_command_of_a_table_names_the_folder_where_it_needs_data(name, scale
     assert reproduce_command(EXPERIMENTS[name], scale) == f"zerosnet reproduce {name} {end}"
 
 
+def test_the_command_of_what_a_benchmark_times_is_the_benchmark():
+    assert reproduce_command(EXPERIMENTS["table-run-time"], "full") == "python -m benchmarks models"
+
+
 def test_reduced_attacks_are_repeated_with_what_was_reduced(store):
     run = read_evidence([store]).runs[0]
     command = attack_command([run], "pgd-whitebox+images=50+restarts=2")

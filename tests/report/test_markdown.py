@@ -88,3 +88,9 @@ def test_a_page_without_marks_or_with_unknown_ones_is_refused(evidence, tmp_path
     (tmp_path / "page.md").write_text("prose")
     assert main([str(tmp_path), str(tmp_path / "page.md")]) == 2
     assert "no place" in capsys.readouterr().err
+
+
+def test_what_a_benchmark_timed_is_there_and_what_is_only_quoted_is_not_waited_for(evidence):
+    page = filled("<!-- measured: accuracies -->\n<!-- end -->\n", evidence)
+    section = page.partition("`table-run-time`")[2].partition("\n\n**")[0]
+    assert section.count("| ZeroSNet20 / PreResNet20 (") == 2 and "Not run" not in section

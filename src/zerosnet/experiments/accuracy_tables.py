@@ -154,7 +154,8 @@ def comparison() -> Experiment:
         footnotes=(QUOTED, PRE_ACTIVATION),
         notes=(
             "the CIFAR-10 'ResNet' of 20 to 56 layers is quoted and not pre-activation; PreResNet is our own row",
-            "LM-ResNet has beta 1 and a trainable k_n in every block, drawn from U[-0.1, 0]",
+            "LM-ResNet has beta 1 and, in every block but the first of a stage, which has no state to look back on, a "
+            "trainable k_n, drawn from U[-0.1, 0]",
         ),
     )
 

@@ -117,6 +117,8 @@ class Experiment:
     """At full scale."""
     needs: tuple[Training, ...] = ()
     """Trained before all else, with seed 1: networks that others make their adversarial examples on."""
+    command: str = ""
+    """What measures it, where that is not `zerosnet reproduce`."""
     folder: Folder | None = None
     """What the folder of images has to be, where the runs are on one: their name alone, imagefolder, fits any."""
 

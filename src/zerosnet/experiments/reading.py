@@ -52,7 +52,6 @@ ACCURACY = Reading("test accuracy")
 TOP5 = Reading("top-5 accuracy")
 TRAINING_ACCURACY = Reading("training accuracy")
 GAP = Reading("generalisation gap")
-SECONDS = Reading("training seconds")
 
 
 def under_noise(label: str) -> Reading:
@@ -101,11 +100,6 @@ def _gap(record: RunRecord, reading: Reading) -> Pair:
     return training - last, training - best
 
 
-def _seconds(record: RunRecord, reading: Reading) -> Pair:
-    assert record.result is not None
-    return record.result.seconds, None
-
-
 def attack_options(protocol: str, images: int | None) -> Options:
     """Only adversarial protocols are shortened: noise costs little."""
     return Options(images=images if PROTOCOLS[protocol].adversarial else None)
@@ -139,7 +133,6 @@ _READERS: dict[str, Callable[[RunRecord, Reading], Pair]] = {
     "top-5 accuracy": _top5,
     "training accuracy": _training_accuracy,
     "generalisation gap": _gap,
-    "training seconds": _seconds,
 }
 
 

@@ -16,7 +16,9 @@ _OPTIONS = {"epochs": "--epochs", "batch": "--batch"}
 
 
 def reproduce_command(experiment: Experiment, scale: str) -> str:
-    """`zerosnet reproduce ...` for a whole table at a scale."""
+    """`zerosnet reproduce ...` for a whole table at a scale, or what measures it instead."""
+    if experiment.command:
+        return experiment.command
     words = ["zerosnet", "reproduce", experiment.name, "--scale", scale]
     return shlex.join(words + _data(spec.dataset for spec in experiment.specs(scale)))
 

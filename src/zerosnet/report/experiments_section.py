@@ -58,7 +58,7 @@ def progress(measured: Measured, used: Sequence[RunEvidence]) -> str:
     if measured.wanted:
         return f"Not run: none of its {measured.wanted} runs is in the stores.{printed}"
     if any(cell.values for cell in measured.cells):
-        return "Computed; nothing is trained for it."
+        return f"{'Timed' if measured.experiment.command else 'Computed'}; nothing is trained for it."
     return f"Not run.{printed}"
 
 

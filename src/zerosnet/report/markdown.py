@@ -92,7 +92,7 @@ KINDS: dict[str, Callable[[Evidence], str]] = {
 def _measured(evidence: Evidence) -> list[Measured]:
     records = {run.record.id: run.record for run in evidence.runs}
     tables = (collect(experiment, records, "full") for experiment in EXPERIMENTS.values())
-    return [table for table in tables if table.done]
+    return [table for table in tables if table.done or (records and table.experiment.command)]
 
 
 def _tables(tables: Iterable[Measured]) -> str:
@@ -112,8 +112,9 @@ def _experiment(table: Measured) -> str:
         *([_sentences(experiment.notes)] if experiment.notes else []),
         *_warnings(table),
     ]
-    if len(rows) < len(experiment.rows):
-        parts.append(f"Not run: {len(experiment.rows) - len(rows)} of {len(experiment.rows)} rows.")
+    waiting = {cell.row for cell in table.cells if cell.status == "not run"} - {row.key for row in rows}
+    if waiting:
+        parts.append(f"Not run: {len(waiting)} of {len(experiment.rows)} rows.")
     return "\n\n".join(parts)
 
 

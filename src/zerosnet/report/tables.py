@@ -1,11 +1,10 @@
 """An experiment as a table: the paper's numbers and ours in every cell, and how far apart they are."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from zerosnet.experiments.experiment import Column, Row
 from zerosnet.experiments.measured import Measured, MeasuredCell
-from zerosnet.experiments.reading import SECONDS
 from zerosnet.experiments.scale import at_scale
 from zerosnet.experiments.statistics import Summary
 from zerosnet.report.glossary import explained
@@ -13,9 +12,7 @@ from zerosnet.report.html import Html, element, join
 
 _MINUS, _GLUE = "−", "\u00a0"
 _SEPARATE = 1  # tables of so many columns of numbers give each number a column of its own
-# numbers that must not be measured by the paper's: of a scale, and of a kind of reading
-_OTHER_DATA = {"demo": "other data, not compared"}
-_OTHER_MACHINE = {SECONDS: "other hardware, not compared"}
+_OTHER_DATA = {"demo": "other data, not compared"}  # scales whose numbers must not be measured by the paper's
 # from so many deviations on: the sign for more and for less, and how strong the colour is
 _SIZES = (
     (3.0, "▲" * 2, "▼" * 2, 3),
@@ -29,9 +26,7 @@ def experiment_table(measured: Measured, warnings: str | None = None) -> Html:
     """The table; `warnings` is the place on the page that names the failed sanity checks of attacks."""
     experiment, cells = measured.experiment, {(cell.row, cell.column): cell for cell in measured.cells}
     remarks = tuple(dict.fromkeys(cell.note for cell in measured.cells if cell.note))
-    apart = _OTHER_DATA.get(measured.scale)
-    reasons = {(c.row, c.column): apart or _OTHER_MACHINE.get(c.reading) for c in experiment.cells}
-    look = _Look({place: reason for place, reason in reasons.items() if reason}, warnings, remarks)
+    look = _Look(_OTHER_DATA.get(measured.scale), warnings, remarks)
     separate = len(experiment.columns) <= _SEPARATE
     kept = [i for i in range(len(experiment.heads)) if not _repeats_group(experiment.rows, i)]
 
@@ -67,9 +62,9 @@ def experiment_table(measured: Measured, warnings: str | None = None) -> Html:
 
 @dataclass(frozen=True)
 class _Look:
-    """How cells are shown: which are not compared and why, where warnings stand, with numbered remarks below."""
+    """How cells are shown: why they are not compared, if so, where warnings stand, with numbered remarks below."""
 
-    uncompared: Mapping[tuple[str, str], str]
+    uncompared: str | None
     warnings: str | None
     remarks: tuple[str, ...]
 
@@ -230,8 +225,8 @@ def _remark(cell: MeasuredCell, look: _Look) -> Html | None:
 def _difference(cell: MeasuredCell, look: _Look) -> Html | None:
     if cell.difference is None:
         return None
-    if reason := look.uncompared.get((cell.row, cell.column)):
-        return element("span", reason, class_="none")
+    if look.uncompared:
+        return element("span", look.uncompared, class_="none")
     amount = f"{cell.difference:+.2f}".replace("-", _MINUS)
     size = cell.difference_in_deviations
     if size is None:

@@ -1,0 +1,42 @@
+"""The table of run times holds what the benchmark measured in turns, and no seconds of training runs."""
+
+import json
+from importlib import resources
+
+import pytest
+from tests.docs.blocks import ROOT
+
+from zerosnet.experiments import EXPERIMENTS, collect
+from zerosnet.experiments.run_times import to_store
+
+BENCHMARK = ROOT / "benchmarks" / "results" / "models-cuda.json"
+TABLE = EXPERIMENTS["table-run-time"]
+
+
+@pytest.mark.skipif(not BENCHMARK.exists(), reason="installed without the benchmarks")
+def test_the_file_is_what_the_benchmark_says():
+    packaged = json.loads(resources.files("zerosnet.experiments").joinpath("run_times.json").read_text())
+    assert packaged == to_store(json.loads(BENCHMARK.read_text())), (
+        "make it anew: python -m zerosnet.experiments.run_times benchmarks/results/models-cuda.json"
+    )
+
+
+@pytest.mark.skipif(not BENCHMARK.exists(), reason="installed without the benchmarks")
+@pytest.mark.parametrize("mode", ["training", "test"])
+@pytest.mark.parametrize("batch", [128, 512, 4096])
+def test_ours_is_the_measured_ratio_and_the_papers_is_that_of_its_seconds(mode, batch):
+    timed = json.loads(BENCHMARK.read_text())["rows"]
+    (row,) = [one for one in timed if (one["depth"], one["mode"], one["batch"]) == (20, mode, batch)]
+    cell = collect(TABLE, {}).cell(mode, f"BS={batch}")
+    assert cell.status == "measured" and cell.compared.mean == row["ratio"]
+    assert cell.printed.text == f"{row['paper_ratio']:.2f}"
+
+
+def test_the_papers_seconds_are_quoted_and_nothing_is_trained_for_them():
+    table = collect(TABLE, {})
+    assert not TABLE.specs("full") and table.complete
+    assert [cell.status for cell in table.cells if not TABLE.row(cell.row).ours] == ["quoted only"] * 12
+
+
+def test_the_rows_of_ours_name_the_gpu():
+    assert all(row.labels[0].endswith("ours on one NVIDIA H200") for row in TABLE.rows if row.ours)
