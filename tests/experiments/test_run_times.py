@@ -8,6 +8,7 @@ from tests.docs.blocks import ROOT
 
 from zerosnet.experiments import EXPERIMENTS, collect
 from zerosnet.experiments.run_times import to_store
+from zerosnet.report.experiments_section import progress
 
 BENCHMARK = ROOT / "benchmarks" / "results" / "models-cuda.json"
 TABLE = EXPERIMENTS["table-run-time"]
@@ -35,6 +36,7 @@ def test_ours_is_the_measured_ratio_and_the_papers_is_that_of_its_seconds(mode, 
 def test_the_papers_seconds_are_quoted_and_nothing_is_trained_for_them():
     table = collect(TABLE, {})
     assert not TABLE.specs("full") and table.complete
+    assert progress(table, []) == "Timed; nothing is trained for it."
     assert [cell.status for cell in table.cells if not TABLE.row(cell.row).ours] == ["quoted only"] * 12
 
 
