@@ -1,63 +1,19 @@
 """Runs from their spec to their end: finished, stopped, continued, diverged, shared with another process."""
 
-import errno
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from tests.training.engines import OPTIONS, Heard, MakeSpecs, StepClock, outcome
 
 from zerosnet.data import DataSet, pixel_statistics
 from zerosnet.errors import InputError
 from zerosnet.models.weights import load_model
-from zerosnet.training import CheckpointError, RunSpec, Store, recipe
-from zerosnet.training import run as run_module
+from zerosnet.training import Store, recipe
 from zerosnet.training.engine import meeting_points, train
 from zerosnet.training.evaluate import evaluate
-from zerosnet.training.loop import Options
 from zerosnet.training.progress import Lines
-from zerosnet.training.stopping import Clock, Interval
-
-MakeSpecs = Callable[..., list[RunSpec]]
-OPTIONS = Options(torch.device("cpu"), deterministic=True, checkpoint_every=Interval(epochs=1))
-
-
-class StepClock(Clock):
-    """Asks to stop at the n-th question."""
-
-    def __init__(self, questions: int) -> None:
-        super().__init__()
-        self.left = questions
-
-    def must_stop(self) -> bool:
-        self.left -= 1
-        return self.left < 0
-
-
-class Heard(Lines):
-    """Remembers what was said."""
-
-    def __init__(self) -> None:
-        super().__init__(quiet=True)
-        self.lines: list[str] = []
-
-    def say(self, line: str) -> None:
-        self.lines.append(line)
-
-
-def outcome(store: Store) -> dict[str, Any]:
-    """All that a store holds but the times: results, metrics and weights."""
-    found = {}
-    for record in store.records():
-        rows = [{k: v for k, v in row.items() if k != "seconds"} for row in record.metrics()]
-        result = {} if record.result is None else {k: v for k, v in record.result.to_json().items() if k != "seconds"}
-        path = record.folder / "weights.safetensors"
-        weights = {n: t.numpy().tobytes() for n, t in load_file(path).items()} if path.exists() else None
-        found[record.id] = (rows, result, weights)
-    return found
 
 
 def test_a_finished_run_holds_all_that_was_promised(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
@@ -170,58 +126,6 @@ def test_runs_one_checkpoint_apart_meet_at_the_earlier_one(tmp_path: Path, make_
     assert meetings == [(0, [2]), (3, [3]), (6, [1, 0])]
     for run in runs:
         run.release()
-
-
-def test_a_full_disk_stops_the_training_and_costs_nothing_but_the_last_checkpoint(
-    tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole, store = Store(tmp_path / "whole"), Store(tmp_path / "full")
-    train(make_specs(1, epochs=3), whole, OPTIONS)
-    original = run_module.write_checkpoint
-
-    def full(folder: Path, position: int, *rest: Any) -> Path:
-        if position >= 12:
-            raise CheckpointError(errno.ENOSPC, "the disk is full")
-        return original(folder, position, *rest)
-
-    monkeypatch.setattr(run_module, "write_checkpoint", full)
-    with pytest.raises(CheckpointError, match="full"):
-        train(make_specs(1, epochs=3), store, OPTIONS)
-    monkeypatch.setattr(run_module, "write_checkpoint", original)
-    assert store.records()[0].status == "stopped"
-    train(make_specs(1, epochs=3), store, OPTIONS)
-    assert outcome(store) == outcome(whole)
-
-
-def test_a_truncated_checkpoint_is_passed_over(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
-    whole, store = Store(tmp_path / "whole"), Store(tmp_path / "cut")
-    train(make_specs(1, epochs=3), whole, OPTIONS)
-    train(make_specs(1, epochs=3), store, OPTIONS, StepClock(14))
-    newest = max(tmp_path.joinpath("cut").rglob("checkpoints/*.safetensors"))
-    newest.write_bytes(newest.read_bytes()[:1000])
-    heard = Heard()
-    train(make_specs(1, epochs=3), store, OPTIONS, progress=heard)
-    assert outcome(store) == outcome(whole)
-    said = [line for line in heard.lines if "damaged" in line]
-    assert len(said) == 1 and f"at step {int(newest.stem)} is damaged; going on from step" in said[0]
-
-
-def test_epochs_lost_before_the_first_checkpoint_are_named_and_not_recorded_twice(
-    tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs
-) -> None:
-    store, specs, heard = Store(tmp_path), make_specs(3), Heard()
-    for spec, epochs in zip(specs, (0, 1, 2)):  # as a process left them that was killed then
-        with store.claim(spec) as run:  # type: ignore[union-attr]
-            for epoch in range(1, epochs + 1):
-                run.append_metrics({"epoch": epoch, "test_accuracy": 2.0})
-    train(specs, store, OPTIONS, progress=heard)
-    assert [line for line in heard.lines if "checkpoint" in line] == [
-        f"{specs[1].id}: no checkpoint yet, 1 epoch lost; from the start",
-        f"{specs[2].id}: no checkpoint yet, 2 epochs lost; from the start",
-    ]
-    for record in store.records():
-        assert [row["epoch"] for row in record.metrics()] == [1, 2]
-        assert all(row["test_accuracy"] <= 1 for row in record.metrics())
 
 
 def test_every_recipe_is_printed_once_resolved(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:

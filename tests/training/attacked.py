@@ -1,0 +1,34 @@
+"""Finished runs to attack, which were never trained."""
+
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from zerosnet.models import create_model
+from zerosnet.models.weights import save_model
+from zerosnet.training import Result, RunSpec, Store, recipe
+
+CPU = torch.device("cpu")
+FEW = {"device": CPU, "images": 6}
+
+
+def finished(store: Store, model: str, seed: int, recipe_name: str = "quick", **changes) -> str:
+    """A run that has ended, with weights as they were drawn: what attacks measure of it does not matter here."""
+    spec = RunSpec(model, "digits", recipe(recipe_name, "digits", epochs=1, **changes), seed)
+    with store.claim(spec) as run:
+        network = create_model(model, in_chans=1, seed=seed)
+        run.finish(Result("finished", 1, 0.1, test_accuracy=0.1), partial(save_model, network))
+    return spec.id
+
+
+def two_and_a_surrogate(root: Path) -> Store:
+    store = Store(root)
+    for seed in (1, 2):
+        finished(store, "zerosnet20_opt", seed)
+    finished(store, "preresnet20", 1)
+    return store
+
+
+def optimal(store: Store) -> list[str]:
+    return [record.id for record in store.records() if record.spec.model == "zerosnet20_opt"]
