@@ -69,6 +69,15 @@ def test_where_every_bit_counts_it_is_the_three_in_turn(calls: list[Tensor]) -> 
     assert not calls
 
 
+def test_where_cudnn_has_no_engine_it_is_computed_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conv_norm, "_cudnn_serves", lambda _: True)  # as if: on a CPU its operator refuses
+    x, weight, bias = torch.randn(2, 6, 8, 7), torch.randn(6, 2, 3, 3), torch.randn(6)
+    with pytest.raises(RuntimeError):
+        torch.cudnn_convolution_add_relu(x, weight, x, 0.0, bias, [1, 1], [1, 1], [1, 1], 3)
+    found = conv_relu(x, weight, bias, 3)
+    torch.testing.assert_close(found, torch.relu(torch.conv2d(x, weight, bias, padding=1, groups=3)))
+
+
 def test_it_serves_one_image_at_a_time_under_vmap(calls: list[Tensor]) -> None:
     conv, norm, x = layers(3, 1)
     with torch.no_grad():

@@ -54,7 +54,12 @@ def conv_relu(x: Tensor, weight: Tensor, bias: Tensor, groups: int) -> Tensor:
     """
     if _cudnn_serves(x):
         same = [weight.shape[-1] // 2] * 2
-        return torch.cudnn_convolution_add_relu(x, weight, x, 0.0, bias, [1, 1], same, [1, 1], groups)
+        try:
+            return torch.cudnn_convolution_add_relu(x, weight, x, 0.0, bias, [1, 1], same, [1, 1], groups)
+        except torch.OutOfMemoryError:
+            raise
+        except RuntimeError:  # cuDNN has no engine for it
+            pass
     return _conv_relu(x, weight, bias, groups)
 
 
