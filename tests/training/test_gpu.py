@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from tests.training.engines import StepClock
 
 from zerosnet.data import DataSet, ImageSet, load, pixel_statistics
 from zerosnet.models import conv_norm
@@ -19,7 +20,7 @@ from zerosnet.training.loop import Options
 from zerosnet.training.networks import load_network
 from zerosnet.training.precision import PRECISIONS, torch_settings
 from zerosnet.training.step import TorchStep
-from zerosnet.training.stopping import Clock, Interval
+from zerosnet.training.stopping import Interval
 
 pytestmark = [
     pytest.mark.gpu,
@@ -220,18 +221,6 @@ def test_in_deterministic_mode_the_plain_engine_repeats_itself_to_the_bit(
         assert len(rows[0]) == 2 and rows[0] == rows[1]
         ours, theirs = (load_network(record).state_dict() for record in (first, second))
         assert [name for name, tensor in ours.items() if not torch.equal(tensor, theirs[name])] == []
-
-
-class StepClock(Clock):
-    """Asks to stop after so many questions."""
-
-    def __init__(self, questions: int) -> None:
-        super().__init__()
-        self.left = questions
-
-    def must_stop(self) -> bool:
-        self.left -= 1
-        return self.left < 0
 
 
 def test_trained_coefficients_are_recorded_too(tmp_path: Path) -> None:
