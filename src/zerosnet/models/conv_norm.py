@@ -10,7 +10,7 @@ HALF = (torch.bfloat16, torch.float16)
 
 
 def conv_norm_relu(conv: Conv, norm: BatchNorm, x: Tensor) -> Tensor:
-    """relu(norm(conv(x))); in evaluation, without gradients and in half precision, on a GPU, as
+    """relu(norm(conv(x))); of several replicas in evaluation, without gradients and in half precision, on a GPU, as
 
         relu(conv'(x) + shift),  conv' = factor * conv,  norm(z) = factor * z + shift,
 
@@ -29,9 +29,9 @@ def _only_the_result(conv: Conv, norm: BatchNorm, x: Tensor) -> bool:
 
     Gradients and hooks want what lies between, torch.func's transforms and exporters operators that they know, and
     where every bit counts cuDNN must be told so, which this kernel of it cannot. It is there for x as large as the
-    result (see `conv_relu`), and products are no convolutions.
+    result (see `conv_relu`), and products are no convolutions. One network alone gains too little.
     """
-    if norm.training or torch.is_grad_enabled() or one_by_one(x) or conv.dtype not in HALF:
+    if conv.replicas == 1 or norm.training or torch.is_grad_enabled() or one_by_one(x) or conv.dtype not in HALF:
         return False
     if torch.are_deterministic_algorithms_enabled() or conv.stride > 1 or conv.in_channels != conv.channels:
         return False
