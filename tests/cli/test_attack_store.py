@@ -6,7 +6,8 @@ import types
 
 import pytest
 import torch
-from tests.training.attacked import CPU, FEW, optimal, two_and_a_surrogate
+from tests.training import attacked
+from tests.training.attacked import CPU, FEW
 
 from zerosnet.cli.main import run as command
 from zerosnet.data import DataSet, ImageSet
@@ -15,15 +16,7 @@ from zerosnet.robustness import Options
 from zerosnet.training import attack
 from zerosnet.training.attack import attack_path, attack_runs
 
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    return two_and_a_surrogate(tmp_path_factory.mktemp("store"))
-
-
-@pytest.fixture(scope="module")
-def opt(store):
-    return optimal(store)
+store, opt = attacked.store, attacked.opt
 
 
 def test_the_command_gives_one_json_document(store, opt, capsys):

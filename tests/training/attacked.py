@@ -1,8 +1,8 @@
 """Finished runs to attack, which were never trained."""
 
 from functools import partial
-from pathlib import Path
 
+import pytest
 import torch
 
 from zerosnet.models import create_model
@@ -22,13 +22,16 @@ def finished(store: Store, model: str, seed: int, recipe_name: str = "quick", **
     return spec.id
 
 
-def two_and_a_surrogate(root: Path) -> Store:
-    store = Store(root)
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Two networks of one kind, and one to make examples on."""
+    found = Store(tmp_path_factory.mktemp("store"))
     for seed in (1, 2):
-        finished(store, "zerosnet20_opt", seed)
-    finished(store, "preresnet20", 1)
-    return store
+        finished(found, "zerosnet20_opt", seed)
+    finished(found, "preresnet20", 1)
+    return found
 
 
-def optimal(store: Store) -> list[str]:
+@pytest.fixture(scope="module")
+def opt(store: Store) -> list[str]:
     return [record.id for record in store.records() if record.spec.model == "zerosnet20_opt"]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 from tests.read_only import read_only
-from tests.training.attacked import CPU, FEW, finished, optimal, two_and_a_surrogate
+from tests.training import attacked
+from tests.training.attacked import CPU, FEW, finished
 
 from zerosnet.cli.main import run as command
 from zerosnet.data import load
@@ -19,15 +20,7 @@ from zerosnet.training import RunSpec, Store, attack, recipe
 from zerosnet.training.attack import attack_path, attack_runs, read_attack
 from zerosnet.training.networks import find_surrogate
 
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    return two_and_a_surrogate(tmp_path_factory.mktemp("store"))
-
-
-@pytest.fixture(scope="module")
-def opt(store):
-    return optimal(store)
+store, opt = attacked.store, attacked.opt
 
 
 def test_runs_are_fused_and_measure_as_each_alone(store, opt, monkeypatch):

@@ -1,5 +1,6 @@
 """The right-hand side f, basic or bottleneck, and the block that advances a history by one step with it."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from torch import Tensor, nn, relu_
@@ -10,22 +11,22 @@ from zerosnet.models.plan import BlockPlan
 from zerosnet.models.sums import History, Row, accumulate, weighted_sum
 
 
-class Residual(nn.Module):
+class Residual(nn.Module, ABC):
     """f = BN-ReLU-conv, twice or three times. `activate` is its first BN-ReLU, which some projections share."""
 
     bn1: BatchNorm
 
     @property
+    @abstractmethod
     def last(self) -> Conv:
         """The convolution whose weight is scaled."""
-        raise NotImplementedError
 
     def activate(self, y: Tensor) -> Tensor:
         return relu_(self.bn1(y))
 
+    @abstractmethod
     def slope(self, activated: Tensor, scale: Coefficient = 1.0) -> Tensor:
         """scale * f(y), from the activated y."""
-        raise NotImplementedError
 
     def forward(self, y: Tensor) -> Tensor:
         return self.slope(self.activate(y))

@@ -1,5 +1,6 @@
 """Where the blocks get their coefficients from: fixed by schemes, or trained under a law."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import torch
@@ -11,7 +12,7 @@ from zerosnet.models.sums import Row
 from zerosnet.numerics import Scheme
 
 
-class Coefficients(nn.Module):
+class Coefficients(nn.Module, ABC):
     """One row of coefficients for each multistep block (a "slot"); start-up blocks have none."""
 
     slots: int
@@ -19,13 +20,13 @@ class Coefficients(nn.Module):
     alphas: int
     betas: int
 
+    @abstractmethod
     def forward(self, like: Tensor) -> list[Row]:
         """The rows of all slots, on the device and in the type of `like`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def schemes(self) -> list[list[Scheme]]:
         """The schemes in use now: for each replica one a slot, none at all where its numbers are not finite."""
-        raise NotImplementedError
 
 
 class FixedCoefficients(Coefficients):
