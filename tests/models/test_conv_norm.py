@@ -149,16 +149,16 @@ def operands(groups: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("benchmark", [False, True])
+@pytest.mark.parametrize("search", [False, True])
 @pytest.mark.parametrize("groups", [1, 3])
 @pytest.mark.parametrize("dirt", [float("nan"), float("inf"), 1.0])
 def test_what_was_in_the_memory_of_the_result_does_not_matter(
-    dirt: float, groups: int, benchmark: bool, on_cuda: None
+    dirt: float, groups: int, search: bool, on_cuda: None
 ) -> None:
     x, weight, bias = operands(groups)
     expected = torch.relu(torch.conv2d(x.float(), weight.float(), bias.float(), padding=1, groups=groups))
     reused = list[bool]()
-    with torch.backends.cudnn.flags(enabled=True, benchmark=benchmark, deterministic=False):
+    with torch.backends.cudnn.flags(enabled=True, benchmark=search, deterministic=False):
         for _ in range(3):
             place = torch.full_like(x, dirt)
             address = place.data_ptr()
@@ -168,6 +168,14 @@ def test_what_was_in_the_memory_of_the_result_does_not_matter(
             torch.testing.assert_close(found.float(), expected, rtol=1e-2, atol=1e-1)
             del found
     assert any(reused), "the result never lay in the memory that was made dirty"
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", conv_norm.HALF)
+def test_cudnn_has_an_engine_for_it(dtype: torch.dtype, on_cuda: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, weight, bias = (operand.to(dtype) for operand in operands(3))
+    monkeypatch.setattr(conv_norm, "_conv_relu", None)  # computing it plainly would be an error here
+    conv_relu(x, weight, bias, 3)
 
 
 @pytest.mark.gpu

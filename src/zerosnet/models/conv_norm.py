@@ -64,10 +64,11 @@ def conv_relu(x: Tensor, weight: Tensor, bias: Tensor, groups: int) -> Tensor:
 
 
 def _cudnn_serves(x: Tensor) -> bool:
-    """Not on ROCm, where it has another's name, nor on chips older than bfloat16."""
-    if not x.is_cuda or torch.version.hip is not None or not torch.backends.cudnn.is_acceptable(x):
+    """Not on ROCm, where it has another's name, nor on chips older than bfloat16 (which torch's own test refuses)."""
+    if not x.is_cuda or torch.version.hip is not None:
         return False
-    return torch.cuda.get_device_capability(x.device) >= (8, 0)
+    serves = torch.backends.cudnn.enabled and torch.backends.cudnn.is_available()
+    return serves and torch.cuda.get_device_capability(x.device) >= (8, 0)
 
 
 @conv_relu.register_fake
