@@ -49,6 +49,7 @@ def test_replicas_score_the_same_bits_as_alone_and_the_mode_comes_back(small_dig
 def test_batches_on_a_gpu_shrink_with_the_number_of_replicas(replicas: int) -> None:
     size = batch_size(blank(10_000, 32), replicas, torch.device("cuda"))
     assert 100 <= size * replicas <= max(CUDA_IMAGES, 100 * replicas)
+    assert batch_size(blank(10_000, 32), replicas, torch.device("cuda"), least=500) == max(500, size)
     assert batch_size(blank(355, 28), replicas, torch.device("cpu")) == 178
 
 

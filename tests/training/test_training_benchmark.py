@@ -13,6 +13,7 @@ NUMBERS = (
     "seconds_per_epoch_and_network",
     "evaluation_share",
     "outside_recorded_steps",
+    "outside_training_steps",
     "checkpoint_waiting_seconds",
     "checkpoint_writing_seconds",
 )

@@ -141,7 +141,7 @@ class Conv(nn.Module):
             windows = around.unfold(1, self.kernel, self.stride).unfold(2, self.kernel, self.stride)
             batch, height, width = windows.shape[:3]
             windows = windows.unflatten(3, (self.replicas, self.in_channels)).permute(3, 0, 1, 2, 4, 5, 6)
-            patches = windows.reshape(self.replicas, -1, weight[0].numel())
+            patches = windows.reshape(self.replicas, -1, weight.shape[1:].numel())
         products = torch.bmm(patches, rows(weight.flatten(1), self.replicas).transpose(1, 2))
         return products.transpose(0, 1).reshape(batch, height, width, -1).permute(0, 3, 1, 2)
 

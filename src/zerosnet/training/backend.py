@@ -8,7 +8,7 @@ import torch
 from zerosnet.errors import InputError
 from zerosnet.kernels import KernelsUnavailable, NativePredictor, NativeStep, reason_against
 from zerosnet.models import Network
-from zerosnet.training.evaluate import Predict, Predictor
+from zerosnet.training.evaluate import LEAST, Predict, Predictor
 from zerosnet.training.optimizer import Optimizer
 from zerosnet.training.ready import ready_weights
 from zerosnet.training.step import Step, TorchStep
@@ -16,6 +16,7 @@ from zerosnet.training.step import Step, TorchStep
 KERNELS = ("native", "torch")
 ASKED_FOR = "asked for"
 NATIVE = "bf16 convolutions, state in two bf16 halves, its gradient in bf16"
+TORCH_BATCH = 500  # with weights scaled and rounded anew in every batch; as much memory as a training step's, or less
 PLAIN = {torch.bfloat16: "bf16 convolutions, state in float32", None: "all in the type of the parameters"}
 
 
@@ -29,6 +30,8 @@ class Backend:
     predictor: Callable[[int], Predict]
     """Makes a predictor for batches of a size."""
     why_not_native: str = ""
+    least_batch: int = LEAST
+    """Of how many images of a replica a pass on a GPU should consist."""
 
 
 def check_kernels(kernels: str | None) -> None:
@@ -73,4 +76,4 @@ def choose_backend(
         ready=None if optimizer is None else ready_weights(network, optimizer),
     )
     predictor = Predictor(network, replicas=replicas, compiled=compiled)
-    return Backend("torch", PLAIN[network.conv_dtype], step, lambda _: predictor, why)
+    return Backend("torch", PLAIN[network.conv_dtype], step, lambda _: predictor, why, TORCH_BATCH)

@@ -14,6 +14,7 @@ from zerosnet.training.step import per_replica, sample_losses
 # images of 32 x 32; does not depend on the number of replicas: results are the same to the bit alone or fused
 CPU_BATCH = 256
 CUDA_IMAGES = 2_500  # such images times replicas that fill a large GPU in one forward pass, in little memory
+LEAST = 100  # of each replica, also where all of them are more than that
 
 
 @dataclass(frozen=True)
@@ -123,9 +124,12 @@ class Evaluation:
         self.start += self.batch
 
 
-def batch_size(images: ImageSet, replicas: int, device: torch.device) -> int:
-    """How many images to take at a time, such that all of them fill the batches as evenly as possible."""
-    most = max(CUDA_IMAGES // replicas, 100) if device.type == "cuda" else CPU_BATCH
+def batch_size(images: ImageSet, replicas: int, device: torch.device, least: int = LEAST) -> int:
+    """How many images to take at a time, such that all of them fill the batches as evenly as possible.
+
+    `least`: of how many of them a batch on a GPU should consist, however many the replicas are.
+    """
+    most = max(CUDA_IMAGES // replicas, least) if device.type == "cuda" else CPU_BATCH
     passes = -(-len(images) // max(1, most // image_weight(images.images)))
     return -(-len(images) // passes)
 

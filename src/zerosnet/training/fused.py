@@ -99,7 +99,8 @@ class FusedTraining:
         self.facts |= {"kernels": self.backend.kernels, "arithmetic": self.backend.arithmetic}
         pool = graph_pool(device)
         self.step = captured(self._step, self._changing(), device, pool)
-        batch = batch_size(data.test, self.replicas, device)  # one size for all sets: the network is compiled once
+        # one size for all sets: the network is compiled once
+        batch = batch_size(data.test, self.replicas, device, self.backend.least_batch)
         predict = self.backend.predictor(batch)
 
         options |= {"statistics": statistics, "pool": pool, "batch": batch}
@@ -158,8 +159,9 @@ class FusedTraining:
     @torch.no_grad()
     def diverged(self) -> list[bool]:
         """Which replicas have met a loss or have a parameter that is not finite; they are frozen from then on."""
-        rows = self.optimizer.flat.rows(self.optimizer.flat.values)
-        self.alive &= torch.stack([row.isfinite().all(1) for row in rows]).all(0)
+        flat = self.optimizer.flat
+        if not flat.values.isfinite().all():
+            self.alive &= torch.stack([row.isfinite().all(1) for row in flat.rows(flat.values)]).all(0)
         return [not alive for alive in self.alive.tolist()]
 
     def tensors(self) -> dict[str, Tensor]:
