@@ -8,9 +8,9 @@ from typing import Any
 from zerosnet.training import RunSpec
 
 # seconds an epoch of 50,000 images of 32 x 32 takes for one of ten networks trained as one, on one H200, by layers
-_H200 = {20: 0.124, 56: 0.306}
+_H200 = {20: 0.123, 56: 0.305}
 # how much longer the plain engine takes, which trains on images of other sizes: ten 56-layer networks in one run
-_PLAIN = 0.710 / 0.306
+_PLAIN = 0.706 / 0.305
 # seconds an epoch of 1,442 digits takes for one network, two at a time on two cores; in proportion to layers
 _TWO_CORES_20_LAYERS = 27.76 / (10 * 8)
 _BASIC = 110  # deeper networks are built of bottlenecks, which were not timed
