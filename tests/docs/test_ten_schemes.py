@@ -5,22 +5,13 @@ from functools import partial
 from statistics import mean
 
 import pytest
-from tests.docs.blocks import ROOT
+from tests.docs.deep_networks import OPTIMUM, RUNS, Group, all_schemes, best, deep_networks, used, words
 
 from zerosnet.experiments import experiment, summarise, welch
 from zerosnet.numerics import Scheme, is_zero_stable
-from zerosnet.report.evidence import RunEvidence, read_evidence
-from zerosnet.training import Store
-
-RUNS = ROOT / "results" / "runs"
-OPTIMUM = Scheme(["1/3", "5/9", "1/9"], ["16/9"])
-Group = dict[Scheme, list[RunEvidence]]
+from zerosnet.report.evidence import RunEvidence
 
 pytestmark = pytest.mark.skipif(not RUNS.exists(), reason="there are no measured runs beside this copy")
-
-
-def words(path: str) -> str:
-    return " ".join((ROOT / path).read_text(encoding="utf-8").split())
 
 
 @pytest.fixture(scope="module")
@@ -29,29 +20,20 @@ def page() -> str:
 
 
 @pytest.fixture(scope="module")
-def deep() -> dict[str, list[RunEvidence]]:
-    """56-layer networks on CIFAR-10 by recipe paper, those of our schemes and PreResNet."""
-    found: dict[str, list[RunEvidence]] = {"zerosnet56": [], "preresnet56": []}
-    for run in read_evidence([Store(RUNS)]).runs:
-        spec = run.record.spec
-        if (spec.dataset, spec.recipe.name) == ("cifar10", "paper") and spec.model.split("_")[0] in found:
-            found[spec.model.split("_")[0]].append(run)
-    return found
-
-
-@pytest.fixture(scope="module")
-def schemes(deep: dict[str, list[RunEvidence]]) -> Group:
-    group: Group = {}
-    for run in deep["zerosnet56"]:
-        assert run.scheme is not None
-        group.setdefault(run.scheme, []).append(run)
+def schemes() -> Group:
+    group = {scheme: runs for scheme, runs in all_schemes().items() if scheme in printed()}
     assert len(group) == 10 and all({r.record.spec.seed for r in each} == {1, 2, 3} for each in group.values())
     return group
 
 
-def best(run: RunEvidence) -> float:
-    assert run.record.result is not None and run.record.result.best_test_accuracy is not None
-    return 100 * run.record.result.best_test_accuracy
+def printed() -> dict[Scheme, float]:
+    """What the paper prints for 56 layers."""
+    table, found = experiment("table-zerosnet-cifar10"), {}
+    for row in table.rows:
+        cell = table.cell(row.key, table.columns[0].key)
+        if row.group == "56 layers" and row.scheme is not None and cell is not None and cell.printed is not None:
+            found[row.scheme] = cell.printed.value
+    return found
 
 
 def noisy(run: RunEvidence, label: str) -> float:
@@ -93,30 +75,26 @@ def test_so_they_are_under_noise(page: str, schemes: Group) -> None:
     assert optimum_best == 0
 
 
-def test_the_optimum_is_one_of_several_best(page: str, deep: dict[str, list[RunEvidence]], schemes: Group) -> None:
+def test_the_optimum_is_one_of_several_best(page: str, schemes: Group) -> None:
     numbers = {scheme: [best(run) for run in runs] for scheme, runs in schemes.items()}
     optimum = numbers.pop(OPTIMUM)
     assert f"with {summarise(optimum)} %" in page
     near = sorted((welch(optimum, other) for other in numbers.values()), key=lambda one: one.mean)
     assert near[0].mean > 0 and f"by {near[0].mean:.2f} and {near[1].mean:.2f} points" in page
     assert [one.certain for one in near] == [False] * 2 + [True] * 7
-    against = welch(optimum, [best(run) for run in deep["preresnet56"]])
+    against = welch(optimum, [best(run) for run in deep_networks("preresnet56")])
     assert not against.certain and f"by {against} over PreResNet-56" in page
     assert "three seeds cannot tell the paper's optimum from two other rows, nor from PreResNet" in words("README.md")
 
 
-def test_which_scheme_to_choose(deep: dict[str, list[RunEvidence]], schemes: Group) -> None:
+def test_which_scheme_to_choose(schemes: Group) -> None:
     chosen = [OPTIMUM, Scheme.parse("zerosnet(10)"), Scheme.parse("zerosnet(1/2)")]
-    groups = [*(schemes[scheme] for scheme in chosen), deep["preresnet56"]]
+    groups = [*(schemes[scheme] for scheme in chosen), deep_networks("preresnet56")]
     first, second, third, other = (str(summarise([*map(best, runs)])).replace("±", " ± ") for runs in groups)
     assert f"give {first}, {second} and {third}, and PreResNet {other}" in words("docs/choose.md")
 
 
 def test_blocks_that_are_used(page: str, schemes: Group) -> None:
-    def used(run: RunEvidence) -> int:
-        assert run.ablation is not None
-        return run.ablation.used_blocks
-
     few = [{used(run) for run in runs} for scheme, runs in schemes.items() if not is_zero_stable(scheme)]
     assert all(len(each) == 1 for each in few), "in every seed alike"
     assert f"the first {min(map(min, few))} to {max(map(max, few))} of 27 blocks" in page
@@ -125,19 +103,14 @@ def test_blocks_that_are_used(page: str, schemes: Group) -> None:
 
 
 def test_beside_the_printed_numbers(page: str, schemes: Group) -> None:
-    table = experiment("table-zerosnet-cifar10")
-    printed = {}
-    for row in table.rows:
-        cell = table.cell(row.key, table.columns[0].key)
-        if row.group == "56 layers" and row.scheme is not None and cell is not None and cell.printed is not None:
-            printed[row.scheme] = cell.printed.value
-    assert printed.keys() == schemes.keys()
-    more = {scheme: mean(map(best, runs)) - printed[scheme] for scheme, runs in schemes.items()}
+    paper = printed()
+    assert paper.keys() == schemes.keys()
+    more = {scheme: mean(map(best, runs)) - paper[scheme] for scheme, runs in schemes.items()}
     stable = sorted(value for scheme, value in more.items() if is_zero_stable(scheme))
     others = sorted(value for scheme, value in more.items() if not is_zero_stable(scheme))
     assert f"are {-stable[-1]:.2f} to {-stable[0]:.2f} points lower in the mean" in page
     assert f"others {others[1]:.2f} to {others[-1]:.2f} higher and one {-others[0]:.2f} lower" in page
-    ours, theirs = kinds(schemes, best), kinds(schemes, lambda run: printed[run.scheme])  # type: ignore[index]
+    ours, theirs = kinds(schemes, best), kinds(schemes, lambda run: paper[run.scheme])  # type: ignore[index]
     assert f"{min(ours[0]) - max(ours[1]):.2f} points between the two kinds where the paper has" in page
     assert f"the paper has {min(theirs[0]) - max(theirs[1]):.2f}." in page
 

@@ -166,7 +166,7 @@ def _hardware(environment: dict[str, object]) -> str:
 
 def _percentages(fractions: Sequence[float | None]) -> str:
     """All of them, and from two on their mean."""
-    values = [100 * fraction for fraction in fractions if fraction is not None]
+    values = [round(100 * fraction, 9) for fraction in fractions if fraction is not None]
     if not values:
         return "diverged"
     each = ", ".join(f"{value:.2f}" for value in values)
