@@ -9,7 +9,7 @@ from block import block_and_network_figure
 from effective_depth import effective_depth_figure
 from from_ode import from_ode_figure
 from lambda_family import lambda_family_figure
-from measured import measured_figure
+from measured import measured_figure, pairs_figure
 from root_condition import root_condition_figure
 
 from zerosnet.report import design_figure, paper_figure, save_figure, stability_concepts_figure
@@ -28,6 +28,7 @@ FIGURES: "dict[str, Callable[[], Figure]]" = {
     "concepts.svg": stability_concepts_figure,
     "paper.png": paper_figure,
     "measured.png": measured_figure,
+    "pairs.png": pairs_figure,
 }
 
 

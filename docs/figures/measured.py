@@ -1,11 +1,12 @@
-"""What was measured on CIFAR-10 with the 56-layer networks of the paper's ten schemes: the records of results/runs."""
+"""What was measured on CIFAR-10 with 56-layer networks, of the paper's ten schemes and of our pairs: results/runs."""
 
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from zerosnet.experiments import experiment
 from zerosnet.experiments.findings import parasitic_modulus
 from zerosnet.numerics import is_zero_stable
 from zerosnet.report.evidence import RunEvidence, read_evidence
@@ -17,11 +18,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 RUNS = Path(__file__).parents[2] / "results" / "runs"
+STABLE: dict[str, Any] = {"color": BLUE, "marker": "o"}
+OTHER: dict[str, Any] = {"color": VERMILION, "marker": "s"}
 Curve = list[tuple[float, float]]
 
 
 def measured_figure() -> "Figure":
-    groups = runs_by_scheme()
+    """The paper's ten schemes: against the roots, under noise, and block by block."""
+    paper = {str(row.scheme) for row in experiment("table-zerosnet-cifar10").rows}
+    groups = {scheme: runs for scheme, runs in runs_by_scheme().items() if scheme in paper}
     with styled():
         figure = new_figure(11.5, 3.7)
         modulus, noise, depth = figure.subplots(1, 3)
@@ -44,6 +49,34 @@ def measured_figure() -> "Figure":
     return figure
 
 
+def pairs_figure() -> "Figure":
+    """All schemes, those of the experiment `pairs` too: does accuracy follow the roots, or the depth that is used?"""
+    groups = runs_by_scheme()
+    with styled():
+        figure = new_figure(8.5, 3.7)
+        roots, depth = figure.subplots(1, 2, sharey=True)
+        for runs in groups.values():
+            accuracy = mean(100 * run.record.result.best_test_accuracy for run in runs)
+            used = mean(run.ablation.used_blocks for run in runs)
+            look = STABLE if is_zero_stable(runs[0].scheme) else OTHER
+            face = {"markerfacecolor": look["color"], "zorder": 2} if len(runs) > 2 else {"markerfacecolor": "none"}
+            look = {"linestyle": "", "markersize": 5, "zorder": 3, **look, **face}
+            roots.plot(parasitic_modulus(runs[0].scheme), accuracy, **look)
+            depth.plot(used, accuracy, **look)
+        roots.axvline(1, color=GREY, linewidth=0.8, linestyle=":")
+        roots.set_title("Test accuracy, %, best epoch", loc="left")
+        roots.set_xlabel("largest parasitic modulus")
+        depth.set_xlabel("blocks used, of 27")
+        empty = {"linestyle": "", "markersize": 5}
+        kinds = [
+            depth.plot([], [], **STABLE | empty, label="zero-stable")[0],
+            depth.plot([], [], **OTHER | empty, label="not zero-stable")[0],
+            depth.plot([], [], **STABLE | empty, markerfacecolor="none", label="open: of the pairs, 1 or 2 seeds")[0],
+        ]
+        depth.legend(handles=kinds, loc="lower right")
+    return figure
+
+
 def runs_by_scheme() -> dict[str, list[RunEvidence]]:
     """The finished 56-layer ZeroSNets on CIFAR-10 with recipe paper, by their scheme."""
     groups: dict[str, list[RunEvidence]] = defaultdict(list)
@@ -58,7 +91,7 @@ def draw(axes: "Axes", groups: dict[str, list[RunEvidence]], curve: Callable[[Ru
     """One line a scheme, the mean over its seeds; orange, dashed and with squares where it is not zero-stable."""
     for runs in groups.values():
         stable = is_zero_stable(runs[0].scheme)
-        look = {"color": BLUE, "marker": "o"} if stable else {"color": VERMILION, "marker": "s", "linestyle": "--"}
+        look = STABLE if stable else OTHER | {"linestyle": "--"}
         points = [(column[0][0], mean(y for _, y in column)) for column in zip(*map(curve, runs))]
         axes.plot(*zip(*points), linewidth=1.1, markersize=3.5, **look)
 
