@@ -35,7 +35,7 @@ def all_schemes() -> Group:
 
 def best(run: RunEvidence) -> float:
     assert run.record.result is not None and run.record.result.best_test_accuracy is not None
-    return 100 * run.record.result.best_test_accuracy
+    return round(100 * run.record.result.best_test_accuracy, 9)
 
 
 def used(run: RunEvidence) -> int:

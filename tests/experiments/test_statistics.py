@@ -67,3 +67,4 @@ def test_perfect_order_of_ten_is_certain_and_repeatable():
     x = list(range(10))
     assert spearman(x, x).p < 1e-3
     assert spearman(x, x) == spearman(x, x)
+    assert "(p < 1e-4, n =" in str(spearman(x, x)), "no permutation that was drawn reached it"

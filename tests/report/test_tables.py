@@ -56,6 +56,20 @@ def test_what_was_not_run_says_so_beside_the_printed_number():
     assert "not run" in table and "90.00±0.50" in table and "sd)" not in table
 
 
+def test_an_experiment_of_our_own_has_nothing_of_the_papers():
+    table = measured(cell((90.0, 91.0), printed=None), cell(printed=None, row="s"))
+    ours = replace(table.experiment, reference="ours", rows=tuple(replace(r, ours=True) for r in table.experiment.rows))
+    page = experiment_table(replace(table, experiment=ours))
+    assert "An experiment of our own" in page and "ours, best epoch" in page and "not run" in page
+    assert not any(word in page for word in ("paper", "difference", "our row", "no number"))
+
+
+def test_what_is_said_of_a_group_stands_in_its_head():
+    rows = (Row("r", ("r", "Yes"), group="g <"),)
+    page = experiment_table(measured(cell((90.0,)), rows=rows), said={"g <": "+1 < 2"})
+    assert "g &lt;<small" in page and "+1 &lt; 2" in page
+
+
 def test_missing_seeds_are_counted():
     assert "1 of 3 seeds" in experiment_table(measured(cell((90.0,))))
 

@@ -31,7 +31,7 @@ GIVEN = {
     "verdict": "in words",
 }
 FINDING = Finding(**{field.name: GIVEN.get(field.name) for field in fields(Finding)})
-PAIR = PairFinding("pairs", "full", "beta", "acc", "beta 1", "beta 0", WORSE, "<worse>")
+PAIR = PairFinding("pairs", "full", "beta", "acc", "beta: <1>", "beta: 0", WORSE, "worse")
 
 
 def headings(*findings: Finding) -> list[str]:
@@ -154,7 +154,23 @@ def test_every_claim_has_a_row_with_its_verdict():
     page = "".join(claims_section(every, [FINDING], [PAIR], {"table-x": "<X>"}))
     assert page.count('scope="row"') == len(every) + 2
     assert page.count('class="tag ') == len(every)
-    assert "&lt;worse&gt;" in page and "&lt;X&gt;" in page and "+10.00 (95 % interval +8.00 to +12.00)" in page
+    assert "&lt;1&gt;" in page and "&lt;X&gt;" in page and "+10.00 (95 % interval +8.00 to +12.00)" in page
+
+
+def test_pairs_are_on_the_first_screen_decided_ones_first():
+    unsure = replace(PAIR, group="roots", first="roots: in", second="roots: out", difference=UNSURE)
+    better, alone = answers([], [FINDING], [unsure, PAIR, replace(PAIR, difference=None)])
+    assert better.look == "holds" and alone.look == "mixed"
+    assert alone.lines == (
+        "beta (<1>, less 0): −10.00 (95 % interval −12.00 to −8.00) points",
+        "Undecided: roots (in, less out), +1.00 (95 % interval −2.00 to +4.00)",
+    )
+    assert not any("One thing" in one.heading for one in answers([], [FINDING], [replace(PAIR, difference=None)]))
+
+
+def test_pairs_of_a_demo_are_said_to_be_of_one():
+    heading = answers([], [replace(FINDING, scale="demo")], [replace(PAIR, scale="demo")])[-1].heading
+    assert heading == "One thing at a time, on the embedded digits (demo)"
 
 
 def test_claims_that_fail_are_named_on_the_first_screen():

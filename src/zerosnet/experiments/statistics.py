@@ -96,7 +96,9 @@ class Correlation:
         return asdict(self)
 
     def __str__(self) -> str:
-        return f"{self.rho:+.2f} (p = {self.p:.2g}, n = {self.n})"
+        least = 1 / (1 + _DRAWS)  # none of the permutations that were drawn
+        p = "< 1e-4" if self.n > _EXACT and self.p <= least else f"= {self.p:.2g}"
+        return f"{self.rho:+.2f} (p {p}, n = {self.n})"
 
 
 def spearman(x: Sequence[float], y: Sequence[float]) -> Correlation | None:

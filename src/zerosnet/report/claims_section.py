@@ -7,12 +7,11 @@ from zerosnet.experiments.claims import FAILS, HOLDS, PARTLY, Claim
 from zerosnet.experiments.findings import Finding, PairFinding, distinct_findings
 from zerosnet.experiments.scale import at_scale
 from zerosnet.report.html import Html, element
-from zerosnet.report.tables import folded, plain_table
+from zerosnet.report.tables import folded, plain_table, signed
 from zerosnet.report.verdict import Answer
 
 LOOKS = {HOLDS: ("holds", "✓"), PARTLY: ("mixed", "≈"), FAILS: ("fails", "✗")}
 _OPEN_UP_TO = 15  # comparisons
-_MINUS = "−"
 
 
 def claims_section(
@@ -85,7 +84,7 @@ def _finding(one: Finding, titles: Mapping[str, str]) -> list[object]:
     link = element("a", title, href=f"#{one.experiment}")
     where = _scaled(", ".join(word for word in (one.group, one.column) if word), one.scale)
     numbers = (one.stable_against_not, one.by_modulus, one.by_beta, one.by_effective_depth, one.by_used_blocks)
-    shown = ["not known" if number is None else str(number).replace("-", _MINUS) for number in numbers]
+    shown = ["not known" if number is None else signed(str(number)) for number in numbers]
     return [link, where, *shown, one.best]
 
 
@@ -95,8 +94,17 @@ def _pairs(pairs: Sequence[PairFinding]) -> list[Html]:
     caption = (
         "Pairs of schemes that differ in what is named: first less second, with Welch's 95 % interval over the seeds"
     )
-    rows = ([_scaled(one.group, one.scale), one.verdict] for one in pairs)
-    return [plain_table(caption, ("what differs", "what the seeds say"), rows, prose=True)]
+    return [
+        plain_table(caption, ("what differs", "first", "second", "difference, points"), map(_pair, pairs), prose=True)
+    ]
+
+
+def _pair(one: PairFinding) -> list[object]:
+    link = element("a", _scaled(one.group, one.scale), href=f"#{one.experiment}")
+    names = (key.removeprefix(f"{one.group}: ") for key in (one.first, one.second))
+    if one.difference is None:
+        return [link, *names, "too few or too equal seeds for an interval"]
+    return [link, *names, signed(str(one.difference)) + ("" if one.difference.certain else ", undecided")]
 
 
 def _scaled(words: str, scale: str) -> str:

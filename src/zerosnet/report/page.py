@@ -85,7 +85,7 @@ def render(evidence: Evidence, experiments: Sequence[Experiment] | None = None) 
         "header",
         element("h1", TITLE),
         tested(),
-        cards([*answers(shown, said, earlier), claims_answer(judged)]),
+        cards([*answers(shown, said, pairs, earlier), claims_answer(judged)]),
         empty(evidence),
         damage(evidence.problems),
         facts(evidence, shown),

@@ -1,6 +1,6 @@
 """An experiment as a table: the paper's numbers and ours in every cell, and how far apart they are."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from zerosnet.experiments.experiment import Column, Row
@@ -22,11 +22,16 @@ _SIZES = (
 )
 
 
-def experiment_table(measured: Measured, warnings: str | None = None) -> Html:
-    """The table; `warnings` is the place on the page that names the failed sanity checks of attacks."""
+def experiment_table(measured: Measured, warnings: str | None = None, said: Mapping[str, str] | None = None) -> Html:
+    """The table; `warnings` is the place on the page that names the failed sanity checks of attacks.
+
+    `said` is what there is to say about a group of rows, by its name.
+    """
     experiment, cells = measured.experiment, {(cell.row, cell.column): cell for cell in measured.cells}
     remarks = tuple(dict.fromkeys(cell.note for cell in measured.cells if cell.note))
     look = _Look(_OTHER_DATA.get(measured.scale), warnings, remarks)
+    ours = experiment.reference == "ours"
+    parts = _OURS if ours else _BESIDE
     separate = len(experiment.columns) <= _SEPARATE
     kept = [i for i in range(len(experiment.heads)) if not _repeats_group(experiment.rows, i)]
 
@@ -34,21 +39,22 @@ def experiment_table(measured: Measured, warnings: str | None = None) -> Html:
         found = [cells.get((row.key, column.key)) for column in experiment.columns]
         if not separate:
             return [_stacked(cell, look) for cell in found]
-        return [part for cell in found for part in _apart(cell, look)]
+        return [part for cell in found for part in _apart(cell, look, parts)]
 
-    width = len(kept) + len(experiment.columns) * (4 if separate else 1)
+    width = len(kept) + len(experiment.columns) * (len(parts) if separate else 1)
     bodies = []
     for group in dict.fromkeys(row.group for row in experiment.rows):
         rows = [row for row in experiment.rows if row.group == group]
-        lines = [_line(row, [row.labels[i] for i in kept], numbers(row)) for row in rows]
+        lines = [_line(row, [row.labels[i] for i in kept], numbers(row), marked=row.ours and not ours) for row in rows]
         if group:
-            head = element("th", group, colspan=width, scope="rowgroup")
+            words = element("small", said[group], class_="printed") if said and group in said else None
+            head = element("th", group, words, colspan=width, scope="rowgroup")
             lines.insert(0, element("tr", head, class_="group"))
         bodies.append(element("tbody", lines))
-    where = "An experiment of our own" if experiment.reference == "ours" else f"The paper's {experiment.reference}"
+    where = "An experiment of our own" if ours else f"The paper's {experiment.reference}"
     what = at_scale(experiment.what, measured.scale)
     caption = f"{where}: {what}. Compared: {experiment.compared}."
-    heads = _heads([experiment.heads[i] for i in kept], experiment.columns, separate)
+    heads = _heads([experiment.heads[i] for i in kept], experiment.columns, parts if separate else ())
     table = element(
         "table",
         element("caption", element("span", caption)),
@@ -67,6 +73,11 @@ class _Look:
     uncompared: str | None
     warnings: str | None
     remarks: tuple[str, ...]
+
+
+def signed(numbers: str) -> str:
+    """With true minus signs."""
+    return numbers.replace("-", _MINUS)
 
 
 def scrolling(label: str, table: Html) -> Html:
@@ -126,11 +137,11 @@ def key_to_signs() -> Html:
     )
 
 
-def _heads(heads: Sequence[str], columns: Sequence[Column], separate: bool) -> list[Html]:
-    names = []
+def _heads(heads: Sequence[str], columns: Sequence[Column], parts: Sequence[str]) -> list[Html]:
+    """Of the labels and the numbers; `parts` are those that every column is taken apart into, if so."""
+    names: list[str] = []
     for column in columns:
-        apart = ["paper", "ours, best epoch", "ours, last epoch", "difference"]
-        names += apart if separate else [f"{column.title}{', ours only' if column.ours else ''}"]
+        names += parts or [f"{column.title}{', ours only' if column.ours else ''}"]
     return [
         *(element("th", explained(head), scope="col") for head in heads),
         *(element("th", name, scope="col", class_="n") for name in names),
@@ -142,27 +153,33 @@ def _repeats_group(rows: Sequence[Row], i: int) -> bool:
     return len(rows[0].labels) > 1 and all(row.labels[i] in row.group for row in rows)
 
 
-def _line(row: Row, labels: Sequence[str], numbers: Sequence[Html]) -> Html:
+def _line(row: Row, labels: Sequence[str], numbers: Sequence[Html], *, marked: bool) -> Html:
+    """`marked`: as a row that the paper's table does not have."""
     note = element("small", row.note, class_="printed") if row.note else None
-    ours = element("small", "our row", class_="printed") if row.ours else None
+    ours = element("small", "our row", class_="printed") if marked else None
     first, *others = labels
     return element(
         "tr", element("th", first, ours, note, scope="row"), (element("td", label) for label in others), numbers
     )
 
 
-def _apart(cell: MeasuredCell | None, look: _Look) -> list[Html]:
-    """Paper, best epoch, last epoch and difference, each in a cell of the table."""
+_BEST, _LAST, _PAPER, _DIFFERENCE = "ours, best epoch", "ours, last epoch", "paper", "difference"
+_BESIDE, _OURS = (_PAPER, _BEST, _LAST, _DIFFERENCE), (_BEST, _LAST)
+
+
+def _apart(cell: MeasuredCell | None, look: _Look, parts: Sequence[str]) -> list[Html]:
+    """The parts of a number, each in a cell of the table: the paper's, of the best epoch, of the last, difference."""
     if cell is None:
-        return [element("td", class_="n")] * 4
+        return [element("td", class_="n")] * len(parts)
+    printed = [_number(_printed(cell))] if _PAPER in parts else []
     if not cell.values:
-        return [_number(_printed(cell)), element("td", _absent(cell, look), class_="n", colspan=3)]
+        return [*printed, element("td", _absent(cell, look), class_="n", colspan=len(parts) - len(printed))]
     best = cell.best or cell.last
     return [
-        _number(_printed(cell)),
+        *printed,
         _number(_ours(cell, best), _warning(cell, look)),
         _number(element("span", summary_text(cell.last))),
-        _number(_difference(cell, look)),
+        *([_number(_difference(cell, look))] if _DIFFERENCE in parts else []),
     ]
 
 
@@ -227,7 +244,7 @@ def _difference(cell: MeasuredCell, look: _Look) -> Html | None:
         return None
     if look.uncompared:
         return element("span", look.uncompared, class_="none")
-    amount = f"{cell.difference:+.2f}".replace("-", _MINUS)
+    amount = signed(f"{cell.difference:+.2f}")
     size = cell.difference_in_deviations
     if size is None:
         rounded = cell.printed is not None and abs(cell.difference) <= 1.001 * cell.printed.rounding
@@ -235,7 +252,7 @@ def _difference(cell: MeasuredCell, look: _Look) -> Html | None:
     more = size >= 0
     up, down, strength = next(entry[1:] for entry in _SIZES if abs(size) >= entry[0])
     colour = f"diff {'up' if more else 'down'}{strength}" if strength else "diff"
-    inside = f"{up if more else down}{_GLUE}{amount} ({f'{size:+.1f}'.replace('-', _MINUS)}{_GLUE}sd)"
+    inside = f"{up if more else down}{_GLUE}{amount} ({signed(f'{size:+.1f}')}{_GLUE}sd)"
     return element("span", inside, class_=colour)
 
 

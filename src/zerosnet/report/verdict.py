@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from statistics import median
 
 from zerosnet.experiments import Measured
-from zerosnet.experiments.findings import Finding, distinct_findings
+from zerosnet.experiments.findings import Finding, PairFinding, distinct_findings
 from zerosnet.experiments.measured import distinct_cells
 from zerosnet.experiments.scale import at_scale
 from zerosnet.report.html import Html, element, join
 
 _DEMO = "demo"
 _EARLIER = ", measured earlier on the paper's data"
+_DIGITS = ", on the embedded digits (demo)"
 _MINUS = "−"
 
 
@@ -25,7 +26,12 @@ class Answer:
     lines: tuple[str, ...]
 
 
-def answers(found: Sequence[Measured], said: Sequence[Finding], earlier: Collection[str] = ()) -> list[Answer]:
+def answers(
+    found: Sequence[Measured],
+    said: Sequence[Finding],
+    pairs: Sequence[PairFinding] = (),
+    earlier: Collection[str] = (),
+) -> list[Answer]:
     """What the measured numbers say, the most important first; a demo is kept apart from measurements.
 
     `earlier` names the experiments whose numbers came with the package: the reader has run none of them.
@@ -36,17 +42,39 @@ def answers(found: Sequence[Measured], said: Sequence[Finding], earlier: Collect
     ours = [one for one in said if one.scale != _DEMO and one.experiment not in earlier]
     given = [one for one in said if one.scale != _DEMO and one.experiment in earlier]
     result = [] if ours or given else [Answer(_OPEN, "open", (_NEEDED,))]
-    for findings, where in ((ours, ""), (given, _EARLIER), (demo, ", on the embedded digits (demo)")):
+    for findings, where in ((ours, ""), (given, _EARLIER), (demo, _DIGITS)):
         groups = _by_kind(findings)
         split = _in_several(groups.values(), titles)
         for kind, heading, look in _KINDS:
             if groups[kind]:
                 result.append(Answer(heading + where, look, tuple(_lines(groups[kind], titles, settings, split))))
+        if alone := _one_at_a_time(_of_kind(pairs, where, earlier), where):
+            result.append(alone)
         deep = [one for one in findings if one.depth_explains_as_much is not None]
         if deep:
             result.append(_depth(deep, titles, where))
     agreed = agreement(found)
     return result if agreed is None else [*result, agreed]
+
+
+def _of_kind(pairs: Iterable[PairFinding], where: str, earlier: Collection[str]) -> list[PairFinding]:
+    kinds = {(True, True): _DIGITS, (True, False): _DIGITS, (False, True): _EARLIER, (False, False): ""}
+    return [one for one in pairs if kinds[one.scale == _DEMO, one.experiment in earlier] == where]
+
+
+def _one_at_a_time(pairs: Sequence[PairFinding], where: str) -> Answer | None:
+    """What is left of the difference where two schemes differ in little else."""
+    known = [(one, one.difference) for one in pairs if one.difference is not None]
+    lines = [f"{_both(one)}: {_signed(str(difference))} points" for one, difference in known if difference.certain]
+    open_ones = [f"{_both(one)}, {_signed(str(difference))}" for one, difference in known if not difference.certain]
+    if open_ones:
+        lines.append(f"Undecided: {'; '.join(open_ones)}")
+    return Answer(f"One thing at a time{where}", "mixed", tuple(lines)) if lines else None
+
+
+def _both(pair: PairFinding) -> str:
+    first, second = (key.removeprefix(f"{pair.group}: ") for key in (pair.first, pair.second))
+    return f"{pair.group} ({first}, less {second})"
 
 
 def cards(answers: Iterable[Answer]) -> Html:
