@@ -9,7 +9,7 @@ from zerosnet.report.configurations import Panel
 from zerosnet.report.curves import attack_charts, noise_charts, training_chart
 from zerosnet.report.experiments_section import warning_list
 from zerosnet.report.html import Html, element, join
-from zerosnet.report.modulus_charts import modulus_charts
+from zerosnet.report.modulus_charts import modulus_charts, most_measured_first
 from zerosnet.report.root_diagram import root_diagram
 from zerosnet.robustness import PROTOCOLS
 
@@ -37,7 +37,8 @@ def modulus_section(found: Iterable[Measured]) -> list[Html]:
         "Every point is a row of a table above: filled marks are ours, hollow ones are printed in the paper. The "
         "dotted line is the unit circle. Bars are standard deviations over the seeds."
     )
-    return [element("p", words), _charts(chart for measured in found for chart in modulus_charts(measured))]
+    each = most_measured_first(chart for measured in found for chart in modulus_charts(measured))
+    return [element("p", words), _charts(each)]
 
 
 def noise_section(panels: Sequence[Panel]) -> list[Html]:

@@ -1,13 +1,18 @@
 """Accuracy against the largest parasitic root: what the root condition looks at, beside what it should predict."""
 
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
 from zerosnet.experiments.experiment import Row
 from zerosnet.experiments.findings import parasitic_modulus
 from zerosnet.experiments.measured import Measured, MeasuredCell
 from zerosnet.experiments.reading import ACCURACY
+from zerosnet.experiments.scale import at_scale
+from zerosnet.numerics import Scheme
 from zerosnet.report.chart import Chart, Series
 
-_LEAST = 3  # points, below which there is nothing to see
-_KINDS = ((True, "zero-stable", 0, 0), (False, "not zero-stable", 1, 1))
+LEAST = 3  # points, below which there is nothing to see
+_KINDS = ((True, "zero-stable", 0), (False, "not zero-stable", 1))
 
 
 def modulus_charts(measured: Measured) -> list[Chart]:
@@ -21,28 +26,37 @@ def modulus_charts(measured: Measured) -> list[Chart]:
     charts = []
     for group in dict.fromkeys(row.group for row in experiment.rows):
         rows = [(row, cells[row.key]) for row in experiment.rows if row.group == group and row.key in cells]
-        series = [*_series(rows, printed=False), *(_series(rows, printed=True) if measured.scale != "demo" else [])]
-        if sum(len(one.points) for one in series) < _LEAST:
-            continue
-        scale = "" if measured.scale == "full" else f" ({measured.scale} scale)"
-        title = ", ".join(word for word in (experiment.title, group) if word) + scale
-        heard = "; ".join(f"{one.name}: {_range(one)}" for one in series)
-        charts.append(
-            Chart(
-                title,
-                "largest parasitic modulus",
-                column.title,
-                series,
-                f"Accuracy against the largest parasitic modulus. {heard}.",
-                at_x=1.0,
-            )
-        )
+        series = series_of(rows, "ours", parasitic_modulus)
+        if measured.scale != "demo":
+            series += series_of(rows, "paper", parasitic_modulus, printed=True)
+        if sum(len(one.points) for one in series) >= LEAST:
+            title = ", ".join(word for word in (experiment.title, group) if word)
+            charts.append(modulus_chart(scaled(title, measured.scale), column.title, series))
     return charts
 
 
-def _series(rows: list[tuple[Row, MeasuredCell]], *, printed: bool) -> list[Series]:
+def most_measured_first(charts: Iterable[Chart]) -> list[Chart]:
+    """By the number of points that are ours; those with as many keep their order."""
+    return sorted(charts, key=lambda chart: -sum(len(one.points) for one in chart.series if not one.hollow))
+
+
+def modulus_chart(title: str, y: str, series: Sequence[Series]) -> Chart:
+    """A chart whose dotted line is the unit circle."""
+    what = "largest parasitic modulus"
+    return Chart(title, what, y, series, described(f"Accuracy against the {what}", series), at_x=1.0)
+
+
+def series_of(
+    rows: Sequence[tuple[Row, MeasuredCell]],
+    whose: str,
+    x: Callable[[Scheme], float],
+    *,
+    printed: bool = False,
+    shape: int = 0,
+) -> list[Series]:
+    """Rows that have a number, the zero-stable ones and the others; `shape` is the first of the two marks."""
     found = []
-    for kind, name, colour, mark in _KINDS:
+    for kind, name, place in _KINDS:
         points: list[tuple[float, float]] = []
         errors: list[float | None] = []
         titles: list[str] = []
@@ -50,17 +64,23 @@ def _series(rows: list[tuple[Row, MeasuredCell]], *, printed: bool) -> list[Seri
             value = _value(cell, printed)
             if row.scheme is None or row.zero_stable is not kind or value is None:
                 continue
-            points.append((parasitic_modulus(row.scheme), value[0]))
+            points.append((x(row.scheme), value[0]))
             errors.append(value[1])
-            titles.append(f"{' '.join(row.labels)}: {value[0]:.2f}")
+            titles.append(f"{'; '.join(row.labels)}: {value[0]:.2f}")
         if points:
-            whose = "paper" if printed else "ours"
-            found.append(
-                Series(
-                    f"{whose}, {name}", points, colour, mark, line=False, hollow=printed, errors=errors, titles=titles
-                )
-            )
+            look = Series(f"{whose}, {name}", points, place, shape + place, line=False, hollow=printed)
+            found.append(replace(look, errors=errors, titles=titles))
     return found
+
+
+def scaled(title: str, scale: str) -> str:
+    """A title with the data and the name of a scale that is not the paper's."""
+    return at_scale(title, scale) + ("" if scale == "full" else f" ({scale} scale)")
+
+
+def described(what: str, series: Iterable[Series]) -> str:
+    """For those who do not see the points: how many of each kind, and where they lie."""
+    return f"{what}. {'; '.join(f'{one.name}: {_range(one)}' for one in series)}."
 
 
 def _value(cell: MeasuredCell, printed: bool) -> tuple[float, float | None] | None:
