@@ -38,7 +38,7 @@ def test_charts_without_a_measured_row_keep_their_order():
 
 
 def test_the_page_shows_them_in_this_order():
-    page = "".join(modulus_section([measured(TABLE, "full", *rows_of("56 layers"))]))
+    page = "".join(modulus_section([measured(TABLE, "full", *rows_of("56 layers"))], {}))
     places = [page.index(f"<figcaption>{TABLE.title}, {layers} layers") for layers in (56, 32, 44)]
     assert places == sorted(places)
 
@@ -56,5 +56,5 @@ def test_printed_numbers_are_hollow_and_ours_are_not():
 
 
 def test_where_nothing_is_drawn_the_page_says_so():
-    page = "".join(modulus_section([]))
+    page = "".join(modulus_section([], {}))
     assert "None of the runs in the stores has this yet." in page and "<h4>" not in page

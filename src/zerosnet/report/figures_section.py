@@ -1,6 +1,6 @@
 """The figures of the page: roots, accuracy against them, noise, attacks, training."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from zerosnet.experiments.measured import Measured
 from zerosnet.numerics import PAPER_ROWS, is_consistent
@@ -11,7 +11,9 @@ from zerosnet.report.experiments_section import warning_list
 from zerosnet.report.html import Html, element, join
 from zerosnet.report.modulus_charts import modulus_charts, most_measured_first
 from zerosnet.report.root_diagram import root_diagram
+from zerosnet.report.used_blocks_chart import used_blocks_section
 from zerosnet.robustness import PROTOCOLS
+from zerosnet.training import RunRecord
 
 _NOISE = "paper-noise"
 _NONE = "None of the runs in the stores has this yet."
@@ -31,14 +33,16 @@ def roots_section() -> list[Html]:
     return [element("p", words), element("div", diagrams, class_="rootgrid")]
 
 
-def modulus_section(found: Iterable[Measured]) -> list[Html]:
-    """Accuracy against the largest parasitic modulus, for every experiment over schemes."""
+def modulus_section(found: Sequence[Measured], records: Mapping[str, RunRecord]) -> list[Html]:
+    """Accuracy against the largest parasitic modulus; first the networks whose used blocks are compared with it."""
     words = (
         "Every point is a row of a table above: filled marks are ours, hollow ones are printed in the paper. The "
         "dotted line is the unit circle. Bars are standard deviations over the seeds."
     )
+    alike = used_blocks_section(found, records)
     each = most_measured_first(chart for measured in found for chart in modulus_charts(measured))
-    return [element("p", words), _charts(each)]
+    title = [element("h4", "Table by table, against the largest parasitic modulus")] if alike and each else []
+    return [element("p", words), *alike, *title, *([_charts(each)] if each or not alike else [])]
 
 
 def noise_section(panels: Sequence[Panel]) -> list[Html]:

@@ -69,7 +69,7 @@ def render(evidence: Evidence, experiments: Sequence[Experiment] | None = None) 
             [key_to_signs(), *(experiment_section(one, runs) for one in found)],
         ),
         ("roots", "The schemes and their roots", roots_section()),
-        ("modulus", "Accuracy against the parasitic modulus", modulus_section(shown)),
+        ("modulus", "Accuracy against the parasitic modulus", modulus_section(shown, records)),
         ("depth", "Effective depth", depth_section(alike)),
         ("noise", "Noise", noise_section(alike)),
         ("attacks", "Adversarial examples", attack_section(alike)),

@@ -1,0 +1,203 @@
+"""The paper's rows and the pairs together, against roots and against used blocks: what is drawn, and what is said."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.report.synthetic import write_run
+
+from zerosnet.experiments import EXPERIMENTS, Row, collect, records_of
+from zerosnet.experiments.experiment import Cell
+from zerosnet.experiments.findings import Depth
+from zerosnet.experiments.measured import measured_cell
+from zerosnet.experiments.reading import Value
+from zerosnet.numerics import from_roots
+from zerosnet.report import write_report
+from zerosnet.report.used_blocks_chart import (
+    Network,
+    charts_of,
+    networks_alike,
+    used_blocks_section,
+    what_accuracy_follows,
+)
+from zerosnet.training import Store
+
+ROOT = Path(__file__).parents[2]
+TABLE, PAIRS = (EXPERIMENTS[name] for name in ("table-zerosnet-cifar10", "pairs"))
+BY_MODULUS, BY_BLOCKS = "Against the largest parasitic modulus", "Against the number of blocks used"
+
+
+def one_seed(at: str = "full"):
+    """The networks of the table and of the pairs, each once, and those of the pairs alone."""
+    deep = [cell for cell in TABLE.cells if cell.row in {row.key for row in TABLE.rows if row.group == "56 layers"}]
+    table = {spec.id: spec for cell in deep for spec in TABLE.cell_specs(cell, at)[:1]}
+    pairs = {spec.id: spec for cell in PAIRS.cells for spec in PAIRS.cell_specs(cell, at)[:1]}
+    return list(table.values()), [spec for key, spec in pairs.items() if key not in table]
+
+
+def section(folder, *tables, at: str = "full") -> str:
+    records = records_of(Store(folder))
+    return "".join(used_blocks_section([collect(one, records, at) for one in tables or (TABLE, PAIRS)], records))
+
+
+def stored(folder, specs, ablated: int = 1000):
+    for number, spec in enumerate(specs):
+        write_run(folder, spec, attacks=number < ablated)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    table, pairs = one_seed()
+    return stored(tmp_path_factory.mktemp("alike") / "runs", [*table, *pairs])
+
+
+@pytest.fixture(scope="module")
+def networks(store):
+    records = records_of(Store(store))
+    return networks_alike([collect(one, records) for one in (TABLE, PAIRS)], records)
+
+
+def test_every_scheme_is_in_both_charts_once(networks):
+    assert len(networks) == 18 and sum(one.of_pairs for one in networks) == 8
+    modulus, blocks = charts_of(networks)
+    assert (modulus.title, blocks.title, blocks.x) == (BY_MODULUS, BY_BLOCKS, "blocks used, of 27")
+    for chart in (modulus, blocks):
+        assert sum(len(one.points) for one in chart.series) == 18
+    assert sorted(y for one in modulus.series for _, y in one.points) == sorted(
+        y for one in blocks.series for _, y in one.points
+    )
+    assert (modulus.at_x, blocks.at_x) == (1.0, None)
+
+
+def test_pairs_have_marks_of_their_own_that_are_filled(networks):
+    for chart in charts_of(networks):
+        assert len({one.mark for one in chart.series}) == 4
+        assert not any(one.hollow or one.line for one in chart.series)
+        colours = {one.name: one.colour for one in chart.series}
+        assert colours["ours, zero-stable"] == colours["ours, of the pairs, zero-stable"]
+
+
+def test_points_lie_at_the_used_blocks(networks):
+    """Of made-up networks the first 26 blocks are used, or the first 5 of one that is not zero-stable."""
+    for one in charts_of(networks)[1].series:
+        assert {x for x, _ in one.points} == ({5.0} if "not zero-stable" in one.name else {26.0})
+
+
+def test_the_page_has_them_before_the_tables_one_by_one(store, tmp_path):
+    page = write_report(tmp_path / "report.html", [store]).read_text()
+    part = page[page.index('id="modulus"') : page.index('id="depth"')]
+    words = ("and of the pairs</h4>", "Over 18 schemes", BY_MODULUS, BY_BLOCKS, "Table by table", "rows, 56 layers")
+    places = [part.index(one) for one in words]
+    assert places == sorted(places)
+
+
+def test_without_ablations_there_is_no_second_chart_and_nothing_is_said(tmp_path):
+    table, pairs = one_seed()
+    found = section(stored(tmp_path / "runs", [*table, *pairs], ablated=0))
+    assert BY_MODULUS in found and BY_BLOCKS not in found and "<p>" not in found
+
+
+def test_where_some_have_an_ablation_the_others_are_not_counted(tmp_path):
+    table, pairs = one_seed()
+    found = section(stored(tmp_path / "runs", [*table, *pairs], ablated=11))
+    assert "Over 11 of the 18 schemes, whose used blocks are known, accuracy follows" in found
+
+
+def test_without_pairs_the_chart_of_the_table_is_not_drawn_again(tmp_path):
+    found = section(stored(tmp_path / "runs", one_seed()[0]))
+    assert BY_BLOCKS in found and BY_MODULUS not in found and "Over 10 schemes" in found
+    assert "schemes of the paper</h4>" in found and "pairs" not in found
+
+
+def test_pairs_alone_are_drawn_too(store):
+    found = section(store, PAIRS)
+    assert BY_BLOCKS in found and BY_MODULUS in found and "Over 12 schemes" in found
+    assert "schemes of the pairs</h4>" in found
+
+
+def test_three_networks_are_drawn_and_nothing_is_said(tmp_path):
+    found = section(stored(tmp_path / "runs", one_seed()[0][:3]))
+    assert BY_BLOCKS in found and "<p>" not in found
+
+
+def test_two_are_not_drawn(tmp_path):
+    assert section(stored(tmp_path / "runs", one_seed()[0][:2])) == ""
+
+
+def test_nothing_measured_gives_nothing(tmp_path):
+    assert section(tmp_path) == "" and used_blocks_section([], {}) == []
+
+
+def test_an_empty_store_says_nothing_of_used_blocks(tmp_path):
+    """What comes with the package has accuracies and no ablations."""
+    page = write_report(tmp_path / "report.html", [tmp_path]).read_text()
+    part = page[page.index('id="modulus"') : page.index('id="depth"')]
+    assert BY_BLOCKS not in part and "rank correlation" not in part
+    assert all('class="k ' in one for one in re.findall(r"<figure.*?</figure>", part))
+
+
+def test_the_demo_is_named_and_kept_apart(tmp_path):
+    table, pairs = one_seed("demo")
+    stored(tmp_path / "runs", [*table, *pairs, *one_seed("full")[0][:3]])
+    records = records_of(Store(tmp_path / "runs"))
+    scales = [collect(one, records, at) for one in (TABLE, PAIRS) for at in ("full", "demo")]
+    full, demo = "".join(used_blocks_section(scales, records)).split("<h4>")[1:]
+    assert full.startswith("ZeroSNet on CIFAR-10, 56 layers, schemes of the paper</h4>")
+    assert demo.startswith("ZeroSNet on digits, 56 layers, schemes of the paper and of the pairs (demo scale)</h4>")
+    assert "Over 18 schemes" in demo and "Over" not in full
+
+
+def made_up(*numbers: tuple[float, float, float]) -> list[Network]:
+    """Networks with these parasitic moduli, used blocks of 10, and accuracies."""
+    networks = []
+    for modulus, used, accuracy in numbers:
+        scheme = from_roots([str(modulus)])
+        cell = measured_cell(Cell("row", "column"), [Value(1, "made-up", accuracy)], 1, ("made-up",))
+        networks.append(
+            Network(scheme, Row("row", ("row",), scheme, True), cell, False, Depth(used, used, 10), accuracy)
+        )
+    return networks
+
+
+@pytest.mark.parametrize(
+    "moduli, used, words",
+    [
+        ((0.3, 0.1, 0.5, 0.2, 0.4), (1, 2, 3, 4, 5), "follows the number of blocks used more closely than the largest"),
+        ((0.5, 0.4, 0.3, 0.2, 0.1), (3, 1, 5, 2, 4), "follows the number of blocks used less closely than the largest"),
+        ((0.5, 0.4, 0.3, 0.2, 0.1), (1, 2, 3, 4, 5), "follows the number of blocks used as closely as the largest"),
+        ((0.3, 0.1, 0.5, 0.2, 0.4), (3, 1, 5, 2, 4), "was not seen to follow the number of blocks used or the largest"),
+    ],
+)
+def test_what_accuracy_follows_is_computed(moduli, used, words):
+    said = what_accuracy_follows(made_up(*zip(moduli, used, (80, 81, 82, 83, 84))))
+    assert said is not None and said.startswith(f"Over 5 schemes accuracy {words} parasitic modulus: rank correlation ")
+    assert "share a rank" not in said
+
+
+def test_both_correlations_are_given_with_a_true_minus():
+    said = what_accuracy_follows(made_up((0.4, 1, 80), (0.3, 2, 81), (0.2, 3, 82), (0.1, 4, 83)))
+    assert said is not None and said.endswith("rank correlation +1.00 with the blocks, −1.00 with the modulus.")
+
+
+def test_equal_numbers_of_blocks_are_named():
+    said = what_accuracy_follows(made_up((0.5, 2.5, 70), (0.4, 2.5, 71), (0.3, 4, 81), (0.2, 10, 83), (0.1, 10, 82)))
+    assert said is not None and said.endswith(
+        " Schemes that use equally many blocks share a rank: 2 use all 10, with accuracies from 82.00 to 83.00\u00a0%; "
+        "2 use 2.5, with accuracies from 70.00 to 71.00\u00a0%."
+    )
+
+
+@pytest.mark.parametrize("used", [(5, 5, 5, 5), (1, 2, 3)])
+def test_where_a_correlation_is_not_known_nothing_is_said(used):
+    assert what_accuracy_follows(made_up(*zip((0.1, 0.2, 0.3, 0.4), used, (80, 81, 82, 83)))) is None
+
+
+@pytest.mark.skipif(not (ROOT / "results" / "runs").exists(), reason="there are no measured runs beside this copy")
+def test_what_was_measured_is_said_as_in_the_results():
+    found = section(ROOT / "results" / "runs")
+    used, modulus = re.findall(r"rank correlation (\S+) with the blocks, (\S+) with the modulus", found)[0]
+    words = " ".join((ROOT / "results" / "README.md").read_text().split())
+    said = f"number of blocks used is {used} (p = "
+    assert said in words and f"largest parasitic modulus {modulus.replace('−', '-')} (p = " in words
+    assert "Over all 18 schemes" in words and "Over 18 schemes accuracy follows" in found
