@@ -37,7 +37,7 @@ def measured_figure() -> "Figure":
         for axes, title, label in (
             (modulus, "Test accuracy, %, best epoch", "largest parasitic modulus"),
             (noise, "… of the last epoch, under Gaussian noise", "standard deviation of the noise"),
-            (depth, "… of the last epoch, f switched off from block n on", "block n"),
+            (depth, "… of the last epoch, f switched off from block n on", "block n; at the right end all are on"),
         ):
             axes.set_title(title, loc="left")
             axes.set_xlabel(label)
@@ -104,4 +104,5 @@ def gaussian_noise(run: RunEvidence) -> Curve:
 
 
 def switched_off(run: RunEvidence) -> Curve:
-    return [(n, 100 * accuracy) for n, accuracy in enumerate(run.ablation.accuracy_without)]
+    """Over the number of first blocks that are on, up to the whole network."""
+    return [(n, 100 * accuracy) for n, accuracy in enumerate(run.ablation.curve)]

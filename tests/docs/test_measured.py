@@ -3,7 +3,7 @@
 from collections import Counter
 from statistics import mean
 
-from tests.docs.blocks import ROOT
+from tests.docs.blocks import ROOT, load_file
 
 from zerosnet.experiments import EXPERIMENTS
 from zerosnet.numerics import is_zero_stable
@@ -33,6 +33,13 @@ def test_accuracies_and_used_blocks_in_the_readme_are_those_of_the_records() -> 
         assert f"{min(best):.2f} to {max(best):.2f} %" in README
     used = _means((run.scheme, run.ablation.used_blocks) for run in runs if not is_zero_stable(run.scheme))
     assert f"first {min(used):.0f} to {max(used):.0f} of 27 blocks" in README
+
+
+def test_curves_of_the_figure_go_from_no_block_to_the_whole_network() -> None:
+    lines = load_file("figures/measured.py").measured_figure().axes[2].lines
+    assert len(lines) == 10
+    assert {(line.get_xdata()[0], line.get_xdata()[-1]) for line in lines} == {(0, 27)}
+    assert min(line.get_ydata()[-1] for line in lines) > 79 and max(line.get_ydata()[-1] for line in lines) > 93
 
 
 def _means(numbers):

@@ -34,6 +34,11 @@ def test_a_network_that_needs_no_block_uses_none():
     assert curve(0.95, 0.95).used_blocks == 0
 
 
+def test_the_curve_ends_with_the_whole_network():
+    one = curve(0.1, 0.2, 0.3)
+    assert one.curve == (0.1, 0.2, 0.3, 0.95) and len(one.curve) == one.blocks + 1
+
+
 def test_ablation_goes_to_json_and_back():
     one = curve(0.1, 0.9)
     assert Ablation.from_json(one.to_json()) == one

@@ -23,8 +23,8 @@ from zerosnet.training.evaluate import batch_size
 from zerosnet.training.networks import MOST, Member, as_classifier, convolutions_of, fused_groups
 from zerosnet.training.precision import torch_settings
 
-TOLERANCE = 0.01
-LEAST = 0.01
+TOLERANCE = 0.01  # of accuracy: one point
+LEAST = 0.01  # of the state: 1 %
 FILE = "ablation.json"
 
 
@@ -52,8 +52,13 @@ class Ablation:
         return len(self.accuracy_without)
 
     @property
+    def curve(self) -> tuple[float, ...]:
+        """Accuracy with the first n blocks on, for n from 0 to all of them: the last is that of the whole network."""
+        return (*self.accuracy_without, self.accuracy)
+
+    @property
     def used_blocks(self) -> int:
-        """The fewest first blocks that reach the whole network's accuracy, within 1 %, whatever follows is off."""
+        """The fewest first blocks that reach the whole network's accuracy within one point, with all later ones off."""
         enough = [value >= self.accuracy - TOLERANCE for value in self.accuracy_without]
         return next((n for n in range(self.blocks) if all(enough[n:])), self.blocks)
 

@@ -57,12 +57,17 @@ def attack_charts(panel: Panel, name: str) -> list[Chart]:
 
 
 def depth_charts(panel: Panel) -> list[Chart]:
-    """What every block adds to the state, and the accuracy with all blocks from n on switched off."""
+    """What every block adds to the state, and the accuracy with all blocks from n on switched off, at the end none."""
     found = [[run.ablation for run in one.runs if run.ablation is not None] for one in panel.members]
-    off = [_mean(_percentages(ablation.accuracy_without) for ablation in each) for each in found]
+    off = [_mean(_percentages(ablation.curve) for ablation in each) for each in found]
     share = [_mean([(n, r) for n, r in enumerate(a.ratios) if r] for a in each) for each in found]
     accuracy = _chart(
-        panel, off, "f switched off from block n on", "block n", "accuracy (%)", "Accuracy without the blocks from n on"
+        panel,
+        off,
+        "f switched off from block n on",
+        "block n; at the right end all are on",
+        "accuracy (%)",
+        "Accuracy without the blocks from n on",
     )
     ratio = _chart(
         panel, share, "What a block adds to the state", "block n", "rms(β f) / rms(y)", "Share of a block", log_y=True
