@@ -84,4 +84,10 @@ def test_a_legend_names_each_series_once_and_by_group():
     both = [Series("a", [(0, 1)], group="stable"), Series("b", [(0, 1)], group="not"), Series("c", [], legend=False)]
     assert legend(both).count("<li>") == 4
     assert legend([both[2]]) is None
-    assert figures([chart(*both), chart(*both)]).count(">a<") == 1
+    assert figures([chart(*both), chart(*both)]).count(">a</li>") == 1
+
+
+def test_a_line_says_what_it_is_when_pointed_at():
+    nameless = Series("a kind", [(0, 1), (1, 2)], legend=False, title="a <b>")
+    drawing = svg(chart(Series("a", [(0, 1), (1, 2)]), nameless, Series("c", [(0, 1)], line=False)))
+    assert [found.text for found in ElementTree.fromstring(drawing).findall("g/title")] == ["a", "a <b>"]

@@ -1,10 +1,14 @@
 """The part of the page about blocks that are used: what has no curve is named."""
 
+from dataclasses import replace
+from html import escape
+
 import pytest
 from tests.report.synthetic import specs_of_rows, write_run
 
+from zerosnet.numerics import Scheme
 from zerosnet.report import write_report
-from zerosnet.report.configurations import panels
+from zerosnet.report.configurations import legible, panels
 from zerosnet.report.curves import depth_charts
 from zerosnet.report.evidence import read_evidence
 from zerosnet.training import Store
@@ -39,3 +43,29 @@ def test_curves_end_with_the_whole_network(tmp_path):
         whole = 100 * sum(run.ablation.accuracy for run in one.runs) / len(one.runs)
         assert len(line.points) == 28 and line.points[-1] == (27, pytest.approx(whole))
     assert "all of them are on" in page and ">block n; at the right end all are on</text>" in page
+
+
+def test_a_panel_of_too_many_lines_is_parted_into_what_has_a_name_and_other_schemes(tmp_path):
+    paper = specs_of_rows((56,), (1,))
+    others = [replace(paper[0], scheme=scheme) for scheme in (Scheme([k / 4], [1]) for k in range(1, 4))]
+    named = [*paper, replace(paper[0], scheme=None, model="preresnet56")]
+    page = page_of(tmp_path, [*named, *others], [])
+    both = legible(panels(read_evidence([Store(tmp_path / "runs")]).runs))
+    assert [len(panel.members) for panel in both] == [11, 3]
+    for panel in both:
+        assert f"<h4>{escape(panel.title)}</h4>" in page
+        assert [line.name for line in depth_charts(panel)[0].series] == [one.name for one in panel.members]
+    assert "<title>0.25;1 (zero-stable)</title>" in page and "<title>preresnet56 (zero-stable)</title>" in page
+
+
+def test_a_panel_whose_lines_can_be_told_apart_stays_whole(tmp_path):
+    paper = specs_of_rows((56,), (1,))
+    page_of(tmp_path, [*paper, replace(paper[0], scheme=Scheme([1], [1]))], [])
+    whole = panels(read_evidence([Store(tmp_path / "runs")]).runs)
+    assert len(whole) == 1 and legible(whole) == whole
+
+
+def test_lines_that_are_too_many_to_be_named_still_say_what_they_are(tmp_path):
+    first = specs_of_rows((56,), (1,))[0]
+    page = page_of(tmp_path, [replace(first, scheme=Scheme([k / 16], [1])) for k in range(1, 14)], [])
+    assert "other schemes" not in page and "<title>0.0625;1 (zero-stable)</title>" in page

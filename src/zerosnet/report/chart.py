@@ -41,7 +41,8 @@ class Series:
     line       joined; `dashed` for what is not zero-stable
     hollow     marks without filling, for printed numbers
     errors     half lengths of error bars, where there are some
-    titles     what a point is, for pointing devices
+    title      what the line is, for pointing devices; its name where none is given
+    titles     what a point is, likewise
     legend     whether the name stands in the legend
     group      names of one group stand together in the legend, behind the group's name
     """
@@ -54,6 +55,7 @@ class Series:
     dashed: bool = False
     hollow: bool = False
     errors: Sequence[float | None] = ()
+    title: str = ""
     titles: Sequence[str] = ()
     legend: bool = True
     group: str = ""
@@ -162,7 +164,7 @@ def _series(series: Series, x: Scale, y: Scale) -> Html:
         a, b = places[i]
         title = [element("title", titles[i])] if i < len(titles) else []
         parts.append(element("path", *title, d=shape, transform=f"translate({a:.1f} {b:.1f})", class_=_mark(series)))
-    return join(parts)
+    return element("g", element("title", series.title or series.name), parts) if series.line else join(parts)
 
 
 def _marked(series: Series, count: int) -> Iterable[int]:

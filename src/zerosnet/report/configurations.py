@@ -15,6 +15,7 @@ _MOST_NAMED = 12  # lines of a chart that can be told apart
 # zero-stable lines are cool and whole, others warm and dashed; within each kind the marks differ too
 _COOL, _WARM, _NEUTRAL = (0, 6, 2, 4), (1, 3, 7), (5, 4, 7)
 _PAPER_NAMES = {row.scheme: row.label for row in PAPER_ROWS}
+_PARTS = {True: "the paper's schemes and named networks", False: "other schemes, by their coefficients"}
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,11 @@ class Configuration:
     def name(self) -> str:
         """The paper's name of the scheme, or the model's own."""
         return self.spec.model if self.spec.scheme is None else scheme_name(self.spec.scheme)
+
+    @property
+    def has_name(self) -> bool:
+        """Whether the name is the paper's or a model's, and not the coefficients."""
+        return self.spec.scheme is None or self.spec.scheme in _PAPER_NAMES
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,16 @@ def panels(runs: Iterable[RunEvidence]) -> list[Panel]:
     return result
 
 
+def legible(panels: Iterable[Panel]) -> list[Panel]:
+    """Panels of more lines than can be told apart as two: what has a name, and schemes known by their coefficients."""
+    result = []
+    for panel in panels:
+        split = {named: tuple(one for one in panel.members if one.has_name is named) for named in _PARTS}
+        many = len(panel.members) > _MOST_NAMED and all(split.values())
+        result += [Panel(f"{panel.title}: {_PARTS[k]}", part) for k, part in split.items()] if many else [panel]
+    return result
+
+
 def setting(spec: RunSpec) -> str:
     """Data set, depth and recipe, with what was changed in it: "cifar10, 56 layers, recipe paper (epochs 3)"."""
     depth = re.search(r"\d+", spec.model)
@@ -101,6 +117,7 @@ def as_series(panel: Panel, points: Sequence[Sequence[tuple[float, float]]]) -> 
                 colour=colours[0 if many else place % len(colours)],
                 mark=(0 if kind else 1) if many else place,
                 dashed=kind is False,
+                title=f"{one.name} ({word})",
                 legend=not many or place == 0,
                 group="" if many else word,
             )

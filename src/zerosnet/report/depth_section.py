@@ -11,9 +11,8 @@ from zerosnet.report.tables import folded, plain_table
 _WORDS = (
     "A block adds βf to the state. Where that is a vanishing share of the state, the block does nothing, and the "
     "network is shallower than it looks. The curves show it directly: test accuracy with f switched off from block n "
-    "on. At the right end n is the number of blocks: all of them are on, as in the whole network. "
-    "A network whose curve is flat from an early block on uses only the blocks before it, whether its scheme is "
-    "zero-stable or not."
+    "on. At the right end n is the number of blocks: all of them are on, as in the whole network. A network whose "
+    "curve is flat from an early block on uses only the blocks before it, whether its scheme is zero-stable or not."
 )
 _OPEN_UP_TO = 15  # rows
 _MOST_NAMED = 8  # networks without a curve

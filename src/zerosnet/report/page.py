@@ -11,7 +11,7 @@ from zerosnet.experiments.claims import claims
 from zerosnet.experiments.findings import findings, pair_findings
 from zerosnet.experiments.recorded import recorded, whole
 from zerosnet.report.claims_section import claims_answer, claims_section
-from zerosnet.report.configurations import panels
+from zerosnet.report.configurations import legible, panels
 from zerosnet.report.depth_section import depth_section
 from zerosnet.report.evidence import Evidence, read_evidence
 from zerosnet.report.experiments_section import experiment_section, used_runs
@@ -55,7 +55,7 @@ def render(evidence: Evidence, experiments: Sequence[Experiment] | None = None) 
     stored = {one.experiment.name: one for one in recorded()}
     found = [measured_scales(one, records, stored.get(one.name)) for one in chosen]
     runs = {run.record.id: run for run in evidence.runs}
-    alike = panels(evidence.runs)
+    alike = legible(panels(evidence.runs))
     shown = [measured for scales in found for measured in scales]
     said = [finding for measured in shown if measured.done for finding in findings(measured, records)]
     pairs = [pair for measured in shown if measured.done for pair in pair_findings(measured)]
