@@ -120,3 +120,8 @@ def test_summaries_are_short():
     assert summary_text(summarise([91.69, 92.07, 91.94])) == "91.90 ± 0.19 (3)"
     assert summary_text(summarise([1532.2])) == "1,532"
     assert summary_text(None) == ""
+
+
+def test_heads_of_numbers_stand_above_them_flush_right():
+    table = plain_table("c", ["name", "number"], [["a", 1]], right=1)
+    assert '<th scope="col">name</th><th scope="col" class="n">number</th>' in table and '<td class="n">1</td>' in table

@@ -105,7 +105,10 @@ def plain_table(
         )
         for row in rows
     )
-    head = element("thead", element("tr", (element("th", explained(name), scope="col") for name in heads)))
+    names = (
+        element("th", explained(name), scope="col", class_="n" if i >= first else None) for i, name in enumerate(heads)
+    )
+    head = element("thead", element("tr", names))
     title = element("caption", element("span", caption))
     return scrolling(caption, element("table", title, head, element("tbody", body), class_="prose" if prose else None))
 
