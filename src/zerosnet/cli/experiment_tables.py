@@ -72,8 +72,8 @@ _OTHER_DATA = {"table-fgsm": " MNIST"}  # in the paper; all other columns are of
 _TEN = 10
 _STABLE = "stable: zero-stable, no root outside the unit circle and those on it simple"
 _USED = (
-    "blocks used: the fewest first blocks that keep the accuracy within 1 %, with f, what a block adds, switched off "
-    "in all later ones"
+    "blocks used: the fewest first blocks that keep the accuracy within one point, with f, what a block adds, switched "
+    "off in all later ones"
 )
 
 

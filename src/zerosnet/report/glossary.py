@@ -14,7 +14,7 @@ _WORDS = (
         "switched off",
         "from a block on, what blocks add (f) is left out of the trained network, and its accuracy is measured again",
     ),
-    ("used blocks", "the fewest first ones that keep the accuracy within 1 % with all later ones switched off"),
+    ("used blocks", "the fewest first ones that keep the accuracy within one point with all later ones switched off"),
     ("effective depth", "how many blocks add at least 1 % to the state that runs through the network"),
     ("points", "differences of accuracies in per cent"),
 )

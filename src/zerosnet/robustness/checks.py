@@ -65,7 +65,7 @@ def units(rows: Sequence[Row]) -> Check:
 
 
 def clean_accuracy(rows: Sequence[Row], num_classes: int, known: float | None) -> Check:
-    """The network is better than chance when clean, and as good as its training found it, within 1 %."""
+    """The network is better than chance when clean, and as good as its training found it, within one point."""
     full = max((row for row in rows if row.method == "clean"), key=lambda row: row.images)
     good, detail = full.accuracy > 1.5 / num_classes, f"{full.accuracy:.2%} on {full.images} images"
     if known is not None:
