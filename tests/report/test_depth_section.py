@@ -1,5 +1,7 @@
 """The part of the page about blocks that are used: what has no curve is named."""
 
+import json
+import re
 from dataclasses import replace
 from html import escape
 
@@ -69,3 +71,32 @@ def test_lines_that_are_too_many_to_be_named_still_say_what_they_are(tmp_path):
     first = specs_of_rows((56,), (1,))[0]
     page = page_of(tmp_path, [replace(first, scheme=Scheme([k / 16], [1])) for k in range(1, 14)], [])
     assert "other schemes" not in page and "<title>0.0625;1 (zero-stable)</title>" in page
+
+
+def table_of(tmp_path, specs, used):
+    """The page's table of numbers where the runs use so many blocks, one after the other."""
+    for spec, blocks in zip(specs, used, strict=True):
+        path = write_run(tmp_path / "runs", spec) / "ablation.json"
+        found = {"accuracy": 0.9, "accuracy_without": [0.889] * blocks + [0.891] * (27 - blocks)}
+        path.write_text(json.dumps(json.loads(path.read_text()) | found | {"convolutions": "bfloat16"}))
+    page = write_report(tmp_path / "report.html", [tmp_path / "runs"]).read_text()
+    return page[page.index("Blocks of cifar10, 56 layers") :].partition("</table>")[0]
+
+
+def test_used_blocks_have_their_range_where_seeds_differ_and_the_number_of_seeds(tmp_path):
+    first = specs_of_rows((56,), (1, 2, 3))[12:18]  # zero-stable: all ratios are one half
+    table = table_of(tmp_path, first, (24, 25, 25, 19, 19, 19))
+    rows = [re.findall(r'<td class="n">(.*?)</td>', row) for row in table.split("</tr>")[1:-1]]
+    assert rows == [["27", "27", "24.7 (24 to 25)", "90.00", "3"], ["27", "27", "19", "90.00", "3"]]
+
+
+def test_the_table_has_the_words_of_the_glossary_and_says_where_its_accuracy_comes_from(tmp_path):
+    table = table_of(tmp_path, specs_of_rows((56,), (1,))[:1], (5,))
+    heads = re.findall(r'<th scope="col"[^>]*>(?:<abbr [^>]*>)?([^<]+)<', table)
+    assert heads == ["scheme", "zero-stable", "blocks", "effective depth", "used blocks", "accuracy %", "seeds"]
+    assert table.count("<abbr title=") == 2 and "within one point with all later ones switched off" in table
+    assert "evaluated again by plain torch with convolutions in bfloat16 on 256 test images" in table
+
+
+def test_a_point_is_not_called_a_per_cent(tmp_path):
+    assert "within 1 %" not in page_of(tmp_path, specs_of_rows((56,), (1,)), [])
