@@ -111,7 +111,11 @@ def test_effective_depth_is_weighed_against_the_roots(rho, words):
 def test_a_comparison_that_two_tables_print_counts_once():
     deep = replace(FINDING, by_effective_depth=Correlation(0.95, 0.01, 10), numbers=frozenset({(ACCURACY, ("run",))}))
     found = [deep, replace(deep, experiment="table-y"), replace(deep, column="other", numbers=frozenset())]
-    assert answers([], found)[1].lines[0].startswith("In 2 of 2 comparisons")
+    assert answers([], found)[1].lines[0].startswith("In 2 of 2 comparisons it goes with the number as closely as")
+    none = Correlation(0.1, 0.9, 10)
+    unclear = replace(found[2], column="unclear", by_effective_depth=none, by_modulus=none)
+    line = answers([], [*found, unclear])[1].lines[0]
+    assert line.startswith("In 2 of 2") and line.endswith("; in 1 more neither goes with it.")
     page = "".join(claims_section(claims(), found, [], {}))
     assert "What our runs say, in 2 comparisons; 1 more repeat numbers of another table" in page
 
@@ -165,12 +169,12 @@ def test_pairs_are_on_the_first_screen_decided_ones_first():
         "beta (<1>, less 0): −10.00 (95 % interval −12.00 to −8.00) points",
         "Undecided: roots (in, less out), +1.00 (95 % interval −2.00 to +4.00)",
     )
-    assert not any("One thing" in one.heading for one in answers([], [FINDING], [replace(PAIR, difference=None)]))
+    assert not any("In pairs" in one.heading for one in answers([], [FINDING], [replace(PAIR, difference=None)]))
 
 
 def test_pairs_of_a_demo_are_said_to_be_of_one():
     heading = answers([], [replace(FINDING, scale="demo")], [replace(PAIR, scale="demo")])[-1].heading
-    assert heading == "One thing at a time, on the embedded digits (demo)"
+    assert heading == "In pairs of schemes that differ in less, on the embedded digits (demo)"
 
 
 def test_claims_that_fail_are_named_on_the_first_screen():

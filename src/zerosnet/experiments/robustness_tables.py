@@ -11,6 +11,7 @@ from zerosnet.numerics import PaperRow, euler
 
 LAYERS, SHALLOW = 56, 20
 _LAST = "networks as their last epoch left them; what the paper took is not known"
+NO_NOISE = "no noise"
 _PRERESNET = ("PreResNet: 1", "Yes")
 
 
@@ -68,7 +69,7 @@ def _noise(head: str) -> tuple[Column, Reading]:
     elif kind == "delta" and level != "0":
         label = f"Gaussian {level}"
     else:
-        return Column(head, "no noise"), CLEAN_UNDER_NOISE
+        return Column(head, NO_NOISE), CLEAN_UNDER_NOISE
     return Column(head, label), under_noise(label)
 
 

@@ -93,10 +93,10 @@ def what_accuracy_follows(networks: Sequence[Network]) -> str | None:
 
 def _compared(used: Correlation, modulus: Correlation) -> str:
     if min(used.p, modulus.p) > 0.05:
-        return f"was not seen to follow {_BLOCKS} or {_MODULUS}"
+        return f"was not seen to go with {_BLOCKS} or {_MODULUS}"
     more = abs(used.rho) - abs(modulus.rho)
     closely = "as closely as" if abs(more) <= _ALIKE else "more closely than" if more > 0 else "less closely than"
-    return f"follows {_BLOCKS} {closely} {_MODULUS}"
+    return f"goes with {_BLOCKS} {closely} {_MODULUS}"
 
 
 def _ties(deep: Iterable[tuple[Network, float]], blocks: int) -> str:

@@ -8,6 +8,7 @@ from statistics import median
 from zerosnet.experiments import Measured
 from zerosnet.experiments.findings import Finding, PairFinding, distinct_findings
 from zerosnet.experiments.measured import distinct_cells
+from zerosnet.experiments.robustness_tables import NO_NOISE
 from zerosnet.experiments.scale import at_scale
 from zerosnet.report.html import Html, element, join
 
@@ -48,11 +49,10 @@ def answers(
         for kind, heading, look in _KINDS:
             if groups[kind]:
                 result.append(Answer(heading + where, look, tuple(_lines(groups[kind], titles, settings, split))))
-        if alone := _one_at_a_time(_of_kind(pairs, where, earlier), where):
+        if alone := _of_pairs(_of_kind(pairs, where, earlier), where):
             result.append(alone)
-        deep = [one for one in findings if one.depth_explains_as_much is not None]
-        if deep:
-            result.append(_depth(deep, titles, where))
+        if any(one.depth_explains_as_much is not None for one in findings):
+            result.append(_depth(findings, titles, where))
     agreed = agreement(found)
     return result if agreed is None else [*result, agreed]
 
@@ -62,14 +62,13 @@ def _of_kind(pairs: Iterable[PairFinding], where: str, earlier: Collection[str])
     return [one for one in pairs if kinds[one.scale == _DEMO, one.experiment in earlier] == where]
 
 
-def _one_at_a_time(pairs: Sequence[PairFinding], where: str) -> Answer | None:
+def _of_pairs(pairs: Sequence[PairFinding], where: str) -> Answer | None:
     """What is left of the difference where two schemes differ in little else."""
     known = [(one, one.difference) for one in pairs if one.difference is not None]
     lines = [f"{_both(one)}: {_signed(str(difference))} points" for one, difference in known if difference.certain]
     open_ones = [f"{_both(one)}, {_signed(str(difference))}" for one, difference in known if not difference.certain]
-    if open_ones:
-        lines.append(f"Undecided: {'; '.join(open_ones)}")
-    return Answer(f"One thing at a time{where}", "mixed", tuple(lines)) if lines else None
+    lines += [f"Undecided: {words}" for words in open_ones]
+    return Answer(f"In pairs of schemes that differ in less{where}", "mixed", tuple(lines)) if lines else None
 
 
 def _both(pair: PairFinding) -> str:
@@ -160,9 +159,11 @@ def _lines(
 ) -> Iterable[str]:
     """One line for every table and group: by how many points, over how many settings.
 
-    `settings` are the titles of columns; they are named in tables that are `split` between answers.
+    `settings` are the titles of columns; they are named in tables that are `split` between answers. What tables of
+    noise have without noise is another table's.
     """
-    for name, alike in _tables(findings, titles).items():
+    noisy = [one for one in findings if settings.get((one.experiment, one.column)) != NO_NOISE]
+    for name, alike in _tables(noisy, titles).items():
         differences = [one.stable_against_not for one in alike if one.stable_against_not is not None]
         means = [one.mean for one in differences]
         columns = [settings.get((one.experiment, one.column), one.column) for one in alike]
@@ -178,10 +179,14 @@ def _lines(
 
 def _depth(findings: Sequence[Finding], titles: Mapping[str, str], where: str) -> Answer:
     """Effective depth against the parasitic modulus as what goes with the numbers; each comparison counts once."""
-    findings = distinct_findings(findings)
+    known = [one for one in distinct_findings(findings) if one.by_effective_depth is not None]
+    findings = [one for one in known if one.depth_explains_as_much is not None]
+    neither = f"; in {len(known) - len(findings)} more neither goes with it" if len(findings) < len(known) else ""
     as_much = sum(bool(one.depth_explains_as_much) for one in findings)
     heading = "Effective depth explains as much as zero stability" if as_much else "Effective depth explains less"
-    lines = [f"In {as_much} of {len(findings)} comparisons it goes with the number as closely as the roots do."]
+    lines = [
+        f"In {as_much} of {len(findings)} comparisons it goes with the number as closely as the roots do{neither}."
+    ]
     name, alike = next(iter(_tables(findings, titles).items()))
     depth, modulus = alike[0].by_effective_depth, alike[0].by_modulus
     if depth is not None and modulus is not None:
