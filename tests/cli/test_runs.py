@@ -53,6 +53,7 @@ def test_an_empty_or_missing_store_is_no_error(tmp_path, capsys, arguments):
         assert command(["runs", "--store", str(place), *arguments]) == 0
         out = capsys.readouterr().out
         assert json.loads(out) == [] if arguments else "no runs" in out
+        assert arguments or ("does not exist" in out) == (place != tmp_path)
 
 
 def test_a_damaged_run_is_reported_beside_the_others(store, capsys):

@@ -67,12 +67,13 @@ def test_what_instability_costs(page: str, schemes: Group) -> None:
     for first, second in ((stable, other), (stable_half, other_half)):
         assert is_zero_stable(first) and not is_zero_stable(second)
         assert (order(first), order(second)) == (2, 1)
-    assert f"by {in_points(less(schemes, stable, other))} with beta 16/9" in page
-    assert f"by {less(schemes, stable_half, other_half)} with beta 1/2" in page
+    assert f"{in_points(less(schemes, stable, other))} for the latter with beta 16/9" in page
+    assert f"{less(schemes, stable_half, other_half)} with beta 1/2" in page
     far = Scheme.parse("zerosnet(-1/2)")
     cost = less(schemes, OPTIMUM, far)
-    assert f"costs {cost} against the optimum" in page
+    assert f"makes it {cost} for the optimum" in page
     inside, outside = pair("stability and a little of beta")
+    assert (order(inside), order(outside)) == (1, 1) and [float(s.betas[0]) for s in (inside, outside)] == [1.95, 2.05]
     near = less(schemes, inside, outside)
     both = " and ".join(str(summarise(accuracies(schemes, scheme))) for scheme in (inside, outside))
     assert f"give {both} %: {near}" in page and f"a loss of more than {near.high:.1f} points" in page
@@ -90,8 +91,9 @@ def test_blocks_that_are_used(page: str, schemes: Group) -> None:
     assert f"the first {blocks[other]} and {blocks[other_half]} of 27 blocks are used" in page
     assert {*blocks_of(schemes, stable)} == {27} and f"use 27 and {blocks[stable_half]}" in page
     assert {*blocks_of(schemes, pair("stability and a little of beta")[1])} == {27}
-    for path in ("docs/mathematics.md", "docs/choose.md"):
-        assert blocks[other] in words(path)
+    assert f"use {blocks[other]} of them" in words("docs/choose.md")
+    both = [*blocks_of(schemes, other), *blocks_of(schemes, other_half)]
+    assert f"used {span(both)} of 27" in words("docs/mathematics.md")
 
 
 def test_a_zero_stable_network_can_be_shallow(page: str, schemes: Group) -> None:

@@ -22,6 +22,24 @@ def test_lines_name_the_runs_and_sum_up_an_epoch(make_specs: MakeSpecs, capsys: 
     assert "epoch 1/2  2 x  loss 0.5000  train 25.00%  test 50.00%..75.00%  3.0 s  left 0:00" in err
 
 
+def test_lines_of_groups_side_by_side_say_whose_they_are(
+    make_specs: MakeSpecs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines, specs = Lines(), make_specs(3)
+    one, two = lines.group(specs[:1], [None], 0, 12), lines.group(specs[1:], [None, None], 0, 12)
+    capsys.readouterr()
+    one.epoch([ROW], [True])
+    assert capsys.readouterr().err.startswith(f"{specs[0].id}: epoch 1/2  loss")
+    two.epoch([ROW, ROW], [True, True])
+    assert capsys.readouterr().err.startswith(f"{specs[1].id} and 1 more: epoch 1/2  2 x")
+    one.step(12)
+    two.step(12)
+    last = lines.group(specs[:1], [None], 0, 12)
+    capsys.readouterr()
+    last.epoch([ROW], [True])
+    assert capsys.readouterr().err.startswith("epoch 1/2  loss"), "the others are over"
+
+
 def test_a_line_is_about_the_networks_that_live(make_specs: MakeSpecs, capsys: pytest.CaptureFixture[str]) -> None:
     group = Lines().group(make_specs(3, epochs=5), [None] * 3, 0, 12)
     capsys.readouterr()

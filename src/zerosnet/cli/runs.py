@@ -40,7 +40,8 @@ def runs(
         console.print(_table(records))
         console.print("test, best: accuracies in %; --json has more")
     else:
-        print(f"There are no runs in the folder {store}.")
+        there = Store(store).root.exists()
+        print(f"There are no runs in the folder {store}{'' if there else ', which does not exist'}.")
     for problem in problems:
         print(f"zerosnet: {problem}", file=sys.stderr)
 

@@ -134,7 +134,7 @@ def pairs() -> Experiment:
         notes=(
             "the paper's ten rows change stability, consistency and beta together; each pair here changes those of the "
             "three that its name says and keeps the others: three pairs change two",
-            "the order of a scheme changes as well, and within the pairs about stability its other parasitic root",
+            "in the two pairs with the same beta the order changes as well, from 2 to 1, and the other parasitic root",
             "in the last pair both networks have little to add to their state, one of them zero-stable; it decides "
             "something only if both use as many blocks",
         ),

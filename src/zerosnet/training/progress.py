@@ -82,11 +82,15 @@ class Progress(Protocol):
 
 
 class Lines:
-    """Plain lines: one an epoch and group, and one a minute where epochs are long; nothing at all where quiet."""
+    """Plain lines: one an epoch and group, and one a minute where epochs are long; nothing at all where quiet.
+
+    Where several groups train side by side each line says whose it is.
+    """
 
     def __init__(self, quiet: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self.quiet, self.outlook = quiet, Outlook()
         self._clock, self._said = clock, clock()
+        self._groups: list[GroupProgress] = []
 
     def expect(self, work: Mapping[str, float]) -> None:
         self.outlook.expect(work)
@@ -98,6 +102,7 @@ class Lines:
         for spec in specs:
             self.say(f"training {describe(spec)}" + (f", from step {done} of {total}" if done else ""))
         group = GroupProgress(specs, rows, done, total, self._changed)
+        self._groups = [*(other for other in self._groups if not other.over), group]
         self.outlook.begin(group, (spec.id for spec in specs))
         return group
 
@@ -109,9 +114,15 @@ class Lines:
     def _changed(self, group: GroupProgress, epoch: bool) -> None:
         if epoch and any(row is not None for row in group.rows):
             in_all = self.outlook.left()
-            self.say(_epoch_line(group) + (f", in all {in_all}" if in_all else ""))
+            self.say(self._whose(group) + _epoch_line(group) + (f", in all {in_all}" if in_all else ""))
         elif not epoch and self._clock() - self._said >= SILENCE:
-            self.say(f"step {group.done}/{group.total}  left {group.left()}")
+            self.say(f"{self._whose(group)}step {group.done}/{group.total}  left {group.left()}")
+
+    def _whose(self, group: GroupProgress) -> str:
+        if self._groups == [group]:
+            return ""
+        others = f" and {len(group.specs) - 1} more" if len(group.specs) > 1 else ""
+        return f"{group.specs[0].id}{others}: "
 
     def __enter__(self) -> Self:
         return self
