@@ -3,12 +3,12 @@
 from functools import cache
 
 from tests.docs.blocks import ROOT
+from tests.measured_runs import RUNS
 
 from zerosnet.numerics import Scheme
 from zerosnet.report.evidence import RunEvidence, read_evidence
 from zerosnet.training import Store
 
-RUNS = ROOT / "results" / "runs"
 OPTIMUM = Scheme(["1/3", "5/9", "1/9"], ["16/9"])
 Group = dict[Scheme, list[RunEvidence]]
 

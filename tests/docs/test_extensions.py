@@ -6,6 +6,7 @@ from types import ModuleType
 
 import pytest
 from tests.docs.blocks import DOCS, load_file
+from tests.measured_runs import needs_runs
 
 import zerosnet.numerics
 
@@ -54,12 +55,13 @@ def test_the_reference_of_a_room_has_all_its_public_names_where_they_are_defined
         assert hasattr(importlib.import_module(module), name), place
 
 
-@pytest.mark.parametrize("name", ["from_ode", "block", "root_condition", "lambda_family", "measured"])
+MEASURED = pytest.param("measured", marks=needs_runs)
+
+
+@pytest.mark.parametrize("name", ["from_ode", "block", "root_condition", "lambda_family", MEASURED])
 def test_figures_can_be_drawn(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(DOCS / "figures"))
     module = importlib.import_module(name)
     monkeypatch.delitem(sys.modules, name)
-    if name == "measured" and not module.RUNS.exists():
-        pytest.skip("there are no measured runs beside this copy")
     figures = [v for key, v in vars(module).items() if key.endswith("_figure") and v.__module__ == name]
     assert figures and all(draw().axes for draw in figures)

@@ -5,7 +5,8 @@ from statistics import mean
 
 import pytest
 import torch
-from tests.docs.deep_networks import OPTIMUM, RUNS, Group, all_schemes, best, used, words
+from tests.docs.deep_networks import OPTIMUM, Group, all_schemes, best, used, words
+from tests.measured_runs import needs_runs
 
 from zerosnet.experiments import Difference, spearman, summarise, welch
 from zerosnet.experiments.findings import parasitic_modulus
@@ -14,12 +15,7 @@ from zerosnet.experiments.statistics import Correlation
 from zerosnet.models import create_model, diagnose
 from zerosnet.numerics import PAPER_ROWS, Scheme, is_zero_stable, order
 
-pytestmark = pytest.mark.skipif(not RUNS.exists(), reason="there are no measured runs beside this copy")
-
-
-@pytest.fixture(scope="module")
-def page() -> str:
-    return words("results/README.md")
+pytestmark = needs_runs
 
 
 @pytest.fixture(scope="module")

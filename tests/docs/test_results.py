@@ -6,14 +6,14 @@ from statistics import mean
 
 import numpy as np
 import pytest
-from tests.docs.blocks import DOCS, ROOT
+from tests.docs.deep_networks import words
+from tests.measured_runs import RUNS, needs_runs
 
 from zerosnet.experiments import summarise, welch
 from zerosnet.numerics import Scheme, is_zero_stable, root_condition
 from zerosnet.report.evidence import read_evidence
 from zerosnet.training import Store
 
-RUNS = ROOT / "results" / "runs"
 NAMES = {
     "zerosnet20_tra": "ZeroSNet-Tra",
     "preresnet20": "PreResNet",
@@ -22,16 +22,7 @@ NAMES = {
     "lmresnet20": "LM-ResNet",
 }
 
-pytestmark = pytest.mark.skipif(not RUNS.exists(), reason="there are no measured runs beside this copy")
-
-
-def words(path):
-    return " ".join(path.read_text(encoding="utf-8").split())
-
-
-@pytest.fixture(scope="module")
-def page():
-    return words(ROOT / "results" / "README.md")
+pytestmark = needs_runs
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +84,7 @@ def test_every_trained_lambda_stayed_zero_stable(page, shallow):
     ended = [lam for epochs in lambdas for lam in epochs[-1]]
     least = min(lam for epochs in lambdas for blocks in epochs for lam in blocks)
     assert f"ended between {min(ended):.2f} and {max(ended):.2f}" in page
-    assert f"to {min(ended):.1f} to {max(ended):.0f}," in words(DOCS / "choose.md")
+    assert f"to {min(ended):.1f} to {max(ended):.0f}," in words("docs/choose.md")
     assert f"None was ever below {least:.2f}" in page and least > 1 / 3
 
 
@@ -156,7 +147,7 @@ def test_where_the_claim_about_fgsm_holds(page, attacked):
     stable, others = kinds(attacked, "fgsm", 0.15)
     assert min(stable) > max(others) and welch(stable, others).certain
     assert f"FGSM 0.15: {min(stable):.0f} to {max(stable):.0f} % against {min(others):.0f} to {max(others):.0f} %" in (
-        words(DOCS / "faq.md")
+        words("docs/faq.md")
     )
     below = []
     for eps in (0.3, 0.5):
@@ -188,7 +179,7 @@ def test_what_the_controls_leave(page, attacked):
     stable, others = kinds(attacked, "pgd-20", 0.3)
     most = max(stable + others)
     assert f"at 0.3 at most {most:.2f} %" in page
-    assert most < 1.2 and "more than 1.2 %" in words(DOCS / "faq.md") and "more than 1.2 %" in words(ROOT / "README.md")
+    assert most < 1.2 and "more than 1.2 %" in words("docs/faq.md") and "more than 1.2 %" in words("README.md")
     stable, others = kinds(attacked, "pgd-20", 0.15)
     assert f"zero-stable networks, {min(stable):.2f} to {max(stable):.2f} %, and {max(others):.2f} % at most to" in page
     assert not welch(stable, others).certain

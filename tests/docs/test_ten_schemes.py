@@ -5,18 +5,14 @@ from functools import partial
 from statistics import mean
 
 import pytest
-from tests.docs.deep_networks import OPTIMUM, RUNS, Group, all_schemes, best, deep_networks, used, words
+from tests.docs.deep_networks import OPTIMUM, Group, all_schemes, best, deep_networks, used, words
+from tests.measured_runs import needs_runs
 
 from zerosnet.experiments import experiment, summarise, welch
 from zerosnet.numerics import Scheme, is_zero_stable
 from zerosnet.report.evidence import RunEvidence
 
-pytestmark = pytest.mark.skipif(not RUNS.exists(), reason="there are no measured runs beside this copy")
-
-
-@pytest.fixture(scope="module")
-def page() -> str:
-    return words("results/README.md")
+pytestmark = needs_runs
 
 
 @pytest.fixture(scope="module")

@@ -1,16 +1,15 @@
 """What stores hold of an experiment, beside what the paper printed."""
 
 import json
-from pathlib import Path
 
 import pytest
 from tests.experiments.made_up import finish
+from tests.measured_runs import RUNS, needs_runs
 
 from zerosnet.experiments import EXPERIMENTS, collect, records_of
 from zerosnet.training import Store
 
 COMPARISON, OPT, C10 = EXPERIMENTS["table-comparison"], "ZeroSNet-Opt 20", "C10 (%)"
-RECORDED = Path(__file__).resolve().parents[2] / "results" / "runs"
 
 
 @pytest.fixture
@@ -90,9 +89,9 @@ def test_moduli_are_computed_as_printed(store):
         assert abs(cell.difference) <= cell.printed.rounding + 1e-9
 
 
-@pytest.mark.skipif(not RECORDED.exists(), reason="installed without the recorded results")
+@needs_runs
 def test_recorded_results_are_found():
-    cell = collect(COMPARISON, Store(RECORDED)).cell(OPT, C10)
+    cell = collect(COMPARISON, Store(RUNS)).cell(OPT, C10)
     assert str(cell.best) == "91.90±0.19"
 
 

@@ -2,15 +2,12 @@
 
 import json
 from importlib import resources
-from pathlib import Path
 
-import pytest
+from tests.measured_runs import RUNS, needs_runs
 
 from zerosnet.experiments.reading import Value
 from zerosnet.experiments.recorded import recorded, to_record
 from zerosnet.training import Store
-
-RUNS = Path(__file__).resolve().parents[2] / "results" / "runs"
 
 
 def test_recorded_numbers_stand_in_declared_cells():
@@ -22,7 +19,7 @@ def test_recorded_numbers_stand_in_declared_cells():
             assert cell.values and cell.compared is not None
 
 
-@pytest.mark.skipif(not RUNS.exists(), reason="installed without the recorded runs")
+@needs_runs
 def test_the_file_is_what_the_runs_say():
     packaged = json.loads(resources.files("zerosnet.experiments").joinpath("recorded.json").read_text())
     assert packaged == json.loads(json.dumps(to_record([Store(RUNS)]))), (

@@ -1,12 +1,10 @@
 import json
 from importlib import resources
-from pathlib import Path
 
 import pytest
+from tests.measured_runs import RUNS, needs_runs
 
 from zerosnet.explorer.accuracies import FILE, accuracies_document, collect_accuracies
-
-RUNS = Path(__file__).parents[2] / "results" / "runs"
 
 
 def test_measured_and_printed_are_kept_apart_and_have_a_modulus():
@@ -23,7 +21,7 @@ def test_measured_and_printed_are_kept_apart_and_have_a_modulus():
     assert len(document["printed"]) == 39
 
 
-@pytest.mark.skipif(not RUNS.exists(), reason="there are no measured runs beside this copy")
+@needs_runs
 def test_the_stored_accuracies_are_those_of_the_runs():
     stored = json.loads(resources.files("zerosnet.explorer").joinpath(FILE).read_text("utf-8"))
     assert stored == collect_accuracies(RUNS), "python -m zerosnet.explorer.accuracies results/runs makes it again"

@@ -2,6 +2,7 @@
 
 import pytest
 from tests.docs.blocks import ROOT
+from tests.measured_runs import RUNS, needs_runs
 from tests.report.synthetic import specs_of_rows, write_run
 
 from zerosnet.errors import InputError
@@ -9,8 +10,6 @@ from zerosnet.experiments import EXPERIMENTS
 from zerosnet.report.evidence import read_evidence
 from zerosnet.report.markdown import KINDS, filled, main
 from zerosnet.training import Store
-
-RUNS = ROOT / "results" / "runs"
 
 
 @pytest.fixture(scope="module")
@@ -23,14 +22,14 @@ def evidence(tmp_path_factory):
     return read_evidence([Store(folder)])
 
 
-@pytest.mark.skipif(not RUNS.exists(), reason="there are no measured runs beside this copy")
+@needs_runs
 @pytest.mark.parametrize("page", ["README.md", "docs/reproduce.md", "results/README.md"])
 def test_the_tables_are_those_of_the_runs(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     assert filled(text, read_evidence([Store(RUNS)])) == text, "make them anew: make results"
 
 
-@pytest.mark.skipif(not RUNS.exists(), reason="there are no measured runs beside this copy")
+@needs_runs
 def test_the_report_shows_every_run_and_is_small():
     page = ROOT / "results" / "report.html"
     text = page.read_text(encoding="utf-8")

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.measured_runs import RUNS, needs_runs
 from tests.report.synthetic import write_run
 
 from zerosnet.experiments import EXPERIMENTS, Row, collect, records_of
@@ -18,7 +19,7 @@ from zerosnet.report.used_blocks_chart import (
     charts_of,
     networks_alike,
     used_blocks_section,
-    what_accuracy_follows,
+    what_accuracy_goes_with,
 )
 from zerosnet.training import Store
 
@@ -169,19 +170,19 @@ def made_up(*numbers: tuple[float, float, float]) -> list[Network]:
         ((0.3, 0.1, 0.5, 0.2, 0.4), (3, 1, 5, 2, 4), "was not seen to go with the number of blocks used or"),
     ],
 )
-def test_what_accuracy_follows_is_computed(moduli, used, words):
-    said = what_accuracy_follows(made_up(*zip(moduli, used, (80, 81, 82, 83, 84))))
+def test_what_accuracy_goes_with_is_computed(moduli, used, words):
+    said = what_accuracy_goes_with(made_up(*zip(moduli, used, (80, 81, 82, 83, 84))))
     assert said is not None and said.startswith(f"Over 5 schemes accuracy {words} the largest parasitic modulus: rank")
     assert "share a rank" not in said
 
 
 def test_both_correlations_are_given_with_a_true_minus():
-    said = what_accuracy_follows(made_up((0.4, 1, 80), (0.3, 2, 81), (0.2, 3, 82), (0.1, 4, 83)))
+    said = what_accuracy_goes_with(made_up((0.4, 1, 80), (0.3, 2, 81), (0.2, 3, 82), (0.1, 4, 83)))
     assert said is not None and said.endswith("rank correlation +1.00 with the blocks, −1.00 with the modulus.")
 
 
 def test_equal_numbers_of_blocks_are_named():
-    said = what_accuracy_follows(made_up((0.5, 2.5, 70), (0.4, 2.5, 71), (0.3, 4, 81), (0.2, 10, 83), (0.1, 10, 82)))
+    said = what_accuracy_goes_with(made_up((0.5, 2.5, 70), (0.4, 2.5, 71), (0.3, 4, 81), (0.2, 10, 83), (0.1, 10, 82)))
     assert said is not None and said.endswith(
         " Schemes that use equally many blocks share a rank: 2 use all 10, with accuracies from 82.00 to 83.00\u00a0%; "
         "2 use 2.5, with accuracies from 70.00 to 71.00\u00a0%."
@@ -190,12 +191,12 @@ def test_equal_numbers_of_blocks_are_named():
 
 @pytest.mark.parametrize("used", [(5, 5, 5, 5), (1, 2, 3)])
 def test_where_a_correlation_is_not_known_nothing_is_said(used):
-    assert what_accuracy_follows(made_up(*zip((0.1, 0.2, 0.3, 0.4), used, (80, 81, 82, 83)))) is None
+    assert what_accuracy_goes_with(made_up(*zip((0.1, 0.2, 0.3, 0.4), used, (80, 81, 82, 83)))) is None
 
 
-@pytest.mark.skipif(not (ROOT / "results" / "runs").exists(), reason="there are no measured runs beside this copy")
+@needs_runs
 def test_what_was_measured_is_said_as_in_the_results():
-    found = section(ROOT / "results" / "runs")
+    found = section(RUNS)
     used, modulus = re.findall(r"rank correlation (\S+) with the blocks, (\S+) with the modulus", found)[0]
     words = " ".join((ROOT / "results" / "README.md").read_text().split())
     said = f"number of blocks used is {used} (p "

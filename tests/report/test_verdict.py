@@ -166,15 +166,15 @@ def test_pairs_are_on_the_first_screen_decided_ones_first():
     better, alone = answers([], [FINDING], [unsure, PAIR, replace(PAIR, difference=None)])
     assert better.look == "holds" and alone.look == "mixed"
     assert alone.lines == (
-        "beta (<1>, less 0): −10.00 (95 % interval −12.00 to −8.00) points",
-        "Undecided: roots (in, less out), +1.00 (95 % interval −2.00 to +4.00)",
+        "beta (<1>, less 0): −10.00 (95 % interval −12.00 to −8.00)",
+        "roots (in, less out): +1.00 (95 % interval −2.00 to +4.00), undecided",
     )
     assert not any("In pairs" in one.heading for one in answers([], [FINDING], [replace(PAIR, difference=None)]))
 
 
 def test_pairs_of_a_demo_are_said_to_be_of_one():
     heading = answers([], [replace(FINDING, scale="demo")], [replace(PAIR, scale="demo")])[-1].heading
-    assert heading == "In pairs of schemes that differ in less, on the embedded digits (demo)"
+    assert heading == "In pairs of schemes that differ in less, points, on the embedded digits (demo)"
 
 
 def test_claims_that_fail_are_named_on_the_first_screen():

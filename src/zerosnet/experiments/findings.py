@@ -63,6 +63,9 @@ class Finding:
         return {name: value.to_json() if hasattr(value, "to_json") else value for name, value in each.items()}
 
 
+_NO_INTERVAL = "too few or too equal seeds for an interval"
+
+
 @dataclass(frozen=True)
 class PairFinding:
     """Two rows that differ in what their group says: first less second, with Welch's interval over their seeds."""
@@ -75,6 +78,19 @@ class PairFinding:
     second: str
     difference: Difference | None
     verdict: str
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the two rows are called within their group."""
+        first, second = (key.removeprefix(f"{self.group}: ") for key in (self.first, self.second))
+        return first, second
+
+    @property
+    def said(self) -> str:
+        """The difference in words, also where there is none, or none that is certain."""
+        if self.difference is None:
+            return _NO_INTERVAL
+        return str(self.difference) + ("" if self.difference.certain else ", undecided")
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self) | {"difference": None if self.difference is None else self.difference.to_json()}
@@ -152,7 +168,7 @@ def _compared_values(cell: MeasuredCell) -> list[float]:
 
 def _pair_verdict(difference: Difference | None, cells: list[MeasuredCell]) -> str:
     if difference is None:
-        return f"{cells[0].compared} and {cells[1].compared}, too few or too equal seeds for an interval"
+        return f"{cells[0].compared} and {cells[1].compared}, {_NO_INTERVAL}"
     return f"{difference}, {'a difference' if difference.certain else 'undecided'}"
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from zerosnet.experiments.claims import FAILS, HOLDS, PARTLY, Claim
 from zerosnet.experiments.findings import Finding, PairFinding, distinct_findings
 from zerosnet.experiments.scale import at_scale
-from zerosnet.report.html import Html, element
-from zerosnet.report.tables import folded, plain_table, signed
+from zerosnet.report.html import Html, element, signed
+from zerosnet.report.tables import folded, plain_table
 from zerosnet.report.verdict import Answer
 
 LOOKS = {HOLDS: ("holds", "✓"), PARTLY: ("mixed", "≈"), FAILS: ("fails", "✗")}
@@ -94,17 +94,12 @@ def _pairs(pairs: Sequence[PairFinding]) -> list[Html]:
     caption = (
         "Pairs of schemes that differ in what is named: first less second, with Welch's 95 % interval over the seeds"
     )
-    return [
-        plain_table(caption, ("what differs", "first", "second", "difference, points"), map(_pair, pairs), prose=True)
-    ]
-
-
-def _pair(one: PairFinding) -> list[object]:
-    link = element("a", _scaled(one.group, one.scale), href=f"#{one.experiment}")
-    names = (key.removeprefix(f"{one.group}: ") for key in (one.first, one.second))
-    if one.difference is None:
-        return [link, *names, "too few or too equal seeds for an interval"]
-    return [link, *names, signed(str(one.difference)) + ("" if one.difference.certain else ", undecided")]
+    heads = ("what differs", "first", "second", "difference, points")
+    rows = (
+        [element("a", _scaled(one.group, one.scale), href=f"#{one.experiment}"), *one.names, signed(one.said)]
+        for one in pairs
+    )
+    return [plain_table(caption, heads, rows, prose=True)]
 
 
 def _scaled(words: str, scale: str) -> str:

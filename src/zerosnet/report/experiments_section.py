@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from zerosnet.experiments.findings import PairFinding, pair_findings
+from zerosnet.experiments.findings import pair_findings
 from zerosnet.experiments.measured import Measured
 from zerosnet.experiments.scale import SCALES
 from zerosnet.report.commands import attack_command, reproduce_command, train_command
 from zerosnet.report.evidence import RunEvidence
-from zerosnet.report.html import Html, element
-from zerosnet.report.tables import experiment_table, signed
+from zerosnet.report.html import Html, element, signed
+from zerosnet.report.tables import experiment_table
 
 _MOST_ROWS = 60  # longer tables are folded, and those with no number of ours
 _MOST_WARNINGS = 12  # more runs with failed checks than that are folded on paper too
@@ -28,9 +28,10 @@ def experiment_section(found: Sequence[Measured], runs: Mapping[str, RunEvidence
     for measured in found:
         warnings = measured.warnings
         place = f"{experiment.name}-{measured.scale}-warnings"
+        said = {one.group: f"first less second, points: {signed(one.said)}" for one in pair_findings(measured)}
         words = _WORDS.get(measured.scale, SCALES[measured.scale].what)
         table = [
-            experiment_table(measured, place, {one.group: _said(one) for one in pair_findings(measured)}),
+            experiment_table(measured, place, said),
             *warning_list(warnings, place),
             _commands(measured, runs),
         ]
@@ -44,14 +45,6 @@ def experiment_section(found: Sequence[Measured], runs: Mapping[str, RunEvidence
     if lines:
         parts.append(element("ul", (element("li", line) for line in lines), class_="text small"))
     return element("section", parts)
-
-
-def _said(pair: PairFinding) -> str:
-    """First row less second."""
-    if pair.difference is None:
-        return "too few or too equal seeds for an interval"
-    words = "" if pair.difference.certain else ", undecided"
-    return f"the first less the second: {signed(str(pair.difference))} points{words}"
 
 
 def progress(measured: Measured, used: Sequence[RunEvidence]) -> str:

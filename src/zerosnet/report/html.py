@@ -27,6 +27,11 @@ def text(value: Any) -> Html:
     return Html("" if value is None else escape(_UNPRINTABLE.sub("\ufffd", str(value)), quote=True))
 
 
+def signed(numbers: str) -> str:
+    """Numbers with true minus signs."""
+    return numbers.replace("-", "−")
+
+
 def element(name: str, /, *children: Any, **attributes: Any) -> Html:
     """<name attributes>children</name>.
 

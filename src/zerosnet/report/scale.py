@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from zerosnet.report.html import signed
+
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 _FEW_DECADES = 6
 
@@ -73,4 +75,4 @@ def tick_text(value: float) -> str:
         shown = f"{mantissa}e{int(exponent)}"
     else:
         shown = f"{value:.10g}"
-    return shown.replace("-", "−")
+    return signed(shown)

@@ -8,9 +8,9 @@ from zerosnet.experiments.measured import Measured, MeasuredCell
 from zerosnet.experiments.scale import at_scale
 from zerosnet.experiments.statistics import Summary
 from zerosnet.report.glossary import explained
-from zerosnet.report.html import Html, element, join
+from zerosnet.report.html import Html, element, join, signed
 
-_MINUS, _GLUE = "−", "\u00a0"
+_GLUE = "\u00a0"
 _SEPARATE = 1  # tables of so many columns of numbers give each number a column of its own
 _OTHER_DATA = {"demo": "other data, not compared"}  # scales whose numbers must not be measured by the paper's
 # from so many deviations on: the sign for more and for less, and how strong the colour is
@@ -73,11 +73,6 @@ class _Look:
     uncompared: str | None
     warnings: str | None
     remarks: tuple[str, ...]
-
-
-def signed(numbers: str) -> str:
-    """With true minus signs."""
-    return numbers.replace("-", _MINUS)
 
 
 def scrolling(label: str, table: Html) -> Html:

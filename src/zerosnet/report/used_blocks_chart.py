@@ -1,4 +1,4 @@
-"""Networks that differ in their scheme alone: does accuracy follow their roots, or the blocks that they use?
+"""Networks that differ in their scheme alone: does accuracy go with their roots, or with the blocks that they use?
 
 They are the 56-layer rows of the paper's table and the pairs, which part what changes together in the table.
 """
@@ -10,7 +10,7 @@ from zerosnet.experiments import Correlation, Measured, MeasuredCell, Row, spear
 from zerosnet.experiments.findings import Depth, depths, parasitic_modulus
 from zerosnet.numerics import Scheme
 from zerosnet.report.chart import Chart, Series, figures
-from zerosnet.report.html import Html, element
+from zerosnet.report.html import Html, element, signed
 from zerosnet.report.modulus_charts import LEAST, described, modulus_chart, scaled, series_of
 from zerosnet.training import RunRecord
 
@@ -44,7 +44,7 @@ def used_blocks_section(found: Sequence[Measured], records: Mapping[str, RunReco
         if charts := charts_of(networks):
             whose = [who for who, kind, *_ in _KINDS if any(one.of_pairs is kind for one in networks)]
             title = scaled(f"ZeroSNet on CIFAR-10, {_LAYERS}, schemes of {' and of '.join(whose)}", scale)
-            said = what_accuracy_follows(networks)
+            said = what_accuracy_goes_with(networks)
             parts += [element("h4", title), *([element("p", said)] if said else []), figures(charts)]
     return parts
 
@@ -78,8 +78,8 @@ def charts_of(networks: Sequence[Network]) -> list[Chart]:
     return charts
 
 
-def what_accuracy_follows(networks: Sequence[Network]) -> str | None:
-    """Which of the two it follows more closely, by rank correlation; None where one of the two has none."""
+def what_accuracy_goes_with(networks: Sequence[Network]) -> str | None:
+    """Which of the two it goes with more closely, by rank correlation; None where one of the two has none."""
     deep = _used(networks)
     accuracies = [one.accuracy for one, _ in deep]
     used = spearman([number for _, number in deep], accuracies)
@@ -87,7 +87,7 @@ def what_accuracy_follows(networks: Sequence[Network]) -> str | None:
     if used is None or modulus is None:
         return None
     which = "schemes" if used.n == len(networks) else f"of the {len(networks)} schemes, whose used blocks are known,"
-    rhos = f"rank correlation {used.rho:+.2f} with the blocks, {modulus.rho:+.2f} with the modulus".replace("-", "−")
+    rhos = signed(f"rank correlation {used.rho:+.2f} with the blocks, {modulus.rho:+.2f} with the modulus")
     return f"Over {used.n} {which} accuracy {_compared(used, modulus)}: {rhos}.{_ties(deep, _blocks(networks))}"
 
 

@@ -10,12 +10,11 @@ from zerosnet.experiments.findings import Finding, PairFinding, distinct_finding
 from zerosnet.experiments.measured import distinct_cells
 from zerosnet.experiments.robustness_tables import NO_NOISE
 from zerosnet.experiments.scale import at_scale
-from zerosnet.report.html import Html, element, join
+from zerosnet.report.html import Html, element, join, signed
 
 _DEMO = "demo"
 _EARLIER = ", measured earlier on the paper's data"
 _DIGITS = ", on the embedded digits (demo)"
-_MINUS = "−"
 
 
 @dataclass(frozen=True)
@@ -39,17 +38,16 @@ def answers(
     """
     titles = {one.experiment.name: one.experiment.title for one in found}
     settings = {(one.experiment.name, column.key): column.title for one in found for column in one.experiment.columns}
-    demo = [one for one in said if one.scale == _DEMO]
-    ours = [one for one in said if one.scale != _DEMO and one.experiment not in earlier]
-    given = [one for one in said if one.scale != _DEMO and one.experiment in earlier]
-    result = [] if ours or given else [Answer(_OPEN, "open", (_NEEDED,))]
-    for findings, where in ((ours, ""), (given, _EARLIER), (demo, _DIGITS)):
+    measured = any(one.scale != _DEMO for one in said)
+    result = [] if measured else [Answer(_OPEN, "open", (_NEEDED,))]
+    for where in ("", _EARLIER, _DIGITS):
+        findings = [one for one in said if _where(one, earlier) == where]
         groups = _by_kind(findings)
         split = _in_several(groups.values(), titles)
         for kind, heading, look in _KINDS:
             if groups[kind]:
                 result.append(Answer(heading + where, look, tuple(_lines(groups[kind], titles, settings, split))))
-        if alone := _of_pairs(_of_kind(pairs, where, earlier), where):
+        if alone := _of_pairs([one for one in pairs if _where(one, earlier) == where], where):
             result.append(alone)
         if any(one.depth_explains_as_much is not None for one in findings):
             result.append(_depth(findings, titles, where))
@@ -57,23 +55,18 @@ def answers(
     return result if agreed is None else [*result, agreed]
 
 
-def _of_kind(pairs: Iterable[PairFinding], where: str, earlier: Collection[str]) -> list[PairFinding]:
-    kinds = {(True, True): _DIGITS, (True, False): _DIGITS, (False, True): _EARLIER, (False, False): ""}
-    return [one for one in pairs if kinds[one.scale == _DEMO, one.experiment in earlier] == where]
+def _where(one: Finding | PairFinding, earlier: Collection[str]) -> str:
+    if one.scale == _DEMO:
+        return _DIGITS
+    return _EARLIER if one.experiment in earlier else ""
 
 
 def _of_pairs(pairs: Sequence[PairFinding], where: str) -> Answer | None:
-    """What is left of the difference where two schemes differ in little else."""
-    known = [(one, one.difference) for one in pairs if one.difference is not None]
-    lines = [f"{_both(one)}: {_signed(str(difference))} points" for one, difference in known if difference.certain]
-    open_ones = [f"{_both(one)}, {_signed(str(difference))}" for one, difference in known if not difference.certain]
-    lines += [f"Undecided: {words}" for words in open_ones]
-    return Answer(f"In pairs of schemes that differ in less{where}", "mixed", tuple(lines)) if lines else None
-
-
-def _both(pair: PairFinding) -> str:
-    first, second = (key.removeprefix(f"{pair.group}: ") for key in (pair.first, pair.second))
-    return f"{pair.group} ({first}, less {second})"
+    """What is left of the difference where two schemes differ in little else; the certain ones first."""
+    known = [one for one in pairs if one.difference is not None]
+    known.sort(key=lambda one: one.difference is not None and not one.difference.certain)
+    lines = tuple(f"{one.group} ({one.names[0]}, less {one.names[1]}): {signed(one.said)}" for one in known)
+    return Answer(f"In pairs of schemes that differ in less, points{where}", "mixed", lines) if lines else None
 
 
 def cards(answers: Iterable[Answer]) -> Html:
@@ -169,9 +162,9 @@ def _lines(
         columns = [settings.get((one.experiment, one.column), one.column) for one in alike]
         which = f": {'; '.join(columns)}" if name in split else ""
         if len(differences) == 1:
-            yield f"{name}: {_signed(str(differences[0]))} points{which}"
+            yield f"{name}: {signed(str(differences[0]))} points{which}"
         elif means:
-            span = _signed(f"{_tenths(min(means))} to {_tenths(max(means))}")
+            span = signed(f"{_tenths(min(means))} to {_tenths(max(means))}")
             yield f"{name}: {span} points in {len(means)} settings{which}"
         else:
             yield f"{name}: the numbers do not vary"
@@ -190,17 +183,13 @@ def _depth(findings: Sequence[Finding], titles: Mapping[str, str], where: str) -
     name, alike = next(iter(_tables(findings, titles).items()))
     depth, modulus = alike[0].by_effective_depth, alike[0].by_modulus
     if depth is not None and modulus is not None:
-        rhos = _signed(f"{depth.rho:+.2f} with depth, {modulus.rho:+.2f} with the largest parasitic modulus")
+        rhos = signed(f"{depth.rho:+.2f} with depth, {modulus.rho:+.2f} with the largest parasitic modulus")
         lines.append(f"{name}: rank correlation {rhos}, n = {depth.n}.")
     return Answer(heading + where, "mixed", tuple(lines))
 
 
 def _tenths(number: float) -> str:
     return f"{round(number, 1) + 0.0:+.1f}"  # no -0.0
-
-
-def _signed(numbers: str) -> str:
-    return numbers.replace("-", _MINUS)
 
 
 def _tables(findings: Iterable[Finding], titles: Mapping[str, str]) -> dict[str, list[Finding]]:
