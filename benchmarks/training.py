@@ -29,7 +29,7 @@ from zerosnet.training.fused import FusedTraining
 from zerosnet.training.loop import Options, train_group
 from zerosnet.training.precision import torch_settings
 from zerosnet.training.progress import Lines
-from zerosnet.training.stopping import Clock, Interval
+from zerosnet.training.stopping import Clock, SaveInterval
 
 SCHEMES = ("-9/5", "10", "1/2")  # lambda of the replicas in turn: as in a table, they do not all have the same one
 TIME_LIMIT = 540  # seconds for the whole of it on a GPU; what no longer fits is left out, and done by the next run
@@ -164,7 +164,7 @@ def measure(case: Case, device: torch.device, data: DataSet) -> Result:
     """One case through the engine's own loop, and its parts."""
     specs = specs_of(case)
     clean(device)
-    options = Options(device, checkpoint_every=Interval(seconds=1e9))
+    options = Options(device, checkpoint_every=SaveInterval(seconds=1e9))
     with tempfile.TemporaryDirectory() as folder, torch_settings(device, deterministic=False):
         left = torch.cuda.memory_allocated() / 2**30 if device.type == "cuda" else None
         began = time.monotonic()

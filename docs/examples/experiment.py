@@ -1,6 +1,6 @@
 """A new experiment: does a fourth state help? Euler's scheme and the optimal ones of three and four steps."""
 
-from zerosnet.experiments import Cell, Column, Experiment, Row, Training
+from zerosnet.experiments import Cell, Column, Experiment, TableRow, TrainingPlan
 from zerosnet.numerics import Scheme, design, root_condition
 
 SCHEMES: dict[str, Scheme | None] = {
@@ -16,8 +16,8 @@ def more_steps() -> Experiment:
     for name, scheme in SCHEMES.items():
         assert scheme is not None
         moduli = ", ".join(f"{m:.2f}" for m in root_condition(scheme).moduli)
-        rows.append(Row(name, (name, moduli), scheme, root_condition(scheme).zero_stable, ours=True))
-        cells.append(Cell(name, ACCURACY.key, training=Training("zerosnet20", scheme=scheme)))
+        rows.append(TableRow(name, (name, moduli), scheme, root_condition(scheme).zero_stable, ours=True))
+        cells.append(Cell(name, ACCURACY.key, training=TrainingPlan("zerosnet20", scheme=scheme)))
     return Experiment(
         name="more-steps",
         title="Order 2 with more steps",

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from zerosnet.data.randomness import stream
-from zerosnet.robustness import PROTOCOLS, Options, Protocol, Subject
-from zerosnet.robustness.result import Measured
+from zerosnet.robustness import PROTOCOLS, Protocol, ProtocolOptions, Subject
+from zerosnet.robustness.result import Measurement
 from zerosnet.robustness.subject import under
 
 SHARES = (0.0, 0.05, 0.2)
@@ -23,13 +23,13 @@ def salt_and_pepper(images: Tensor, index: Tensor, share: float) -> Tensor:
     return torch.where(chosen, white, images)
 
 
-def measure(target: Subject, options: Options) -> list[Measured]:
+def measure(target: Subject, options: ProtocolOptions) -> list[Measurement]:
     def versions(images: Tensor, labels: Tensor, index: Tensor) -> Iterator[Tensor]:
         return (salt_and_pepper(images, index, share) for share in SHARES)
 
     right = under(target, len(SHARES), versions)
     return [
-        Measured(f"salt and pepper {share:g}", "noise", each, settings={"share": share, "seed": SEED})
+        Measurement(f"salt and pepper {share:g}", "noise", each, settings={"share": share, "seed": SEED})
         for share, each in zip(SHARES, right)
     ]
 

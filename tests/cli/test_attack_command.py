@@ -48,7 +48,7 @@ def test_checks_that_were_not_made_are_named_once_and_no_warnings(capsys, store)
 )
 def test_missing_corruptions_come_with_a_remedy(dataset, folder):
     from zerosnet.robustness.corruptions import NotGiven
-    from zerosnet.robustness.measures import Options, corruptions
+    from zerosnet.robustness.measures import ProtocolOptions, corruptions
 
     with pytest.raises(NotGiven, match=f"put its npy files into DIR/{folder} and give --data DIR"):
-        corruptions(None, Options(dataset=dataset))
+        corruptions(None, ProtocolOptions(dataset=dataset))

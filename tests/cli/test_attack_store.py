@@ -12,7 +12,7 @@ from tests.training.attacked import CPU, FEW
 from zerosnet.cli.main import run as command
 from zerosnet.data import DataSet, ImageSet
 from zerosnet.models.weights import load_model, model_facts
-from zerosnet.robustness import Options
+from zerosnet.robustness import ProtocolOptions
 from zerosnet.training import attack
 from zerosnet.training.attack import attack_path, attack_runs
 
@@ -43,7 +43,7 @@ def test_a_trained_network_is_attacked_by_its_name_and_nothing_is_kept(tmp_path,
 
 def test_the_table_shows_failed_checks_as_warnings(store, opt, capsys):
     attack_runs(store, opt, "paper-fgsm", **FEW)
-    path = attack_path(store.find(opt[1]), "paper-fgsm", Options(images=6))
+    path = attack_path(store.find(opt[1]), "paper-fgsm", ProtocolOptions(images=6))
     stored = json.loads(path.read_text())
     stored["checks"][3] |= {"passed": False, "detail": "pgd-20 90.00% at 0.075"}
     path.write_text(json.dumps(stored))
@@ -58,7 +58,7 @@ def test_the_table_shows_failed_checks_as_warnings(store, opt, capsys):
 def test_settings_that_only_some_runs_have_stand_in_lines_of_their_own(store, opt, capsys):
     """As with runs on data sets of different sizes: no number is shown under another's label."""
     attack_runs(store, opt, "paper-noise", **FEW)
-    path = attack_path(store.find(opt[1]), "paper-noise", Options(images=6))
+    path = attack_path(store.find(opt[1]), "paper-noise", ProtocolOptions(images=6))
     whole = path.read_text()
     stored = json.loads(whole)
     stored["rows"] = [stored["rows"][0] | {"label": "clean, 5 images"}, *stored["rows"][2:]]
@@ -119,7 +119,7 @@ def test_the_command_explains_bad_input(store, capsys, arguments, message):
 
 @pytest.mark.parametrize("content", ["{}", "[]", '{"protocol": "paper-noise", "rows": [{}]}', "no json"])
 def test_a_damaged_result_is_named(store, opt, content, capsys):
-    path = attack_path(store.find(opt[0]), "paper-noise", Options(images=3))
+    path = attack_path(store.find(opt[0]), "paper-noise", ProtocolOptions(images=3))
     path.parent.mkdir(exist_ok=True)
     path.write_text(content)
     arguments = ["attack", opt[0], "--protocol", "paper-noise", "--images", "3", "--store", str(store.root)]

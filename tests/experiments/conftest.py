@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from zerosnet.data import load
-from zerosnet.experiments import Column, Experiment, Row, Scale, Training
+from zerosnet.experiments import Column, Experiment, Scale, TableRow, TrainingPlan
 from zerosnet.experiments.declare import cells
 from zerosnet.experiments.reading import ACCURACY, Reading, under_noise
 from zerosnet.numerics import Scheme, is_zero_stable
@@ -44,8 +44,8 @@ def small() -> Experiment:
     rows, all_cells = [], []
     for text in ("zerosnet(-9/5)", "1,1,1;1"):
         scheme = Scheme.parse(text)
-        row = Row(text, (text,), scheme, is_zero_stable(scheme), "20 layers")
+        row = TableRow(text, (text,), scheme, is_zero_stable(scheme), "20 layers")
         rows.append(row)
-        all_cells += cells(row, {"clean": "99.5±0.2"}, Training("zerosnet20", "digits", "quick", scheme), MEASURES)
+        all_cells += cells(row, {"clean": "99.5±0.2"}, TrainingPlan("zerosnet20", "digits", "quick", scheme), MEASURES)
     columns = tuple(column for column, _ in MEASURES)
     return Experiment("small", "small", "ours", "accuracy, %", ("scheme",), columns, tuple(rows), tuple(all_cells))

@@ -9,8 +9,8 @@ from pathlib import Path
 from zerosnet.numerics import PAPER_ROWS, Scheme, root_condition
 from zerosnet.robustness.checks import sanity_checks
 from zerosnet.robustness.noises import PAPER_NOISES
-from zerosnet.robustness.result import Result as Attack
-from zerosnet.robustness.result import Row
+from zerosnet.robustness.result import ProtocolResult as Attack
+from zerosnet.robustness.result import ResultRow
 from zerosnet.training import RunSpec, recipe
 
 IMAGES = 10_000
@@ -108,9 +108,9 @@ def _pgd(final: float) -> Attack:
     return Attack("paper-pgd", tuple(rows), sanity_checks(rows, 10), settings={"images": IMAGES})
 
 
-def _row(label, method, accuracy, access=None, eps=None, settings=None) -> Row:
+def _row(label, method, accuracy, access=None, eps=None, settings=None) -> ResultRow:
     correct = round(accuracy * IMAGES)
-    return Row(label, method, correct / IMAGES, correct, IMAGES, access, eps, eps, settings or {})
+    return ResultRow(label, method, correct / IMAGES, correct, IMAGES, access, eps, eps, settings or {})
 
 
 def _write(path: Path, data: object) -> None:

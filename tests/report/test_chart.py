@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zerosnet.report.chart import HEIGHT, WIDTH, Chart, Series, figure, figures, legend, svg, thinned
-from zerosnet.report.scale import Scale, linear_ticks, tick_text
+from zerosnet.report.scale import Axis, linear_ticks, tick_text
 
 numbers = st.floats(-1e9, 1e9, allow_nan=False)
 
@@ -31,7 +31,7 @@ def test_every_point_lies_inside_and_the_drawing_is_well_formed(points):
 
 @given(st.floats(1e-12, 1e12), st.floats(1e-12, 1e12))
 def test_a_logarithmic_scale_keeps_order_and_has_ticks(a, b):
-    scale = Scale.around([a, b], 0, 100, log=True)
+    scale = Axis.around([a, b], 0, 100, log=True)
     assert (scale(a) < scale(b)) == (a < b) or abs(scale(a) - scale(b)) < 1e-6
     assert len(scale.ticks) >= 1
     assert all(scale.low <= t * (1 + 1e-9) and t <= scale.high * (1 + 1e-9) for t in scale.ticks)
@@ -50,9 +50,9 @@ def test_tick_text_is_short(value, shown):
 
 
 def test_a_single_value_and_no_value_have_scales():
-    assert Scale.around([5.0], 0, 1)(5.0) == pytest.approx(0.5)
-    assert Scale.around([], 0, 1).ticks
-    assert Scale.around([float("nan"), -1.0], 0, 1, log=True).ticks
+    assert Axis.around([5.0], 0, 1)(5.0) == pytest.approx(0.5)
+    assert Axis.around([], 0, 1).ticks
+    assert Axis.around([float("nan"), -1.0], 0, 1, log=True).ticks
 
 
 def test_a_reader_without_the_picture_hears_title_and_description():

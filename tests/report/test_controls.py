@@ -10,14 +10,14 @@ from zerosnet.numerics import is_zero_stable
 from zerosnet.report.controls import control_lines
 from zerosnet.report.evidence import own_scheme, read_evidence
 from zerosnet.report.markdown import filled
-from zerosnet.robustness.result import Result, Row
+from zerosnet.robustness.result import ProtocolResult, ResultRow
 from zerosnet.training import Store
 
 SPECS = [spec for spec in EXPERIMENTS["table-fgsm"].specs("full") if spec.recipe.name == "mnist-fgsm"]
 
 
-def row(method: str, correct: int, images: int, eps: float | None = None) -> Row:
-    return Row(method, method, correct / images, correct, images, "white-box" if eps else None, eps, eps)
+def row(method: str, correct: int, images: int, eps: float | None = None) -> ResultRow:
+    return ResultRow(method, method, correct / images, correct, images, "white-box" if eps else None, eps, eps)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def evidence(tmp_path_factory):
         rows += [row("fgsm", left, 10_000, 0.075), row("pgd-20", 0, 10_000, 0.075), row("huge eps", 0, 10_000, 0.5)]
         path = write_run(store, spec, attacks=False) / "attacks" / "paper-fgsm.json"
         path.parent.mkdir()
-        path.write_text(json.dumps({"run": spec.id, **Result("paper-fgsm", tuple(rows)).to_json()}))
+        path.write_text(json.dumps({"run": spec.id, **ProtocolResult("paper-fgsm", tuple(rows)).to_json()}))
     return read_evidence([Store(store)])
 
 

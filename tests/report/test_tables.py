@@ -4,7 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from zerosnet.experiments import Cell, Column, Experiment, Measured, MeasuredCell, Row, Value, parse_printed, summarise
+from zerosnet.experiments import (
+    Cell,
+    Column,
+    Experiment,
+    Measured,
+    MeasuredCell,
+    TableRow,
+    Value,
+    parse_printed,
+    summarise,
+)
 from zerosnet.report.tables import experiment_table, key_to_signs, plain_table, summary_text
 
 COLUMN = Column("acc", "accuracy, %")
@@ -12,7 +22,7 @@ OTHER = Column("noise", "under noise, %", ours=True)
 
 
 def measured(*cells: MeasuredCell, columns=(COLUMN,), rows=None, scale="full") -> Measured:
-    rows = rows or tuple(Row(cell.row, (cell.row, "Yes"), zero_stable=True) for cell in cells)
+    rows = rows or tuple(TableRow(cell.row, (cell.row, "Yes"), zero_stable=True) for cell in cells)
     declared = tuple(Cell(cell.row, cell.column, cell.printed) for cell in cells)
     table = Experiment("t", "Title", "Table 9", "what", ("row", "Z. S."), tuple(columns), rows, declared)
     return Measured(table, scale, cells)
@@ -65,7 +75,7 @@ def test_an_experiment_of_our_own_has_nothing_of_the_papers():
 
 
 def test_what_is_said_of_a_group_stands_in_its_head():
-    rows = (Row("r", ("r", "Yes"), group="g <"),)
+    rows = (TableRow("r", ("r", "Yes"), group="g <"),)
     page = experiment_table(measured(cell((90.0,)), rows=rows), said={"g <": "+1 < 2"})
     assert "g &lt;<small" in page and "+1 &lt; 2" in page
 
@@ -86,7 +96,7 @@ def test_rows_and_columns_have_scopes_and_the_table_a_caption():
 
 
 def test_labels_that_their_group_says_already_are_left_out():
-    rows = tuple(Row(f"r{i}", ("56", f"label {i}"), group="56 layers") for i in range(2))
+    rows = tuple(TableRow(f"r{i}", ("56", f"label {i}"), group="56 layers") for i in range(2))
     table = experiment_table(measured(cell(row="r0"), cell(row="r1"), rows=rows))
     assert "56 layers" in table and ">56<" not in table and "label 1" in table
 

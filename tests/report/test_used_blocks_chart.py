@@ -7,7 +7,7 @@ import pytest
 from tests.measured_runs import RUNS, needs_runs
 from tests.report.synthetic import write_run
 
-from zerosnet.experiments import EXPERIMENTS, Row, collect, records_of
+from zerosnet.experiments import EXPERIMENTS, TableRow, collect, records_of
 from zerosnet.experiments.experiment import Cell
 from zerosnet.experiments.findings import Depth
 from zerosnet.experiments.measured import measured_cell
@@ -15,7 +15,7 @@ from zerosnet.experiments.reading import Value
 from zerosnet.numerics import from_roots
 from zerosnet.report import write_report
 from zerosnet.report.used_blocks_chart import (
-    Network,
+    PlottedNetwork,
     charts_of,
     networks_alike,
     used_blocks_section,
@@ -149,14 +149,16 @@ def test_the_demo_is_named_and_kept_apart(tmp_path):
     assert "Over 18 schemes" in demo and "Over" not in full
 
 
-def made_up(*numbers: tuple[float, float, float]) -> list[Network]:
+def made_up(*numbers: tuple[float, float, float]) -> list[PlottedNetwork]:
     """Networks with these parasitic moduli, used blocks of 10, and accuracies."""
     networks = []
     for modulus, used, accuracy in numbers:
         scheme = from_roots([str(modulus)])
         cell = measured_cell(Cell("row", "column"), [Value(1, "made-up", accuracy)], 1, ("made-up",))
         networks.append(
-            Network(scheme, Row("row", ("row",), scheme, True), cell, False, Depth(used, used, 10), accuracy)
+            PlottedNetwork(
+                scheme, TableRow("row", ("row",), scheme, True), cell, False, Depth(used, used, 10), accuracy
+            )
         )
     return networks
 

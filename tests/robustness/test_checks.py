@@ -5,19 +5,19 @@ import json
 import pytest
 
 from zerosnet.robustness import checks
-from zerosnet.robustness.result import Check, Result, Row
+from zerosnet.robustness.result import Check, ProtocolResult, ResultRow
 
 MORE_STEPS = "more steps not weaker than fewer"
 PGD = {"step": 0.0025, "steps": 20}
 
 
-def row(method: str, accuracy: float, eps: float | None = None, access: str | None = None, **other) -> Row:
+def row(method: str, accuracy: float, eps: float | None = None, access: str | None = None, **other) -> ResultRow:
     reach = other.pop("reach", eps)
     settings = other.pop("settings", PGD | {"step": eps / 4} if method.startswith("pgd") and eps else {})
-    return Row(method, method, accuracy, round(accuracy * 1000), 1000, access, eps, reach, settings)
+    return ResultRow(method, method, accuracy, round(accuracy * 1000), 1000, access, eps, reach, settings)
 
 
-def sound() -> list[Row]:
+def sound() -> list[ResultRow]:
     return [
         row("clean", 0.9),
         row("fgsm", 0.6, 0.01, "white-box"),
@@ -31,11 +31,11 @@ def sound() -> list[Row]:
     ]
 
 
-def failed(rows: list[Row], known: float | None = None) -> list[str]:
+def failed(rows: list[ResultRow], known: float | None = None) -> list[str]:
     return [check.name for check in checks.sanity_checks(rows, 10, known) if check.passed is False]
 
 
-def not_made(rows: list[Row]) -> list[str]:
+def not_made(rows: list[ResultRow]) -> list[str]:
     return [check.name for check in checks.sanity_checks(rows, 10) if check.passed is None]
 
 
@@ -67,8 +67,10 @@ def test_one_image_in_a_thousand_is_no_evidence():
 
 @pytest.mark.parametrize("images", [60, 355, 1000, 10_000])
 def test_one_image_more_is_never_a_fault_whatever_their_number(images):
-    def some(method: str, correct: int, eps: float | None) -> Row:
-        return Row(method, method, correct / images, correct, images, None if eps is None else "white-box", eps, eps)
+    def some(method: str, correct: int, eps: float | None) -> ResultRow:
+        return ResultRow(
+            method, method, correct / images, correct, images, None if eps is None else "white-box", eps, eps
+        )
 
     for correct in range(images - 60, images):
         rows = [some("clean", images, None), some("fgsm", correct, 0.01), some("fgsm", correct + 1, 0.02)]
@@ -109,15 +111,15 @@ def test_clean_rows_alone_allow_no_check_of_an_attack():
 
 def test_checks_that_were_not_made_are_no_warnings_and_outlive_json():
     rows = (row("clean", 0.9), row("fgsm", 0.5, 0.01, "white-box"))
-    result = Result("paper-fgsm", rows, checks.sanity_checks(rows, 10))
+    result = ProtocolResult("paper-fgsm", rows, checks.sanity_checks(rows, 10))
     assert result.warnings == [] and "eps 0.5 leaves about nothing: no attack of that eps" in result.not_made
-    assert Result.from_json(json.loads(json.dumps(result.to_json()))) == result
+    assert ProtocolResult.from_json(json.loads(json.dumps(result.to_json()))) == result
 
 
 def test_results_stored_with_fewer_checks_are_read():
     old = {"name": "eps 0.5 leaves about nothing", "passed": True, "detail": "as it should be"}
-    stored = Result("paper-fgsm").to_json() | {"checks": [old]}
-    assert Result.from_json(stored).checks == (Check(**old),)
+    stored = ProtocolResult("paper-fgsm").to_json() | {"checks": [old]}
+    assert ProtocolResult.from_json(stored).checks == (Check(**old),)
 
 
 @pytest.mark.parametrize("norm, faults", [("l2", []), ("linf", ["eps and step in [0, 1] units"])])
@@ -145,6 +147,6 @@ def test_another_clean_accuracy_than_in_training_is_a_warning():
 
 def test_failed_checks_are_the_warnings_of_a_result():
     rows = (*sound(), row("huge eps", 0.1, 0.5, "white-box"))
-    result = Result("pgd-whitebox", rows, checks.sanity_checks(rows, 10))
+    result = ProtocolResult("pgd-whitebox", rows, checks.sanity_checks(rows, 10))
     assert result.warnings == ['failed check "eps 0.5 leaves about nothing": 10.00% at 0.5']
     assert result.to_json()["warnings"] == result.warnings

@@ -11,8 +11,8 @@ from zerosnet.errors import InputError
 from zerosnet.robustness import (
     PROTOCOLS,
     Normalised,
-    Options,
-    Result,
+    ProtocolOptions,
+    ProtocolResult,
     find_corruptions,
     protocol,
     run_protocol,
@@ -24,14 +24,14 @@ ON_PAIR = ["paper-noise", "paper-fgsm", "paper-pgd", "pgd-whitebox"]
 
 @pytest.fixture(scope="module")
 def results(pair):
-    return {name: run_protocol(name, pair, Options(restarts=1)) for name in ON_PAIR}
+    return {name: run_protocol(name, pair, ProtocolOptions(restarts=1)) for name in ON_PAIR}
 
 
 @pytest.mark.parametrize("name", ON_PAIR)
 def test_a_protocol_gives_one_result_a_network_that_goes_to_json_and_back(results, name):
     assert len(results[name]) == 2
     for result in results[name]:
-        assert Result.from_json(json.loads(json.dumps(result.to_json()))) == result
+        assert ProtocolResult.from_json(json.loads(json.dumps(result.to_json()))) == result
         assert all(row.accuracy == row.correct / row.images for row in result.rows)
 
 
@@ -92,7 +92,7 @@ def test_a_known_accuracy_that_differs_is_a_warning(pair):
 
 
 def test_fewer_images_by_option(pair):
-    result = run_protocol("paper-noise", pair, Options(images=5))[0]
+    result = run_protocol("paper-noise", pair, ProtocolOptions(images=5))[0]
     assert {row.images for row in result.rows} == {5} and result.settings == {"images": 5, "of": 64, "classes": 10}
 
 
@@ -117,14 +117,14 @@ def write_corruptions(folder, pair, **files):
 
 def test_corruptions_are_read_by_severity(pair, tmp_path):
     write_corruptions(tmp_path / "CIFAR-10-C", pair)
-    (result, _) = run_protocol("corruptions", pair, Options(corruptions=find_corruptions(tmp_path)))
+    (result, _) = run_protocol("corruptions", pair, ProtocolOptions(corruptions=find_corruptions(tmp_path)))
     assert [row.settings for row in result.rows[1:]] == [{"corruption": "dimmed", "severity": s} for s in range(1, 6)]
     assert result.rows[1].accuracy == result.rows[0].accuracy > result.rows[5].accuracy
 
 
 def test_fewer_images_are_the_same_ones_clean_and_corrupted(pair, tmp_path):
     write_corruptions(tmp_path, pair)
-    (result, _) = run_protocol("corruptions", pair, Options(images=9, corruptions=find_corruptions(tmp_path)))
+    (result, _) = run_protocol("corruptions", pair, ProtocolOptions(images=9, corruptions=find_corruptions(tmp_path)))
     assert {row.images for row in result.rows} == {9}
     assert result.rows[1].correct == result.rows[0].correct, "severity 1 is the image itself"
 
@@ -152,7 +152,7 @@ def test_corruptions_that_do_not_fit_are_refused_before_any_work(pair, tmp_path,
     write_corruptions(tmp_path, pair, **files)
     monkeypatch.setattr(type(pair), "at", None)  # whoever looks at an image fails
     with pytest.raises(InputError, match=message):
-        run_protocol("corruptions", pair, Options(corruptions=find_corruptions(tmp_path)))
+        run_protocol("corruptions", pair, ProtocolOptions(corruptions=find_corruptions(tmp_path)))
 
 
 # -- AutoAttack -------------------------------------------------------------------------------------------------------
@@ -227,4 +227,4 @@ def test_autoattack_takes_one_network_at_a_time(pair, monkeypatch):
 @pytest.mark.parametrize("options", [{"restarts": 0}, {"images": -3}, {"images": True}])
 def test_bad_options_are_refused(options):
     with pytest.raises(InputError, match="at least 1"):
-        Options(**options)
+        ProtocolOptions(**options)

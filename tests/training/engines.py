@@ -9,10 +9,10 @@ from safetensors.torch import load_file
 from zerosnet.training import RunSpec, Store
 from zerosnet.training.loop import Options
 from zerosnet.training.progress import Lines
-from zerosnet.training.stopping import Clock, Interval
+from zerosnet.training.stopping import Clock, SaveInterval
 
 MakeSpecs = Callable[..., list[RunSpec]]
-OPTIONS = Options(torch.device("cpu"), deterministic=True, checkpoint_every=Interval(epochs=1))
+OPTIONS = Options(torch.device("cpu"), deterministic=True, checkpoint_every=SaveInterval(epochs=1))
 
 
 class StepClock(Clock):

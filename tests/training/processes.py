@@ -13,7 +13,7 @@ from tests.ports import free_port
 
 from zerosnet.training import Options, RunSpec, Store, recipe, train
 from zerosnet.training.large import LargeTraining, StreamOptions
-from zerosnet.training.stopping import Interval
+from zerosnet.training.stopping import SaveInterval
 
 _SERVER = multiprocessing.get_context("forkserver")
 _SERVER.set_forkserver_preload(["zerosnet.training", "torchvision.io", "tests.training.processes"])
@@ -27,7 +27,7 @@ def spec(epochs: int = 2, batch: int = 16, model: str = "zerosnet20_opt", **chan
 def options(folder: Path, *, every: str = "1000", **stream: Any) -> Options:
     stream = {"workers": 0} | stream
     return Options(
-        torch.device("cpu"), data=folder, stream=StreamOptions(**stream), checkpoint_every=Interval.parse(every)
+        torch.device("cpu"), data=folder, stream=StreamOptions(**stream), checkpoint_every=SaveInterval.parse(every)
     )
 
 

@@ -14,7 +14,7 @@ from tests.training.attacked import CPU, FEW, finished
 from zerosnet.cli.main import run as command
 from zerosnet.data import load
 from zerosnet.errors import InputError
-from zerosnet.robustness import Options
+from zerosnet.robustness import ProtocolOptions
 from zerosnet.robustness.corruptions import Corruptions
 from zerosnet.training import RunSpec, Store, attack, recipe
 from zerosnet.training.attack import attack_path, attack_runs, read_attack
@@ -68,20 +68,20 @@ def test_as_many_images_as_there_are_are_the_whole_protocol(tmp_path, monkeypatc
     assert [path.name for path in (store.find(run).folder / "attacks").iterdir()] == ["paper-noise.json"]
     monkeypatch.setattr(attack, "load_for_test", None)
     assert attack_runs(store, [run], "paper-noise", device=CPU, images=images) == {run: result}
-    assert read_attack(store.find(run), "paper-noise", Options(images=7)) is None, "seven are a part"
+    assert read_attack(store.find(run), "paper-noise", ProtocolOptions(images=7)) is None, "seven are a part"
 
 
 def test_corrupted_images_count_where_they_are_more_than_the_test_set(tmp_path):
     data = load("digits")
     found = Corruptions(tmp_path, ("fog",), len(data.test) + 2)
-    asked = Options(images=len(data.test) + 1)
+    asked = ProtocolOptions(images=len(data.test) + 1)
     assert attack._whole(asked, data).images is None
     assert attack._whole(replace(asked, corruptions=found), data).images == len(data.test) + 1
 
 
 def test_as_many_restarts_as_usual_are_the_whole_protocol(store, opt):
     attack_runs(store, opt[:1], "pgd-whitebox", device=CPU, images=1, restarts=5)
-    assert attack_path(store.find(opt[0]), "pgd-whitebox", Options(images=1)).exists()
+    assert attack_path(store.find(opt[0]), "pgd-whitebox", ProtocolOptions(images=1)).exists()
 
 
 def test_a_transfer_test_finds_its_surrogate_in_the_store(store, opt):

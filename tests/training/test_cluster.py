@@ -17,7 +17,7 @@ from tests.training.test_kill import outcome
 
 from zerosnet import InputError
 from zerosnet.numerics import Scheme
-from zerosnet.training import Clock, Interval, Options, Run, RunSpec, Store, recipe, train
+from zerosnet.training import Clock, Options, Run, RunSpec, SaveInterval, Store, recipe, train
 from zerosnet.training.cluster import Cluster, Collected, _groups, connected, train_group, train_on_ray
 from zerosnet.training.large import StreamOptions
 from zerosnet.training.progress import Lines
@@ -28,7 +28,7 @@ SPECS = [
     RunSpec("zerosnet20", "digits", recipe("quick", "digits", epochs=1), 1, Scheme.parse(f"zerosnet({value})"))
     for value in ("1/2", "10")
 ]
-OPTIONS = Options(torch.device("cpu"), replicas=1, deterministic=True, checkpoint_every=Interval(seconds=0.1))
+OPTIONS = Options(torch.device("cpu"), replicas=1, deterministic=True, checkpoint_every=SaveInterval(seconds=0.1))
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from zerosnet.training.loop import Options
 from zerosnet.training.networks import load_network
 from zerosnet.training.precision import PRECISIONS, torch_settings
 from zerosnet.training.step import TorchStep
-from zerosnet.training.stopping import Interval
+from zerosnet.training.stopping import SaveInterval
 
 pytestmark = [
     pytest.mark.gpu,
@@ -191,7 +191,7 @@ def test_a_run_stopped_in_the_middle_goes_on_to_the_same_end(tmp_path: Path, dig
         rows = [record.metrics()[-1] for record in store.records()]
         return [{k: v for k, v in row.items() if k != "seconds"} for row in rows]
 
-    options = Options(CUDA, deterministic=True, checkpoint_every=Interval(epochs=1))
+    options = Options(CUDA, deterministic=True, checkpoint_every=SaveInterval(epochs=1))
     whole, pieces = Store(tmp_path / "whole"), Store(tmp_path / "pieces")
     train(specs(), whole, options)
     clock = StepClock(7)

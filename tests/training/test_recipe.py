@@ -5,14 +5,14 @@ import pytest
 
 from zerosnet import InputError
 from zerosnet.data import list_datasets
-from zerosnet.training import RECIPES, Adversarial, Recipe, RunSpec, Step, changes, lr_at, recipe
+from zerosnet.training import RECIPES, Adversarial, Recipe, RunSpec, StepDecay, changes, lr_at, recipe
 
 
 def test_paper_is_what_the_paper_states():
     ten, hundred = recipe("paper", "cifar10"), recipe("paper", "cifar100")
     assert (ten.epochs, hundred.epochs) == (160, 300)
     assert (ten.batch, ten.lr, ten.momentum, ten.nesterov, ten.weight_decay) == (128, 0.1, 0.9, False, 1e-4)
-    assert ten.schedule == Step(at=(0.5, 0.75), gamma=0.1)
+    assert ten.schedule == StepDecay(at=(0.5, 0.75), gamma=0.1)
     assert ten.coefficient_decay == 0 and ten.label_smoothing == 0
     assert (ten.augmentation.crop, ten.augmentation.flip) == (4, True)
 

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from zerosnet.data import Augmentation
-from zerosnet.training import RECIPES, Adversarial, Constant, Cosine, OneCycle, Recipe, Step, recipe
+from zerosnet.training import RECIPES, Adversarial, Constant, Cosine, OneCycle, Recipe, StepDecay, recipe
 
 WHITE = Adversarial("white-box", eps=8 / 255, step=2 / 255, steps=7)
 SURROGATE = replace(WHITE, kind="surrogate", surrogate="preresnet20", surrogate_seed=1)
 BOX = Augmentation(area=(0.1, 1.0))
-SGD = Recipe("mine", 100, 128, 0.1, Step(zero_steps=3), weight_decay=0.5)
+SGD = Recipe("mine", 100, 128, 0.1, StepDecay(zero_steps=3), weight_decay=0.5)
 ADAM = replace(SGD, optimiser="adam", beta2=0.999)
 OTHER: dict[str, tuple[Recipe, Any]] = {
     "name": (SGD, "yours"),
@@ -33,7 +33,7 @@ OTHER: dict[str, tuple[Recipe, Any]] = {
     "decay_norms": (SGD, False),
 }
 INNER = [
-    ("schedule", Step(), {"at": (0.5,), "gamma": 0.2, "zero_steps": 1}),
+    ("schedule", StepDecay(), {"at": (0.5,), "gamma": 0.2, "zero_steps": 1}),
     ("schedule", Cosine(), {"warmup": 0.0}),
     ("schedule", OneCycle(), {"rise": 0.5, "start": 0.2, "end": 0.1}),
     ("augmentation", Augmentation(), {"crop": 4, "flip": True, "area": (0.1, 1.0)}),
@@ -70,7 +70,10 @@ def test_the_papers_recipe_has_its_momentum_milestones_factor_and_scaling() -> N
 
 
 def test_schedules_are_told_in_the_epochs_of_the_recipe() -> None:
-    texts = [schedule.describe(40) for schedule in (Constant(), Step(zero_steps=1), Step(at=()), Cosine(), Cosine(0))]
+    texts = [
+        schedule.describe(40)
+        for schedule in (Constant(), StepDecay(zero_steps=1), StepDecay(at=()), Cosine(), Cosine(0))
+    ]
     assert texts == [
         "constant",
         "times 0.1 after 20 and after 30 epochs, 0 in the first step",

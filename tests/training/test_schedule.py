@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zerosnet import InputError
-from zerosnet.training import SCHEDULES, Constant, Cosine, OneCycle, Step, lr_at, recipe
+from zerosnet.training import SCHEDULES, Constant, Cosine, OneCycle, StepDecay, lr_at, recipe
 from zerosnet.training.schedule import schedule_from_json, schedule_to_json
 
 EXAMPLES = [
     Constant(),
-    Step(),
-    Step(at=(0.9375,), gamma=0.5, zero_steps=2),
+    StepDecay(),
+    StepDecay(at=(0.9375,), gamma=0.5, zero_steps=2),
     Cosine(warmup=3),
     OneCycle(rise=0.4, end=0.1),
 ]

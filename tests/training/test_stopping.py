@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from zerosnet.errors import InputError
-from zerosnet.training.stopping import ECHO, Clock, Interval, SaveTimer
+from zerosnet.training.stopping import ECHO, Clock, SaveInterval, SaveTimer
 
 
 @pytest.fixture
@@ -18,16 +18,17 @@ def now(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
 
 @pytest.mark.parametrize(
-    ("text", "interval"), [("5", Interval(epochs=5)), ("60s", Interval(seconds=60)), ("0.5s", Interval(seconds=0.5))]
+    ("text", "interval"),
+    [("5", SaveInterval(epochs=5)), ("60s", SaveInterval(seconds=60)), ("0.5s", SaveInterval(seconds=0.5))],
 )
-def test_intervals_are_epochs_or_seconds(text: str, interval: Interval) -> None:
-    assert Interval.parse(text) == interval
+def test_intervals_are_epochs_or_seconds(text: str, interval: SaveInterval) -> None:
+    assert SaveInterval.parse(text) == interval
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "1.5", "5m", "s", "0s", "nan", "9" * 400, "9" * 400 + "s"])
 def test_other_intervals_are_refused(text: str) -> None:
     with pytest.raises(InputError, match="checkpoint-every"):
-        Interval.parse(text)
+        SaveInterval.parse(text)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -66,7 +67,7 @@ def test_an_error_in_one_group_stops_the_others() -> None:
 
 
 def test_checkpoints_are_due_by_epochs_or_by_seconds(now: SimpleNamespace) -> None:
-    by_epochs, by_seconds = SaveTimer(Interval(epochs=3)), SaveTimer(Interval(seconds=0.02))
+    by_epochs, by_seconds = SaveTimer(SaveInterval(epochs=3)), SaveTimer(SaveInterval(seconds=0.02))
     assert [by_epochs.due_after_epoch(epoch) for epoch in (1, 2, 3, 6)] == [False, False, True, True]
     assert not by_epochs.due_after_step() and not by_seconds.due_after_step()
     now.seconds += 0.03

@@ -10,7 +10,7 @@ from zerosnet.cli.main import app
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from zerosnet.robustness import Result
+    from zerosnet.robustness import ProtocolResult
 
 _WIDTH_OF_PLAIN_OUTPUT = 160
 
@@ -77,7 +77,7 @@ def attack(
         console.print(line, markup=False)
 
 
-def _table(results: "dict[str, Result]") -> "Table":
+def _table(results: "dict[str, ProtocolResult]") -> "Table":
     """A line for every setting, and a column for every run: by its number in the list above where there are several."""
     from rich import box
     from rich.table import Table
@@ -94,17 +94,17 @@ def _table(results: "dict[str, Result]") -> "Table":
     return table
 
 
-def _names(results: "dict[str, Result]") -> list[str]:
+def _names(results: "dict[str, ProtocolResult]") -> list[str]:
     """The runs of the table, numbered as its columns are."""
     names = [f"{run}{_mark(result)}" for run, result in results.items() if result.rows]
     return names if len(names) == 1 else [f"{number:3}  {name}" for number, name in enumerate(names, start=1)]
 
 
-def _mark(result: "Result") -> str:
+def _mark(result: "ProtocolResult") -> str:
     return " (!)" if result.warnings else ""
 
 
-def _remarks(results: "dict[str, Result]") -> list[str]:
+def _remarks(results: "dict[str, ProtocolResult]") -> list[str]:
     """What was not run, what to know, which sanity checks were not made, and above all which failed."""
     notes = {note: None for result in results.values() for note in result.notes}
     not_made = {check: None for result in results.values() for check in result.not_made}

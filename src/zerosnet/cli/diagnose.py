@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from torch import Tensor
 
-    from zerosnet.cli.subject import Subject
+    from zerosnet.cli.subject import NamedNetwork
     from zerosnet.data import DataSet
     from zerosnet.models import Diagnosis
 
@@ -71,7 +71,7 @@ def diagnose(
         console.print(_LEGEND_OF_ACCURACY)
 
 
-def _batch(subject: "Subject", source: "DataSet | None", count: int, seed: int) -> "tuple[Tensor, Tensor | None]":
+def _batch(subject: "NamedNetwork", source: "DataSet | None", count: int, seed: int) -> "tuple[Tensor, Tensor | None]":
     """Images in the scale that the network was trained with, or the usual one, and labels where there are any."""
     import torch
 

@@ -8,7 +8,7 @@ from zerosnet.cli.output import print_table
 
 if TYPE_CHECKING:
     from zerosnet.experiments import Claim, Difference, Finding, Measured, PairFinding
-    from zerosnet.experiments.experiment import Row
+    from zerosnet.experiments.experiment import TableRow
     from zerosnet.experiments.findings import Depth
     from zerosnet.experiments.measured import MeasuredCell
 
@@ -52,7 +52,7 @@ _HIDDEN = {"measured": "measured too, in the report"}
 """What is said of rows that are not shown, where it is not their state."""
 
 
-def _state(table: "Measured", row: "Row") -> str:
+def _state(table: "Measured", row: "TableRow") -> str:
     """ "measured" where the row has a number, else what its cells say, the first that can still be run."""
     cells = [cell for cell in table.cells if cell.row == row.key]
     if any(cell.values for cell in cells):

@@ -15,7 +15,7 @@ SUBJECT_HELP = "A run (id, part of it, folder), weights (.safetensors), a hub fo
 
 
 @dataclass(frozen=True)
-class Subject:
+class NamedNetwork:
     """A network and what is known about it."""
 
     network: "Network"
@@ -25,7 +25,7 @@ class Subject:
     """Height and width of its images."""
 
 
-def find_subject(name: str, scheme: str | None, store: str, **options: Any) -> Subject:
+def find_subject(name: str, scheme: str | None, store: str, **options: Any) -> NamedNetwork:
     """The network called `name`: a file or folder of that name, a registered or trained one, one on the hub, or a run.
 
     A registered network has random weights; `scheme` and options of `create_model` are for these alone.
@@ -66,17 +66,17 @@ def _run(name: str, store: "Store") -> "RunRecord":
     return store.find(name)
 
 
-def _without_run(network: "Network", label: str, facts: dict[str, Any]) -> Subject:
+def _without_run(network: "Network", label: str, facts: dict[str, Any]) -> NamedNetwork:
     """A file from a run may know its data set, and hence its images."""
     from zerosnet.data import image_size
 
     side = image_size(facts["dataset"]) if "dataset" in facts else network.config.structure.traits.image
-    return Subject(network, label, facts, side)
+    return NamedNetwork(network, label, facts, side)
 
 
-def _of_run(record: "RunRecord") -> Subject:
+def _of_run(record: "RunRecord") -> NamedNetwork:
     from zerosnet.data import image_size
     from zerosnet.report import run_facts
     from zerosnet.training.networks import load_network
 
-    return Subject(load_network(record), record.id, run_facts(record), image_size(record.spec.dataset))
+    return NamedNetwork(load_network(record), record.id, run_facts(record), image_size(record.spec.dataset))

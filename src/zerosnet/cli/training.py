@@ -100,7 +100,7 @@ def train_and_report(specs: "Sequence[RunSpec]", request: Request) -> int:
     from zerosnet.training.precision import find_device
     from zerosnet.training.progress import progress
     from zerosnet.training.spec import distinct
-    from zerosnet.training.stopping import Clock, Interval
+    from zerosnet.training.stopping import Clock, SaveInterval
     from zerosnet.training.world import local_world
 
     check_kernels(request.kernels)
@@ -114,7 +114,7 @@ def train_and_report(specs: "Sequence[RunSpec]", request: Request) -> int:
         replicas=request.replicas,
         kernels=request.kernels,
         deterministic=request.deterministic,
-        checkpoint_every=Interval.parse(request.checkpoint_every),
+        checkpoint_every=SaveInterval.parse(request.checkpoint_every),
         log=tuple(request.log),
         stream=request.stream or StreamOptions(),
         train_accuracy=request.train_accuracy,

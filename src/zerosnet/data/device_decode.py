@@ -15,7 +15,7 @@ from torch.utils.data import Dataset
 from zerosnet.data.balance import Balance
 from zerosnet.data.decode import Box, draw_crop, resize
 from zerosnet.data.jpeg import jpeg_size
-from zerosnet.data.streaming import Decoder, Item, Piece, joined
+from zerosnet.data.streaming import BatchPiece, Decoder, Item, joined
 from zerosnet.errors import InputError
 
 AT_ONCE = 256  # files that the device decodes in one go: it is slower with more
@@ -52,7 +52,7 @@ class Contents(NamedTuple):
 
     content: Tensor
     files: Tensor
-    rest: Piece
+    rest: BatchPiece
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class Reader(Dataset[Contents]):
         return File(*item, len(content), *size, *box, flip), content
 
 
-def decode_on(device: torch.device, decoder: Decoder, pieces: Sequence[Contents]) -> Piece:
+def decode_on(device: torch.device, decoder: Decoder, pieces: Sequence[Contents]) -> BatchPiece:
     """The training images of a reader's pieces, as one; all but the lines about broken files is on the device.
 
     torchvision's decoder writes on a stream of its own into memory that may still be read on the current one
@@ -95,7 +95,7 @@ def decode_on(device: torch.device, decoder: Decoder, pieces: Sequence[Contents]
     """
     files = [File(*row) for piece in pieces for row in piece.files.tolist()]
     contents = [content for piece in pieces for content in _apart(piece)]
-    parts: list[Piece] = []
+    parts: list[BatchPiece] = []
     done: list[int] = []
     _wait(device)
     for places in _in_portions(files):
@@ -142,20 +142,20 @@ def _fits(image: Tensor, file: File) -> bool:
     return tuple(image.shape) == (3, file.height, file.width)
 
 
-def _cropped(decoder: Decoder, files: Sequence[File], images: Sequence[Tensor]) -> Piece:
+def _cropped(decoder: Decoder, files: Sequence[File], images: Sequence[Tensor]) -> BatchPiece:
     """The training images of files that are decoded, where these are."""
     pixels = cut(images, [file.box for file in files], decoder.side)
     labels = decoder.files.labels[[file.number for file in files]]
-    return Piece(pixels, torch.tensor([bool(file.flip) for file in files]), labels, [])
+    return BatchPiece(pixels, torch.tensor([bool(file.flip) for file in files]), labels, [])
 
 
-def _put_together(parts: Sequence[Piece], places: Sequence[int], device: torch.device) -> Piece:
+def _put_together(parts: Sequence[BatchPiece], places: Sequence[int], device: torch.device) -> BatchPiece:
     """Pieces as one on the device, its k-th image moved to place `places[k]`."""
     whole = joined(device, parts)
     if list(places) == sorted(places):
         return whole
     order = torch.tensor(places).argsort().to(device)
-    return Piece(whole.images[order], whole.flips[order], whole.labels[order], whole.broken)
+    return BatchPiece(whole.images[order], whole.flips[order], whole.labels[order], whole.broken)
 
 
 def _decoded(contents: list[Tensor], device: torch.device) -> list[Tensor | None]:

@@ -31,7 +31,7 @@ BROKEN = ("fatal", "skip")
 UNCOUNTED = -1  # the label of what fills up the last batch of an evaluation, and of broken images in it
 
 
-class Piece(NamedTuple):
+class BatchPiece(NamedTuple):
     """Decoded images, uint8 (n, side, side, 3), which of them to mirror, labels, and a line for each broken file."""
 
     images: Tensor
@@ -55,7 +55,7 @@ FILLING: Item = (AS_IT_IS, -1)
 
 
 @dataclass(frozen=True, eq=False)
-class Decoder(Dataset[Piece]):
+class Decoder(Dataset[BatchPiece]):
     """What a worker does: items to a piece. Where a training image is broken the next good file takes its place."""
 
     files: FileSet
@@ -63,7 +63,7 @@ class Decoder(Dataset[Piece]):
     augmentation: Augmentation = Augmentation()  # noqa: RUF009 (frozen)
     seed: int = 0
 
-    def __getitems__(self, items: Sequence[Item]) -> Piece:
+    def __getitems__(self, items: Sequence[Item]) -> BatchPiece:
         images = torch.zeros(len(items), self.side, self.side, 3, dtype=torch.uint8)
         flips = torch.zeros(len(items), dtype=torch.bool)
         labels = torch.full((len(items),), UNCOUNTED, dtype=torch.int64)
@@ -77,7 +77,7 @@ class Decoder(Dataset[Piece]):
                 broken.append(f"{self.files.path(index)} cannot be decoded ({reason})")
                 continue
             images[place], flips[place], labels[place] = image, flip, self.files.labels[found]
-        return Piece(images, flips, labels, broken)
+        return BatchPiece(images, flips, labels, broken)
 
     def _test(self, index: int) -> tuple[int, Tensor, bool]:
         return index, centre_image(self.files.path(index), self.side), False
@@ -116,7 +116,7 @@ class Stream:
         self._pieces = [min(PIECE, batch - start) for start in range(0, batch, PIECE)]
         self._side = torch.cuda.Stream(device, priority=-1) if device.type == "cuda" else None
         self._balance = balance
-        self._join: Callable[[Sequence[Any]], Piece] = partial(joined, device)
+        self._join: Callable[[Sequence[Any]], BatchPiece] = partial(joined, device)
         dataset: Dataset[Any] = decoder
         if balance is not None:
             from zerosnet.data.device_decode import Reader, decode_on
@@ -173,11 +173,11 @@ class Stream:
         return Batch(*whole[:3]), None if self._side is None else self._side.record_event()
 
 
-def joined(device: torch.device, pieces: Sequence[Piece]) -> Piece:
+def joined(device: torch.device, pieces: Sequence[BatchPiece]) -> BatchPiece:
     """Pieces as one, on a device."""
     columns = zip(*(piece[:3] for piece in pieces))
     images, flips, labels = (torch.cat([t.to(device, non_blocking=True) for t in column]) for column in columns)
-    return Piece(images, flips, labels, [line for piece in pieces for line in piece.broken])
+    return BatchPiece(images, flips, labels, [line for piece in pieces for line in piece.broken])
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from zerosnet.experiments.ablation import Ablation, ablate, read_ablation
 from zerosnet.experiments.claims import Claim, claims
 from zerosnet.experiments.cost import Cost, cost
-from zerosnet.experiments.experiment import Cell, Column, Experiment, Row
+from zerosnet.experiments.experiment import Cell, Column, Experiment, TableRow
 from zerosnet.experiments.findings import Finding, PairFinding, findings, pair_findings
 from zerosnet.experiments.listing import Listed, listing
 from zerosnet.experiments.measured import Measured, MeasuredCell, collect, records_of
@@ -11,7 +11,7 @@ from zerosnet.experiments.printed import Printed, PrintedTable, parse_printed, p
 from zerosnet.experiments.reading import Reading, Value
 from zerosnet.experiments.registry import EXPERIMENTS, experiment
 from zerosnet.experiments.runner import DEMO, Left, reproduce, what_is_left
-from zerosnet.experiments.scale import SCALES, Scale, Training, scale
+from zerosnet.experiments.scale import SCALES, Scale, TrainingPlan, scale
 from zerosnet.experiments.statistics import Correlation, Difference, Summary, spearman, summarise, welch
 
 __all__ = [
@@ -35,10 +35,10 @@ __all__ = [
     "Printed",
     "PrintedTable",
     "Reading",
-    "Row",
+    "TableRow",
     "Scale",
     "Summary",
-    "Training",
+    "TrainingPlan",
     "Value",
     "ablate",
     "claims",

@@ -14,7 +14,7 @@ from zerosnet.data import DataSet, gather, pixel_statistics
 from zerosnet.data.testing import load_for_test
 from zerosnet.environment import environment
 from zerosnet.errors import InputError
-from zerosnet.models import Network, Step, tails
+from zerosnet.models import BlockStep, Network, tails
 from zerosnet.models.layers import of_replica
 from zerosnet.robustness.normalised import is_right
 from zerosnet.training import Clock, RunRecord, files
@@ -162,6 +162,6 @@ def _squares(tensor: Tensor, replicas: int) -> Tensor:
     return torch.linalg.vector_norm(parts, dim=(0, 2, 3, 4), dtype=torch.float64).square()
 
 
-def _betas(step: Step, replicas: int) -> Tensor:
+def _betas(step: BlockStep, replicas: int) -> Tensor:
     """The newest beta of a block, one a replica."""
     return torch.tensor([float(of_replica(step.row.betas[0], k)) for k in range(replicas)])

@@ -11,10 +11,10 @@ from zerosnet.experiments.declare import (
     paper_row,
     zerosnet,
 )
-from zerosnet.experiments.experiment import Cell, Column, Experiment, Row
+from zerosnet.experiments.experiment import Cell, Column, Experiment, TableRow
 from zerosnet.experiments.printed import parse_printed, printed_table
 from zerosnet.experiments.reading import ACCURACY
-from zerosnet.experiments.scale import Training
+from zerosnet.experiments.scale import TrainingPlan
 from zerosnet.numerics import PAPER_ROWS, euler, lm
 
 TEST = ((Column("Test acc. (%)", "test accuracy, %"), ACCURACY),)
@@ -29,7 +29,7 @@ def preresnet_alpha() -> Experiment:
         row = labelled(record, heads, scheme=scheme, note="" if record["alpha"] == "1" else "not consistent")
         own = None if record["alpha"] == "1" else scheme
         rows.append(row)
-        all_cells += cells(row, record, Training("preresnet32", scheme=own), TEST)
+        all_cells += cells(row, record, TrainingPlan("preresnet32", scheme=own), TEST)
     return Experiment(
         name=name,
         title="PreResNet-32 with a weight alpha on its state",
@@ -53,7 +53,7 @@ def lmresnet_k() -> Experiment:
             full = {**record, "beta": text}
             row = labelled(full, heads, scheme=scheme, ours=ours, note=note, group=f"beta = {text}")
             rows.append(row)
-            all_cells += cells(row, {} if ours else full, Training("lmresnet44", scheme=scheme), TEST)
+            all_cells += cells(row, {} if ours else full, TrainingPlan("lmresnet44", scheme=scheme), TEST)
     return Experiment(
         name=name,
         title="LM-ResNet-44 over k, with the beta the paper prints and the two others it may have run",
@@ -78,9 +78,9 @@ def zerosnet_cifar10() -> Experiment:
         row = labelled(record, heads, group=f"{layers} layers")
         rows.append(row)
         all_cells += cells(row, record, zerosnet(layers, paper_row(record[MODULI]), demo=layers == 56), TEST)
-    beside = Row("56 PreResNet", ("56", "PreResNet: 1", "Yes"), euler(1), None, "beside, 56 layers", ours=True)
+    beside = TableRow("56 PreResNet", ("56", "PreResNet: 1", "Yes"), euler(1), None, "beside, 56 layers", ours=True)
     rows.append(beside)
-    all_cells += cells(beside, {}, Training("preresnet56", demo=False), TEST)
+    all_cells += cells(beside, {}, TrainingPlan("preresnet56", demo=False), TEST)
     return Experiment(
         name=name,
         title="ZeroSNet on CIFAR-10 over ten coefficient rows",
@@ -99,7 +99,7 @@ def roots_cifar100() -> Experiment:
     rows, all_cells = [], []
     for paper in PAPER_ROWS:
         verdict = "Yes" if paper.printed_zero_stable else "No"
-        row = Row(paper.label, (paper.label, verdict), paper.scheme, paper.printed_zero_stable, "56 layers")
+        row = TableRow(paper.label, (paper.label, verdict), paper.scheme, paper.printed_zero_stable, "56 layers")
         rows.append(row)
         for recipe, column in measures.items():
             training = zerosnet(56, paper, "cifar100", recipe, demo=False)
@@ -131,7 +131,7 @@ _NOT_PREACTIVATION = "quoted, and not pre-activation: no network of ours is the 
 
 def comparison() -> Experiment:
     name, heads = "table-comparison", ("Model", "# Layer")
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     all_cells: list[Cell] = []
     for record in printed_table(name).records():
         layers, group = record["# Layer"], f"{record['# Layer']} layers"
@@ -160,17 +160,17 @@ def comparison() -> Experiment:
     )
 
 
-def _compared(row: Row, head: str, record: dict[str, str], dataset: str) -> Cell:
+def _compared(row: TableRow, head: str, record: dict[str, str], dataset: str) -> Cell:
     printed, layers = parse_printed(record[head]), record["# Layer"]
     demo = dataset == "cifar10" and layers == "20"
     if record["Model"] in _MODELS:
-        return Cell(row.key, head, printed, Training(_MODELS[record["Model"]].format(layers), dataset, demo=demo))
+        return Cell(row.key, head, printed, TrainingPlan(_MODELS[record["Model"]].format(layers), dataset, demo=demo))
     if printed is not None and "*" in printed.marks:
-        return Cell(row.key, head, printed, Training(f"preresnet{layers}", dataset, demo=demo))
+        return Cell(row.key, head, printed, TrainingPlan(f"preresnet{layers}", dataset, demo=demo))
     return Cell(row.key, head, printed, note=_NOT_PREACTIVATION)
 
 
-def _own(rows: list[Row], label: str, layers: str, model: str) -> Cell:
-    row = Row(f"{label} {layers}", (label, layers), group=f"{layers} layers", ours=True)
+def _own(rows: list[TableRow], label: str, layers: str, model: str) -> Cell:
+    row = TableRow(f"{label} {layers}", (label, layers), group=f"{layers} layers", ours=True)
     rows.append(row)
-    return Cell(row.key, "C10 (%)", None, Training(model, "cifar10", demo=layers == "20"))
+    return Cell(row.key, "C10 (%)", None, TrainingPlan(model, "cifar10", demo=layers == "20"))

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from zerosnet.experiments.experiment import Cell, Column, Row
+from zerosnet.experiments.experiment import Cell, Column, TableRow
 from zerosnet.experiments.printed import parse_printed
 from zerosnet.experiments.reading import Reading
-from zerosnet.experiments.scale import Training
+from zerosnet.experiments.scale import TrainingPlan
 from zerosnet.numerics import PAPER_ROWS, PaperRow
 
 STABLE = {"Yes": True, "No": False}
@@ -27,14 +27,16 @@ def paper_row(moduli: str) -> PaperRow:
     return next(row for row in PAPER_ROWS if sorted(map(float, row.printed_moduli)) == wanted)
 
 
-def zerosnet(layers: int, row: PaperRow, dataset: str = "cifar10", recipe: str = "paper", *, demo: bool) -> Training:
+def zerosnet(
+    layers: int, row: PaperRow, dataset: str = "cifar10", recipe: str = "paper", *, demo: bool
+) -> TrainingPlan:
     """ZeroSNet with the coefficients of a row; the optimum by its own name, so that tables share its runs."""
     if row is OPTIMUM:
-        return Training(f"zerosnet{layers}_opt", dataset, recipe, demo=demo)
-    return Training(f"zerosnet{layers}", dataset, recipe, row.scheme, demo=demo)
+        return TrainingPlan(f"zerosnet{layers}_opt", dataset, recipe, demo=demo)
+    return TrainingPlan(f"zerosnet{layers}", dataset, recipe, row.scheme, demo=demo)
 
 
-def labelled(record: Mapping[str, str], heads: Sequence[str], **fields: object) -> Row:
+def labelled(record: Mapping[str, str], heads: Sequence[str], **fields: object) -> TableRow:
     """A row of the paper: the texts under `heads`, its scheme and verdict where the table says them."""
     paper = paper_row(record[moduli]) if (moduli := _moduli_head(record)) else None
     labels = tuple(record[head] for head in heads)
@@ -44,10 +46,10 @@ def labelled(record: Mapping[str, str], heads: Sequence[str], **fields: object) 
         "zero_stable": STABLE.get(record.get("Z. S.", "")),
         **fields,
     }
-    return Row(labels=labels, **settings)  # type: ignore[arg-type]
+    return TableRow(labels=labels, **settings)  # type: ignore[arg-type]
 
 
-def cells(row: Row, record: Mapping[str, str], training: Training | None, measures: Measures) -> list[Cell]:
+def cells(row: TableRow, record: Mapping[str, str], training: TrainingPlan | None, measures: Measures) -> list[Cell]:
     """One cell a column: the printed number where the table has one, and the reading of the row's training."""
     return [
         Cell(row.key, column.key, parse_printed(record.get(column.key, "")), training, reading)

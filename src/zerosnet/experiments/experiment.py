@@ -9,7 +9,7 @@ from zerosnet.data.folder import class_names
 from zerosnet.errors import InputError
 from zerosnet.experiments.printed import Printed
 from zerosnet.experiments.reading import ACCURACY, Reading
-from zerosnet.experiments.scale import Scale, Training, scale
+from zerosnet.experiments.scale import Scale, TrainingPlan, scale
 from zerosnet.numerics import Scheme
 from zerosnet.training import RunSpec
 
@@ -29,7 +29,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """A row: what stands left of the numbers, one text for each of the experiment's heads.
 
     zero_stable   the paper's word on it, or the root condition's in rows of our own; None where it makes no sense
@@ -69,7 +69,7 @@ class Cell:
     row: str
     column: str
     printed: Printed | None = None
-    training: Training | None = None
+    training: TrainingPlan | None = None
     reading: Reading = ACCURACY
     compute: Callable[[], float] | None = None
     note: str = ""
@@ -108,21 +108,21 @@ class Experiment:
     what: str
     heads: tuple[str, ...]
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     cells: tuple[Cell, ...]
     compared: str = "best test epoch, as the authors' code reports it; the last epoch is shown beside it"
     footnotes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     seeds: tuple[int, ...] = SEEDS
     """At full scale."""
-    needs: tuple[Training, ...] = ()
+    needs: tuple[TrainingPlan, ...] = ()
     """Trained before all else, with seed 1: networks that others make their adversarial examples on."""
     command: str = ""
     """What measures it, where that is not `zerosnet reproduce`."""
     folder: Folder | None = None
     """What the folder of images has to be, where the runs are on one: their name alone, imagefolder, fits any."""
 
-    def row(self, key: str) -> Row:
+    def row(self, key: str) -> TableRow:
         return next(row for row in self.rows if row.key == key)
 
     def cell(self, row: str, column: str) -> Cell | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from zerosnet.experiments.ablation import Ablation, read_ablation
 from zerosnet.experiments.declare import OPTIMUM
-from zerosnet.experiments.experiment import Row
+from zerosnet.experiments.experiment import TableRow
 from zerosnet.experiments.measured import Measured, MeasuredCell, Number
 from zerosnet.experiments.statistics import Correlation, Difference, spearman, welch
 from zerosnet.numerics import Scheme, root_condition
@@ -173,7 +173,7 @@ def _pair_verdict(difference: Difference | None, cells: list[MeasuredCell]) -> s
 
 
 def _finding(
-    measured: Measured, group: str, column: str, cells: list[tuple[Row, MeasuredCell]], known: Mapping[str, Depth]
+    measured: Measured, group: str, column: str, cells: list[tuple[TableRow, MeasuredCell]], known: Mapping[str, Depth]
 ) -> Finding | None:
     means = {row.key: cell.compared.mean for row, cell in cells if cell.compared is not None}
     stable = [means[row.key] for row, _ in cells if row.zero_stable]

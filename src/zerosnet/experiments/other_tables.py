@@ -7,10 +7,10 @@ from importlib import resources
 from typing import Any
 
 from zerosnet.experiments.declare import MODULI, labelled, paper_row, zerosnet
-from zerosnet.experiments.experiment import Cell, Column, Experiment, Folder, Row
+from zerosnet.experiments.experiment import Cell, Column, Experiment, Folder, TableRow
 from zerosnet.experiments.printed import parse_printed, printed_table
 from zerosnet.experiments.reading import ACCURACY, GAP, TOP5, TRAINING_ACCURACY
-from zerosnet.experiments.scale import Training
+from zerosnet.experiments.scale import TrainingPlan
 from zerosnet.models import create_model
 from zerosnet.models.parameters import parameter_count
 from zerosnet.numerics import PAPER_ROWS, Scheme, root_condition
@@ -28,7 +28,7 @@ def imagenet() -> Experiment:
         row = labelled(record, heads, group=f"{record['# Layer']} layers")
         rows.append(row)
         model = models[record["Model"]].format(record["# Layer"])
-        training = Training(model, "imagefolder", "imagenet", demo=False)
+        training = TrainingPlan(model, "imagefolder", "imagenet", demo=False)
         all_cells += [
             Cell(row.key, head, parse_printed(record[head]), training, reading) for head, reading in readings.items()
         ]
@@ -60,7 +60,7 @@ def generalisation_gap() -> Experiment:
         row = labelled(record, heads, zero_stable=True, group=f"{layers} layers")
         rows.append(row)
         base = zerosnet(layers, paper, "cifar100", demo=layers == 56)
-        training = Training(base.model, base.dataset, base.recipe, base.scheme, (("epochs", 500),), base.demo)
+        training = TrainingPlan(base.model, base.dataset, base.recipe, base.scheme, (("epochs", 500),), base.demo)
         for head, reading in readings.items():
             all_cells.append(Cell(row.key, head, parse_printed(record[head]), training, reading))
     return Experiment(
@@ -125,7 +125,7 @@ def run_time() -> Experiment:
     seconds = {(cell.row, cell.column): cell.printed.value for cell in all_cells if cell.printed is not None}
     for part in parts:
         rows.append(
-            row := Row(part, (f"ZeroSNet20 / PreResNet20 ({part}), ours on one {_run_times()['gpu']}",), ours=True)
+            row := TableRow(part, (f"ZeroSNet20 / PreResNet20 ({part}), ours on one {_run_times()['gpu']}",), ours=True)
         )
         for head, batch in sizes.items():
             printed = seconds[f"ZeroSNet20 ({part})", head] / seconds[f"PreResNet20 ({part})", head]

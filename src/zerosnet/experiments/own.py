@@ -5,8 +5,8 @@ from fractions import Fraction
 
 from zerosnet.experiments.accuracy_tables import TEST
 from zerosnet.experiments.declare import OPTIMUM, cells, columns
-from zerosnet.experiments.experiment import Experiment, Row
-from zerosnet.experiments.scale import Training
+from zerosnet.experiments.experiment import Experiment, TableRow
+from zerosnet.experiments.scale import TrainingPlan
 from zerosnet.numerics import Scheme, from_roots, root_condition
 from zerosnet.numerics.prescribed import monic_from_roots
 
@@ -22,11 +22,11 @@ def scan_disc() -> Experiment:
         verdict = root_condition(scheme)
         parasitic = verdict.parasitic_roots
         labels = (f"{number:03d}", ", ".join(map(_root_text, parasitic)), f"{max(map(abs, parasitic)):.3f}")
-        row = Row(
+        row = TableRow(
             labels[0], (*labels, "Yes" if verdict.zero_stable else "No"), scheme, verdict.zero_stable, "disc", True
         )
         rows.append(row)
-        all_cells += cells(row, {}, Training("zerosnet20", scheme=scheme), TEST)
+        all_cells += cells(row, {}, TrainingPlan("zerosnet20", scheme=scheme), TEST)
     return Experiment(
         name="scan-disc",
         title="Two hundred consistent schemes over the disc of parasitic roots",
@@ -117,9 +117,13 @@ def pairs() -> Experiment:
         for what, scheme in both:
             stable = root_condition(scheme).zero_stable
             labels = (difference, what, str(scheme), "Yes" if stable else "No")
-            row = Row(f"{difference}: {what}", labels, scheme, stable, difference, True)
+            row = TableRow(f"{difference}: {what}", labels, scheme, stable, difference, True)
             rows.append(row)
-            training = Training("zerosnet56_opt") if scheme == OPTIMUM.scheme else Training("zerosnet56", scheme=scheme)
+            training = (
+                TrainingPlan("zerosnet56_opt")
+                if scheme == OPTIMUM.scheme
+                else TrainingPlan("zerosnet56", scheme=scheme)
+            )
             all_cells += cells(row, {}, training, TEST)
     return Experiment(
         name="pairs",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from zerosnet.robustness import PROTOCOLS, Options
+from zerosnet.robustness import PROTOCOLS, ProtocolOptions
 from zerosnet.training import RunRecord
 from zerosnet.training.attack import read_attack
 
@@ -100,9 +100,9 @@ def _gap(record: RunRecord, reading: Reading) -> Pair:
     return training - last, training - best
 
 
-def attack_options(protocol: str, images: int | None) -> Options:
+def attack_options(protocol: str, images: int | None) -> ProtocolOptions:
     """Only adversarial protocols are shortened: noise costs little."""
-    return Options(images=images if PROTOCOLS[protocol].adversarial else None)
+    return ProtocolOptions(images=images if PROTOCOLS[protocol].adversarial else None)
 
 
 _OTHER_UNITS = {"paper-fgsm": " (eps for images in [0, 1], in the table twice that)"}

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from zerosnet.experiments.declare import CONFOUNDED, MODULI, Measures, cells, columns, labelled, paper_row, zerosnet
-from zerosnet.experiments.experiment import Cell, Column, Experiment, Row
+from zerosnet.experiments.experiment import Cell, Column, Experiment, TableRow
 from zerosnet.experiments.printed import printed_table
 from zerosnet.experiments.reading import CLEAN_UNDER_NOISE, Reading, under_noise
-from zerosnet.experiments.scale import Training
+from zerosnet.experiments.scale import TrainingPlan
 from zerosnet.numerics import PaperRow, euler
 
 LAYERS, SHALLOW = 56, 20
@@ -29,9 +29,9 @@ def _noise_table(name: str, title: str, reference: str) -> Experiment:
     table, heads = printed_table(name), (MODULI, "Z. S.")
     measures = tuple(_noise(head) for head in table.heads[2:])
     rows, all_cells = _networks(name, heads, measures, lambda paper: zerosnet(LAYERS, paper, demo=True))
-    beside = Row("PreResNet", _PRERESNET, euler(1), None, "beside", ours=True)
+    beside = TableRow("PreResNet", _PRERESNET, euler(1), None, "beside", ours=True)
     rows.append(beside)
-    all_cells += cells(beside, {}, Training(f"preresnet{LAYERS}", demo=False), measures)
+    all_cells += cells(beside, {}, TrainingPlan(f"preresnet{LAYERS}", demo=False), measures)
     return Experiment(
         name=name,
         title=f"{title} on CIFAR-10, {LAYERS} layers",
@@ -47,8 +47,8 @@ def _noise_table(name: str, title: str, reference: str) -> Experiment:
 
 
 def _networks(
-    name: str, heads: tuple[str, str], measures: Measures, training: Callable[[PaperRow], Training]
-) -> tuple[list[Row], list[Cell]]:
+    name: str, heads: tuple[str, str], measures: Measures, training: Callable[[PaperRow], TrainingPlan]
+) -> tuple[list[TableRow], list[Cell]]:
     """The rows of a table, each a 56-layer network with the coefficients its moduli stand for, and their cells."""
     rows, all_cells = [], []
     for record in printed_table(name).records():
@@ -111,7 +111,7 @@ def pgd() -> Experiment:
             "it); a single run each",
             CONFOUNDED,
         ),
-        needs=(Training("preresnet20"),),
+        needs=(TrainingPlan("preresnet20"),),
     )
 
 

@@ -12,7 +12,7 @@ from zerosnet.training import Recipe, RunSpec, recipe
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingPlan:
     """What to train for a number, the seed aside, with the paper's settings.
 
     options   changes to the recipe
@@ -54,12 +54,12 @@ class Scale:
 
     name: str
     what: str
-    settings: Callable[[Training], Settings]
+    settings: Callable[[TrainingPlan], Settings]
     seeds: tuple[int, ...] | None = None
     images: int | None = None
     only: tuple[str, ...] = ()
 
-    def specs(self, training: Training, seeds: Sequence[int]) -> list[RunSpec]:
+    def specs(self, training: TrainingPlan, seeds: Sequence[int]) -> list[RunSpec]:
         """The runs of a training at this scale, one a seed."""
         settings = self.settings(training)
         if settings is None:
@@ -76,11 +76,11 @@ class Scale:
 DEMO_RECIPE = recipe("quick", "digits", epochs=6)
 
 
-def _demo(training: Training) -> Settings:
+def _demo(training: TrainingPlan) -> Settings:
     return ("digits", DEMO_RECIPE) if training.demo else None
 
 
-def _reduced(training: Training) -> Settings:
+def _reduced(training: TrainingPlan) -> Settings:
     whole = training.resolved()
     shorter = {**dict(training.options), "epochs": -(-whole.epochs // 4)}
     return training.dataset, recipe(training.recipe, training.dataset, training.model, **shorter)

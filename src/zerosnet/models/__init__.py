@@ -13,7 +13,7 @@ from zerosnet.models.parameters import ParameterRow, parameter_count, parameter_
 from zerosnet.models.pretrained import list_pretrained, pretrained_card
 from zerosnet.models.registry import configure, create_model, list_models
 from zerosnet.models.replicas import combine, extract
-from zerosnet.models.stack import Step
+from zerosnet.models.stack import BlockStep
 from zerosnet.models.stage import MultistepStage
 from zerosnet.models.structure import Structure
 from zerosnet.models.tails import Tail, tails
@@ -27,7 +27,7 @@ __all__ = [
     "MultistepStage",
     "Network",
     "ParameterRow",
-    "Step",
+    "BlockStep",
     "Structure",
     "Tail",
     "combine",

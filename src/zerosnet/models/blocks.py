@@ -8,7 +8,7 @@ from torch import Tensor, nn, relu_
 from zerosnet.models.conv_norm import conv_norm_relu
 from zerosnet.models.layers import BatchNorm, Coefficient, Conv
 from zerosnet.models.plan import BlockPlan
-from zerosnet.models.sums import History, Row, accumulate, weighted_sum
+from zerosnet.models.sums import BlockCoefficients, History, accumulate, weighted_sum
 
 
 class Residual(nn.Module, ABC):
@@ -104,7 +104,7 @@ class Block(nn.Module):
         )
         self.opening = Opening(source.channels, target.channels, replicas) if plan.opening else None
 
-    def forward(self, history: History, row: Row) -> History:
+    def forward(self, history: History, row: BlockCoefficients) -> History:
         activated = self.f.activate(history.states[0])
         projected = self.project(history, activated)
         if not self.plan.keep_slopes:  # beta goes into the weight of f's last convolution, the sum into its output
@@ -133,7 +133,7 @@ class Block(nn.Module):
         """scale * f(y_n) in the type of the state."""
         return self.f.slope(activated, scale).to(projected.states[0].dtype)
 
-    def combine(self, projected: History, slope: Tensor, row: Row) -> Tensor:
+    def combine(self, projected: History, slope: Tensor, row: BlockCoefficients) -> Tensor:
         """The multistep sum as a new tensor, its terms left as they are."""
         slopes = (slope, *projected.slopes)[: len(row.betas)]
         states = projected.states[: len(row.alphas)]

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from zerosnet.models.laws import Law
 from zerosnet.models.layers import Coefficient, one_by_one, rows
-from zerosnet.models.sums import Row
+from zerosnet.models.sums import BlockCoefficients
 from zerosnet.numerics import Scheme
 
 
@@ -21,7 +21,7 @@ class Coefficients(nn.Module, ABC):
     betas: int
 
     @abstractmethod
-    def forward(self, like: Tensor) -> list[Row]:
+    def forward(self, like: Tensor) -> list[BlockCoefficients]:
         """The rows of all slots, on the device and in the type of `like`."""
 
     @abstractmethod
@@ -44,7 +44,7 @@ class FixedCoefficients(Coefficients):
         table = torch.tensor(self._numbers, dtype=torch.float64) if differ else None
         self.register_buffer("table", table, persistent=False)
 
-    def forward(self, like: Tensor) -> list[Row]:
+    def forward(self, like: Tensor) -> list[BlockCoefficients]:
         terms: tuple[Coefficient, ...]
         if self.table is None:
             terms = tuple(number[0] for number in self._numbers)
@@ -52,7 +52,7 @@ class FixedCoefficients(Coefficients):
             terms = tuple(self._numbers)
         else:
             terms = self.table.to(like.dtype).unbind()
-        return [Row(terms[: self.alphas], terms[self.alphas :])] * self.slots
+        return [BlockCoefficients(terms[: self.alphas], terms[self.alphas :])] * self.slots
 
     def schemes(self) -> list[list[Scheme]]:
         return [[scheme] * self.slots for scheme in self._schemes]
@@ -79,12 +79,12 @@ class TrainedCoefficients(Coefficients):
             start = torch.tensor(self._starts[replica]) if self._starts else self.law.draw(self.blocks, generator)
             rows(self.values, self.replicas)[replica] = start.to(self.values)
 
-    def forward(self, like: Tensor) -> list[Row]:
+    def forward(self, like: Tensor) -> list[BlockCoefficients]:
         base = self.law.base(rows(self.values, self.replicas).double().transpose(0, 1))  # (blocks, K, ...)
         alphas = self.law.alphas(base).to(like.dtype).transpose(1, 2)  # (blocks, steps, K)
         beta = self.law.beta(base)
         betas: Sequence[Coefficient] = [1.0] * self.blocks if beta is None else beta.to(like.dtype).unbind()
-        table = [Row(a.unbind(), (b,)) for a, b in zip(alphas.unbind(), betas)]
+        table = [BlockCoefficients(a.unbind(), (b,)) for a, b in zip(alphas.unbind(), betas)]
         return table * self.slots if self.shared else table
 
     @torch.no_grad()

@@ -18,7 +18,7 @@ from zerosnet.models.blocks import Block
 from zerosnet.models.diagnosis import BlockDiagnosis, Diagnosis
 from zerosnet.models.layers import BatchNorm, of_replica
 from zerosnet.models.network import Network
-from zerosnet.models.stack import Step
+from zerosnet.models.stack import BlockStep
 from zerosnet.models.tails import tails
 from zerosnet.numerics import Scheme
 from zerosnet.numerics.growth import companion
@@ -107,7 +107,7 @@ def _require_batch(images: Tensor, labels: Tensor | None, classes: int) -> None:
 
 def _backward(
     network: Network, images: Tensor, labels: Tensor | None, generator: torch.Generator
-) -> tuple[list[Step], list[float]]:
+) -> tuple[list[BlockStep], list[float]]:
     """The steps, and for each |dL/dy_{n+1}| / |dL/dy_N|, over all ways that y_{n+1} has to the loss."""
     with torch.enable_grad():
         first = network.first_state(images).requires_grad_()
@@ -124,7 +124,7 @@ def _backward(
 
 
 @torch.no_grad()
-def _forward(network: Network, images: Tensor, steps: Sequence[Step], generator: torch.Generator) -> list[float]:
+def _forward(network: Network, images: Tensor, steps: Sequence[BlockStep], generator: torch.Generator) -> list[float]:
     """rms of the difference that a disturbance of the images makes in every y_{n+1}, for rms 1 in y_0."""
     noise = torch.randn(images.shape, generator=generator, dtype=images.dtype).to(images.device)
     disturbed = images + DISTURBANCE * _rms(images) * noise

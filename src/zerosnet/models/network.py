@@ -11,7 +11,7 @@ from zerosnet.errors import InputError
 from zerosnet.models.config import Config
 from zerosnet.models.customs import Customs
 from zerosnet.models.layers import BatchNorm, Conv, Linear, average, initialise
-from zerosnet.models.stack import Stack, Step
+from zerosnet.models.stack import BlockStep, Stack
 from zerosnet.numerics import Scheme
 
 KEEP_STATES = {"realize_reads_threshold": 3}  # of torch.compile: see Network.compile
@@ -85,7 +85,7 @@ class Network(Customs):
         """What the head makes of a last state y_N."""
         return self.forward_head(self.normalise(state))
 
-    def walk(self, images: Tensor, *, silent_from: int | None = None) -> Iterator[Step]:
+    def walk(self, images: Tensor, *, silent_from: int | None = None) -> Iterator[BlockStep]:
         """Block by block, for diagnosis (see `Stack.walk`); `logits` of the last `state` is the network's output."""
         return self.stack.walk(self.first_state(images), silent_from=silent_from)
 

@@ -23,7 +23,7 @@ AnyScheme = Scheme | str
 
 
 @dataclass(frozen=True)
-class Family:
+class ModelFamily:
     """What the networks of one kind share."""
 
     scheme: Scheme | None = None
@@ -51,13 +51,13 @@ def _stable_law(order: int = 1, steps: int = 3) -> Law:
     raise InputError(f"order is {order!r} with steps {steps!r}; expected order 1 and 2 steps or more, or order 2 and 3")
 
 
-FAMILIES: Mapping[tuple[str, str], Family] = {
-    ("preresnet", ""): Family(scheme=Scheme([1], [1]), steps=1),
-    ("lmresnet", ""): Family(law=_lm_law, options=("beta",), steps=2, stage_change="restart"),
-    ("zerosnet", ""): Family(),
-    ("zerosnet", "_opt"): Family(scheme=Scheme(["1/3", "5/9", "1/9"], ["16/9"]), takes_scheme=False),
-    ("zerosnet", "_tra"): Family(law=LambdaLaw, takes_scheme=False),
-    ("zerosnet", "_stable"): Family(law=_stable_law, options=("order", "steps"), takes_scheme=False),
+FAMILIES: Mapping[tuple[str, str], ModelFamily] = {
+    ("preresnet", ""): ModelFamily(scheme=Scheme([1], [1]), steps=1),
+    ("lmresnet", ""): ModelFamily(law=_lm_law, options=("beta",), steps=2, stage_change="restart"),
+    ("zerosnet", ""): ModelFamily(),
+    ("zerosnet", "_opt"): ModelFamily(scheme=Scheme(["1/3", "5/9", "1/9"], ["16/9"]), takes_scheme=False),
+    ("zerosnet", "_tra"): ModelFamily(law=LambdaLaw, takes_scheme=False),
+    ("zerosnet", "_stable"): ModelFamily(law=_stable_law, options=("order", "steps"), takes_scheme=False),
 }
 """(front, back) of a name; the depth stands between them."""
 
@@ -69,7 +69,7 @@ class Entry:
     """A registered network."""
 
     name: str
-    family: Family = field(repr=False)
+    family: ModelFamily = field(repr=False)
     structure: Structure
 
 
@@ -188,7 +188,7 @@ def _coefficient_fields(
     }
 
 
-def _refuse(left: dict[str, Any], accepted: tuple[str, ...], family: Family, whose: str) -> None:
+def _refuse(left: dict[str, Any], accepted: tuple[str, ...], family: ModelFamily, whose: str) -> None:
     if left:
         known = ", ".join((*(("scheme",) if family.takes_scheme else ()), "stage_change", *accepted))
         raise InputError(f"unknown option {next(iter(left))!r} for {whose}; it takes {known}")

@@ -15,14 +15,14 @@ from zerosnet.models.coefficients import Coefficients
 from zerosnet.models.layers import BatchNorm, Coefficient, Conv
 from zerosnet.models.plan import BlockPlan
 from zerosnet.models.structure import Structure
-from zerosnet.models.sums import ONE_STEP, History, Row
+from zerosnet.models.sums import ONE_STEP, BlockCoefficients, History
 from zerosnet.numerics import Scheme
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Step:
+class BlockStep:
     """What happened in one block: y_{n+1} = sum_i row.alphas[i] states[i] + row.betas[0] slope + older slopes."""
 
     index: int
@@ -30,7 +30,7 @@ class Step:
     """y_n, y_{n-1}, ... as they entered the sum, in the shape of y_{n+1}."""
     slope: Tensor
     """f(y_n), not scaled by beta; zeros where f is switched off."""
-    row: Row
+    row: BlockCoefficients
     state: Tensor
     """y_{n+1}."""
 
@@ -59,7 +59,7 @@ class Stack(nn.Module):
             history = self.advance(block, history, row)
         return history.states[0]
 
-    def advance(self, block: Block, history: History, row: Row) -> History:
+    def advance(self, block: Block, history: History, row: BlockCoefficients) -> History:
         """One step; with checkpointing, what the block keeps for its gradients is computed again backwards.
 
         A compiler decides by itself what to keep: there it is off.
@@ -69,7 +69,7 @@ class Stack(nn.Module):
         contexts = partial(_once_and_again, block)
         return cast(History, checkpoint(block, history, row, use_reentrant=False, context_fn=contexts))
 
-    def walk(self, y: Tensor, *, silent_from: int | None = None) -> Iterator[Step]:
+    def walk(self, y: Tensor, *, silent_from: int | None = None) -> Iterator[BlockStep]:
         """Block by block, for diagnosis: the same numbers up to rounding, every term kept as a tensor of its own.
 
         From block `silent_from` on f is switched off: the scheme goes on with f = 0.
@@ -80,7 +80,9 @@ class Stack(nn.Module):
             step, history = self.step(block, history, row, silent=silent)
             yield step
 
-    def step(self, block: Block, history: History, row: Row, *, silent: bool = False) -> tuple[Step, History]:
+    def step(
+        self, block: Block, history: History, row: BlockCoefficients, *, silent: bool = False
+    ) -> tuple[BlockStep, History]:
         """One block, with f or with zeros in its place: every term of its sum, and what the next block receives.
 
         Without f nothing is activated but what a projection takes.
@@ -90,10 +92,10 @@ class Stack(nn.Module):
         projected = block.project(history, activated)
         slope = torch.zeros_like(projected.states[0]) if silent else block.slope(activated, projected)
         state = block.combine(projected, slope, row)
-        taken = Step(block.plan.index, projected.states, slope, row, state)
+        taken = BlockStep(block.plan.index, projected.states, slope, row, state)
         return taken, block.hand_on(history, projected, slope, state)
 
-    def rows(self, like: Tensor) -> list[Row]:
+    def rows(self, like: Tensor) -> list[BlockCoefficients]:
         """The coefficients of every block, start-up blocks included."""
         return self._per_block(self.coefficients(like), ONE_STEP)
 

@@ -19,14 +19,14 @@ Number = float | tuple[float, ...] | Tensor
 """A coefficient made ready for a device: one float, one a replica, or a tensor that broadcasts over states."""
 
 
-class Row(NamedTuple):
+class BlockCoefficients(NamedTuple):
     """The coefficients of one block, newest first."""
 
     alphas: tuple[Coefficient, ...]
     betas: tuple[Coefficient, ...]
 
 
-ONE_STEP = Row((1.0,), (1.0,))
+ONE_STEP = BlockCoefficients((1.0,), (1.0,))
 """y_{n+1} = y_n + f(y_n), the start-up."""
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from zerosnet.models.network import Network
-from zerosnet.models.stack import Step
+from zerosnet.models.stack import BlockStep
 from zerosnet.models.sums import History
 
 
@@ -19,7 +19,7 @@ class Tail(NamedTuple):
     """
 
     logits: Tensor
-    step: Step | None
+    step: BlockStep | None
 
 
 @torch.no_grad()

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from textwrap import fill
 
 from zerosnet.experiments import EXPERIMENTS, Measured, collect
-from zerosnet.experiments.experiment import Row
+from zerosnet.experiments.experiment import TableRow
 from zerosnet.experiments.findings import depths
 from zerosnet.experiments.measured import MeasuredCell
 from zerosnet.training import RunRecord
@@ -13,7 +13,7 @@ _TABLE, _LAYERS, _COLUMN = "table-zerosnet-cifar10", "56 layers", "Test acc. (%)
 _NOISES = ("table-uniform-noise", "table-gaussian-noise", "table-constant-noise")
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _WIDTH = 120
-Sides = dict[bool, list[tuple[Row, MeasuredCell]]]
+Sides = dict[bool, list[tuple[TableRow, MeasuredCell]]]
 
 
 def answer(records: Mapping[str, RunRecord]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from zerosnet.report.html import Html, element, join
-from zerosnet.report.scale import Scale, tick_text
+from zerosnet.report.scale import Axis, tick_text
 
 WIDTH, HEIGHT = 372, 236
 _RIGHT, _TOP, _BOTTOM = 8, 8, 38
@@ -118,15 +118,15 @@ def svg(chart: Chart) -> Html:
     ]  # fmt: skip
     x_values = [x for x, _ in every] + ([] if chart.at_x is None else [chart.at_x])
     y_values = [y for _, y in every] + tips
-    y = Scale.around(y_values, HEIGHT - _BOTTOM, _TOP, log=chart.log_y, margin=0.06)
+    y = Axis.around(y_values, HEIGHT - _BOTTOM, _TOP, log=chart.log_y, margin=0.06)
     left = _BESIDE + _LETTER * max((len(tick_text(v)) for v in y.ticks), default=1)
-    x = Scale.around(x_values, left, WIDTH - _RIGHT, log=chart.log_x)
+    x = Axis.around(x_values, left, WIDTH - _RIGHT, log=chart.log_x)
     parts = [_frame(chart, x, y), *(_series(one, x, y) for one in chart.series)]
     label = f"{chart.title}. {chart.description}"
     return element("svg", parts, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=label, class_="plot")
 
 
-def _frame(chart: Chart, x: Scale, y: Scale) -> Html:
+def _frame(chart: Chart, x: Axis, y: Axis) -> Html:
     left, right, bottom = x.start, x.end, HEIGHT - _BOTTOM
     grid = "".join(f"M{left:.1f} {y(v):.1f}H{right}" for v in y.ticks)
     ticks = "".join(f"M{x(v):.1f} {bottom}v4" for v in x.ticks)
@@ -143,7 +143,7 @@ def _frame(chart: Chart, x: Scale, y: Scale) -> Html:
     return join([*lines, *words])
 
 
-def _series(series: Series, x: Scale, y: Scale) -> Html:
+def _series(series: Series, x: Axis, y: Axis) -> Html:
     places = [(x(a), y(b)) for a, b in series.points if a == a and b == b]
     parts = []
     if series.line and len(places) > 1:

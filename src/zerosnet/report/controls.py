@@ -12,7 +12,7 @@ from zerosnet.experiments.statistics import welch
 from zerosnet.numerics import Scheme
 from zerosnet.report.configurations import is_stable
 from zerosnet.report.evidence import Evidence
-from zerosnet.robustness.result import Row
+from zerosnet.robustness.result import ResultRow
 
 HEADS = ("Attack", "eps", "zero-stable, %", "not zero-stable, %", "difference of the means")
 _TABLE, _PROTOCOL = "table-fgsm", "paper-fgsm"
@@ -36,7 +36,7 @@ def control_lines(evidence: Evidence) -> list[tuple[str, ...]]:
     return [_line(setting, schemes) for setting, schemes in found.items()]
 
 
-def _setting(row: Row) -> Setting:
+def _setting(row: ResultRow) -> Setting:
     return _NAMES.get(row.method, row.method), _SIGNED * (row.eps or 0.0)
 
 

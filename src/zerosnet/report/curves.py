@@ -8,8 +8,8 @@ from typing import Any
 from zerosnet.report.chart import Chart, Series
 from zerosnet.report.configurations import Configuration, Panel, as_series
 from zerosnet.report.evidence import is_number
-from zerosnet.robustness import Result as Attack
-from zerosnet.robustness.result import Row
+from zerosnet.robustness import ProtocolResult as Attack
+from zerosnet.robustness.result import ResultRow
 
 Points = list[tuple[float, float]]
 _LEAST_ERROR = 0.01  # per cent; a logarithmic axis has no zero
@@ -79,7 +79,7 @@ def _percentages(fractions: Iterable[float]) -> Points:
     return [(n, 100 * fraction) for n, fraction in enumerate(fractions)]
 
 
-def noise_level(row: Row, kind: str | None) -> float | None:
+def noise_level(row: ResultRow, kind: str | None) -> float | None:
     """Where a row stands on the axis of a kind of noise: signed, and 0 for no noise; None where it is not of it."""
     if row.method == "clean":
         return 0.0
@@ -92,7 +92,7 @@ def noise_level(row: Row, kind: str | None) -> float | None:
     return float({"uniform": shift if shift < 0 else shift + scale, "normal": scale, None: shift}[kind])
 
 
-def _eps(row: Row, method: str, images: int) -> float | None:
+def _eps(row: ResultRow, method: str, images: int) -> float | None:
     if row.images != images:
         return None
     if row.method == "clean":
@@ -104,7 +104,7 @@ def _attacks(panel: Panel, name: str) -> list[Attack]:
     return [run.attacks[name] for one in panel.members for run in one.runs if name in run.attacks]
 
 
-def _levels(one: Configuration, name: str, level: Callable[[Row], float | None]) -> Points:
+def _levels(one: Configuration, name: str, level: Callable[[ResultRow], float | None]) -> Points:
     each = []
     for run in one.runs:
         rows = run.attacks[name].rows if name in run.attacks else ()

@@ -12,7 +12,7 @@ from zerosnet.errors import InputError
 from zerosnet.experiments.ablation import Ablation, read_ablation
 from zerosnet.models.registry import REGISTRY
 from zerosnet.numerics import Scheme
-from zerosnet.robustness import Result as Attack
+from zerosnet.robustness import ProtocolResult as Attack
 from zerosnet.training.run import read_metrics
 from zerosnet.training.store import RunRecord, Store
 

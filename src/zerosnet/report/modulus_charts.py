@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from zerosnet.experiments.experiment import Row
+from zerosnet.experiments.experiment import TableRow
 from zerosnet.experiments.findings import parasitic_modulus
 from zerosnet.experiments.measured import Measured, MeasuredCell
 from zerosnet.experiments.reading import ACCURACY
@@ -47,7 +47,7 @@ def modulus_chart(title: str, y: str, series: Sequence[Series]) -> Chart:
 
 
 def series_of(
-    rows: Sequence[tuple[Row, MeasuredCell]],
+    rows: Sequence[tuple[TableRow, MeasuredCell]],
     whose: str,
     x: Callable[[Scheme], float],
     *,

@@ -12,7 +12,7 @@ _FEW_DECADES = 6
 
 
 @dataclass(frozen=True)
-class Scale:
+class Axis:
     """Values from `low` to `high`, drawn from `start` to `end`."""
 
     low: float
@@ -24,7 +24,7 @@ class Scale:
     @classmethod
     def around(
         cls, values: Iterable[float], start: float, end: float, *, log: bool = False, margin: float = 0.04
-    ) -> "Scale":
+    ) -> "Axis":
         """A scale that shows all finite values (on a logarithmic one: all positive ones), with a small margin."""
         seen = [v for v in values if math.isfinite(v) and (v > 0 or not log)]
         low, high = (min(seen), max(seen)) if seen else (1.0, 10.0) if log else (0.0, 1.0)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from zerosnet.experiments.experiment import Column, Row
+from zerosnet.experiments.experiment import Column, TableRow
 from zerosnet.experiments.measured import Measured, MeasuredCell
 from zerosnet.experiments.scale import at_scale
 from zerosnet.experiments.statistics import Summary
@@ -35,7 +35,7 @@ def experiment_table(measured: Measured, warnings: str | None = None, said: Mapp
     separate = len(experiment.columns) <= _SEPARATE
     kept = [i for i in range(len(experiment.heads)) if not _repeats_group(experiment.rows, i)]
 
-    def numbers(row: Row) -> list[Html]:
+    def numbers(row: TableRow) -> list[Html]:
         found = [cells.get((row.key, column.key)) for column in experiment.columns]
         if not separate:
             return [_stacked(cell, look) for cell in found]
@@ -146,12 +146,12 @@ def _heads(heads: Sequence[str], columns: Sequence[Column], parts: Sequence[str]
     ]
 
 
-def _repeats_group(rows: Sequence[Row], i: int) -> bool:
+def _repeats_group(rows: Sequence[TableRow], i: int) -> bool:
     """Whether a label of every row stands in the heading of its group already, as 56 does in "56 layers"."""
     return len(rows[0].labels) > 1 and all(row.labels[i] in row.group for row in rows)
 
 
-def _line(row: Row, labels: Sequence[str], numbers: Sequence[Html], *, marked: bool) -> Html:
+def _line(row: TableRow, labels: Sequence[str], numbers: Sequence[Html], *, marked: bool) -> Html:
     """`marked`: as a row that the paper's table does not have."""
     note = element("small", row.note, class_="printed") if row.note else None
     ours = element("small", "our row", class_="printed") if marked else None

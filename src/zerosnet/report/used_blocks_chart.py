@@ -6,7 +6,7 @@ They are the 56-layer rows of the paper's table and the pairs, which part what c
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from zerosnet.experiments import Correlation, Measured, MeasuredCell, Row, spearman
+from zerosnet.experiments import Correlation, Measured, MeasuredCell, TableRow, spearman
 from zerosnet.experiments.findings import Depth, depths, parasitic_modulus
 from zerosnet.numerics import Scheme
 from zerosnet.report.chart import Chart, Series, figures
@@ -21,7 +21,7 @@ _BLOCKS, _MODULUS = "the number of blocks used", "the largest parasitic modulus"
 
 
 @dataclass(frozen=True)
-class Network:
+class PlottedNetwork:
     """The measured networks of one scheme: the seeds of a row.
 
     of_pairs   whether the row is one of the pairs; a scheme that the table has too is the table's
@@ -29,7 +29,7 @@ class Network:
     """
 
     scheme: Scheme
-    row: Row
+    row: TableRow
     cell: MeasuredCell
     of_pairs: bool
     depth: Depth | None
@@ -49,10 +49,10 @@ def used_blocks_section(found: Sequence[Measured], records: Mapping[str, RunReco
     return parts
 
 
-def networks_alike(found: Iterable[Measured], records: Mapping[str, RunRecord]) -> list[Network]:
+def networks_alike(found: Iterable[Measured], records: Mapping[str, RunRecord]) -> list[PlottedNetwork]:
     """What the tables of one scale hold of them, every scheme once."""
     tables = {one.experiment.name: one for one in found}
-    networks: dict[Scheme, Network] = {}
+    networks: dict[Scheme, PlottedNetwork] = {}
     for measured in (tables[name] for name in (_TABLE, _PAIRS) if name in tables):
         deep, column = depths(measured, records), measured.experiment.columns[0].key
         of_pairs = measured.experiment.name == _PAIRS
@@ -60,12 +60,12 @@ def networks_alike(found: Iterable[Measured], records: Mapping[str, RunRecord]) 
             cell = measured.cell(row.key, column)
             if row.scheme is None or cell is None or cell.compared is None or not (of_pairs or row.group == _LAYERS):
                 continue
-            one = Network(row.scheme, row, cell, of_pairs, deep.get(row.key), cell.compared.mean)
+            one = PlottedNetwork(row.scheme, row, cell, of_pairs, deep.get(row.key), cell.compared.mean)
             networks.setdefault(row.scheme, one)
     return list(networks.values())
 
 
-def charts_of(networks: Sequence[Network]) -> list[Chart]:
+def charts_of(networks: Sequence[PlottedNetwork]) -> list[Chart]:
     """Against the modulus, where that is not the table's own chart again, and against used blocks, if known."""
     charts, y = [], "test accuracy, %"
     if len(networks) >= LEAST and any(one.of_pairs for one in networks):
@@ -78,7 +78,7 @@ def charts_of(networks: Sequence[Network]) -> list[Chart]:
     return charts
 
 
-def what_accuracy_goes_with(networks: Sequence[Network]) -> str | None:
+def what_accuracy_goes_with(networks: Sequence[PlottedNetwork]) -> str | None:
     """Which of the two it goes with more closely, by rank correlation; None where one of the two has none."""
     deep = _used(networks)
     accuracies = [one.accuracy for one, _ in deep]
@@ -99,7 +99,7 @@ def _compared(used: Correlation, modulus: Correlation) -> str:
     return f"goes with {_BLOCKS} {closely} {_MODULUS}"
 
 
-def _ties(deep: Iterable[tuple[Network, float]], blocks: int) -> str:
+def _ties(deep: Iterable[tuple[PlottedNetwork, float]], blocks: int) -> str:
     """Schemes that use equally many blocks, with their accuracies, which these blocks do not tell apart."""
     groups: dict[float, list[float]] = {}
     for one, number in deep:
@@ -113,16 +113,16 @@ def _ties(deep: Iterable[tuple[Network, float]], blocks: int) -> str:
     return f" Schemes that use equally many blocks share a rank: {'; '.join(each)}." if each else ""
 
 
-def _used(networks: Iterable[Network]) -> list[tuple[Network, float]]:
+def _used(networks: Iterable[PlottedNetwork]) -> list[tuple[PlottedNetwork, float]]:
     """Those whose used blocks are known, with their number, the mean over the seeds."""
     return [(one, one.depth.used) for one in networks if one.depth is not None]
 
 
-def _blocks(networks: Iterable[Network]) -> int:
+def _blocks(networks: Iterable[PlottedNetwork]) -> int:
     return max(one.depth.blocks for one in networks if one.depth is not None)
 
 
-def _series(networks: Sequence[Network], x: Callable[[Scheme], float]) -> list[Series]:
+def _series(networks: Sequence[PlottedNetwork], x: Callable[[Scheme], float]) -> list[Series]:
     series = []
     for _, kind, name, shape in _KINDS:
         series += series_of([(one.row, one.cell) for one in networks if one.of_pairs is kind], name, x, shape=shape)

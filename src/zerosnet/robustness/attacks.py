@@ -31,7 +31,7 @@ from zerosnet.robustness.normalised import (
 from zerosnet.robustness.requirements import require_labels, require_logits, require_size, require_unit_images
 
 
-class Norm(NamedTuple):
+class AttackNorm(NamedTuple):
     """Geometry of a perturbation of shape (B, K, C, H, W), one ball for every image of every replica."""
 
     direction: Callable[[Tensor], Tensor]
@@ -59,13 +59,13 @@ def _in_unit_ball(shape: torch.Size, generator: torch.Generator) -> Tensor:
 
 
 NORMS = {
-    "linf": Norm(
+    "linf": AttackNorm(
         direction=torch.sign,
         project=lambda delta, eps: delta.clamp(-eps, eps),
         start=lambda shape, generator: 2 * torch.rand(shape, generator=generator) - 1,
         largest=1.0,
     ),
-    "l2": Norm(
+    "l2": AttackNorm(
         direction=_unit,
         project=lambda delta, eps: delta * (eps / _length(delta)).clamp_max(1),
         start=_in_unit_ball,
@@ -180,7 +180,7 @@ def draw_starts(attack: Attack, index: Tensor, shape: torch.Size, restart: int) 
     return torch.stack([draw(shape, stream(attack.seed, f"{attack.norm} start", i, restart)) for i in index.tolist()])
 
 
-class Adversarial(NamedTuple):
+class AttackOutcome(NamedTuple):
     """Images found by an attack, (B, K*C, H, W), and for each replica, (B, K), whether it resists and what it cost.
 
     `resists` is "classified correctly", or targeted "not classified as the target"; `gain` is the log-odds that the
@@ -194,7 +194,7 @@ class Adversarial(NamedTuple):
 
 def attempt(
     model: nn.Module, images: Tensor, labels: Tensor, attack: Attack, *, index: Tensor, restart: int = 0
-) -> Adversarial:
+) -> AttackOutcome:
     """One restart of the attack on a batch; the arguments are those of `attack_images`."""
     replicas = replicas_of(model)
     with frozen(model):
@@ -207,7 +207,7 @@ def attempt(
 
 def attack_images(
     model: nn.Module, images: Tensor, labels: Tensor, attack: Attack, *, index: Tensor | None = None
-) -> Adversarial:
+) -> AttackOutcome:
     """Attack a batch of images, (B, C, H, W), or (B, K*C, H, W) with images of each replica's own: uint8, or [0, 1].
 
     Of several restarts the worst is kept for each image and replica: one that is not resisted rather than one that is,
@@ -226,18 +226,18 @@ def attack_images(
     return worst
 
 
-def _worse(one: Adversarial, other: Adversarial) -> Adversarial:
+def _worse(one: AttackOutcome, other: AttackOutcome) -> AttackOutcome:
     better = (other.resists < one.resists) | (other.resists == one.resists) & (other.gain > one.gain)
     channels = one.images.shape[1] // better.shape[1]
     picked = torch.where(better.repeat_interleave(channels, 1)[..., None, None], other.images, one.images)
-    return Adversarial(picked, one.resists & other.resists, torch.where(better, other.gain, one.gain))
+    return AttackOutcome(picked, one.resists & other.resists, torch.where(better, other.gain, one.gain))
 
 
 @torch.no_grad()
-def _judge(model: nn.Module, images: Tensor, labels: Tensor, targeted: bool) -> Adversarial:
+def _judge(model: nn.Module, images: Tensor, labels: Tensor, targeted: bool) -> AttackOutcome:
     logits = replica_logits(model, images).float()
     reached, odds = is_right(logits, labels), log_odds(logits, labels)
-    return Adversarial(images, ~reached, -odds) if targeted else Adversarial(images, reached, odds)
+    return AttackOutcome(images, ~reached, -odds) if targeted else AttackOutcome(images, reached, odds)
 
 
 def _is_shared(model: nn.Module, images: Tensor) -> bool:

@@ -10,27 +10,29 @@ from collections.abc import Sequence
 from itertools import pairwise, permutations
 from typing import Any
 
-from zerosnet.robustness.result import Check, Row
+from zerosnet.robustness.result import Check, ResultRow
 
 HUGE_EPS = 0.5  # every image can be turned to plain grey
 ABOUT_ZERO = 0.02
 CONTROLS = ("random signs", "huge eps")  # measured for the other checks; they are no attacks that must improve with eps
 
-Pair = tuple[Row, Row]
+Pair = tuple[ResultRow, ResultRow]
 """A row, and one than which it must not have clearly more right."""
 
 
-def chance(row: Row) -> int:
+def chance(row: ResultRow) -> int:
     """One image in a thousand, and at least one image: less is no evidence."""
     return max(1, row.images // 1000)
 
 
-def clearly_more(one: Row, other: Row) -> bool:
+def clearly_more(one: ResultRow, other: ResultRow) -> bool:
     """Whether the first row has more right than the second, of as many images."""
     return one.correct > other.correct + chance(one)
 
 
-def sanity_checks(rows: Sequence[Row], num_classes: int, known_accuracy: float | None = None) -> tuple[Check, ...]:
+def sanity_checks(
+    rows: Sequence[ResultRow], num_classes: int, known_accuracy: float | None = None
+) -> tuple[Check, ...]:
     """All checks of one network's rows; `known_accuracy` is what its training measured when clean.
 
     A check for which there are no rows is not made, and says so: it has neither passed nor failed.
@@ -46,7 +48,7 @@ def sanity_checks(rows: Sequence[Row], num_classes: int, known_accuracy: float |
     )
 
 
-def units(rows: Sequence[Row]) -> Check:
+def units(rows: Sequence[ResultRow]) -> Check:
     """eps and step are in [0, 1] units, and all steps together are long enough to reach the border of the ball.
 
     Only in L-infinity is a radius of more than 1 a sign of other units.
@@ -64,7 +66,7 @@ def units(rows: Sequence[Row]) -> Check:
     return Check(name, good, ", ".join(f"{eps:.4g} by {step:.4g}" for eps, step in sizes))
 
 
-def clean_accuracy(rows: Sequence[Row], num_classes: int, known: float | None) -> Check:
+def clean_accuracy(rows: Sequence[ResultRow], num_classes: int, known: float | None) -> Check:
     """The network is better than chance when clean, and as good as its training found it, within one point."""
     full = max((row for row in rows if row.method == "clean"), key=lambda row: row.images)
     good, detail = full.accuracy > 1.5 / num_classes, f"{full.accuracy:.2%} on {full.images} images"
@@ -74,9 +76,9 @@ def clean_accuracy(rows: Sequence[Row], num_classes: int, known: float | None) -
     return Check("clean accuracy", good, detail)
 
 
-def falls_with_eps(rows: Sequence[Row]) -> Check:
+def falls_with_eps(rows: Sequence[ResultRow]) -> Check:
     """No attack leaves a higher accuracy at a larger eps."""
-    methods: dict[tuple[str, int], list[Row]] = defaultdict(list)
+    methods: dict[tuple[str, int], list[ResultRow]] = defaultdict(list)
     for row in rows:
         if row.access is not None and row.method not in CONTROLS:
             methods[row.method, row.images].append(row)
@@ -88,7 +90,7 @@ def falls_with_eps(rows: Sequence[Row]) -> Check:
     return _compare("accuracy falls with eps", pairs, "no attack at two levels")
 
 
-def pgd_not_weaker_than_fgsm(rows: Sequence[Row]) -> Check:
+def pgd_not_weaker_than_fgsm(rows: Sequence[ResultRow]) -> Check:
     """Where both saw the gradients and had the same reach, PGD leaves no more than FGSM does."""
     fgsm = [row for row in rows if row.method == "fgsm"]
     pgd = [row for row in rows if row.method.startswith("pgd") and row.access == "white-box"]
@@ -96,7 +98,7 @@ def pgd_not_weaker_than_fgsm(rows: Sequence[Row]) -> Check:
     return _compare("PGD not weaker than FGSM", pairs, "no PGD and FGSM of the same reach")
 
 
-def more_steps_not_weaker(rows: Sequence[Row]) -> Check:
+def more_steps_not_weaker(rows: Sequence[ResultRow]) -> Check:
     """The same white-box attack leaves no more with more steps than with fewer."""
     stepped = [row for row in rows if row.access == "white-box" and "steps" in row.settings]
     pairs = [
@@ -109,7 +111,7 @@ def more_steps_not_weaker(rows: Sequence[Row]) -> Check:
     return _compare("more steps not weaker than fewer", pairs, "no attack with two numbers of steps")
 
 
-def huge_eps_fools_everything(rows: Sequence[Row]) -> Check:
+def huge_eps_fools_everything(rows: Sequence[ResultRow]) -> Check:
     """In a ball that holds plain grey for every image about nothing is left."""
     name, left = f"eps {HUGE_EPS} leaves about nothing", [row for row in rows if row.method == "huge eps"]
     if not left:
@@ -117,7 +119,7 @@ def huge_eps_fools_everything(rows: Sequence[Row]) -> Check:
     return _found(name, [_at(row) for row in left if row.correct > ABOUT_ZERO * row.images + chance(row)])
 
 
-def black_box_not_stronger(rows: Sequence[Row]) -> Check:
+def black_box_not_stronger(rows: Sequence[ResultRow]) -> Check:
     """An attack that did not see the gradients fools no more than the best that did, with the same reach."""
     pairs: list[Pair] = []
     for blind in (row for row in rows if row.access == "black-box"):
@@ -142,13 +144,13 @@ def _not_made(name: str, lacking: str) -> Check:
     return Check(name, None, lacking)
 
 
-def _comparable(one: Row, other: Row) -> bool:
+def _comparable(one: ResultRow, other: ResultRow) -> bool:
     return one.reach == other.reach and one.images == other.images
 
 
-def _but_for_steps(row: Row) -> dict[str, Any]:
+def _but_for_steps(row: ResultRow) -> dict[str, Any]:
     return {key: value for key, value in row.settings.items() if key != "steps"}
 
 
-def _at(row: Row) -> str:
+def _at(row: ResultRow) -> str:
     return f"{row.accuracy:.2%} at {row.eps or 0:.4g}"

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from zerosnet.errors import InputError
-from zerosnet.robustness.result import Measured
+from zerosnet.robustness.result import Measurement
 from zerosnet.robustness.subject import Subject, under
 
 SEVERITIES = 5
@@ -70,7 +70,7 @@ def require_fitting(found: Corruptions, target: Subject) -> None:
             raise InputError(f"{path} holds {array.dtype} of shape {array.shape}; expected uint8 {shapes[0]}")
 
 
-def under_corruptions(target: Subject, found: Corruptions, count: int | None = None) -> list[Measured]:
+def under_corruptions(target: Subject, found: Corruptions, count: int | None = None) -> list[Measurement]:
     """Accuracy for each corruption and severity, on `count` images of each (all by default), the same of every one.
 
     The images of the subject are not used, its network is.
@@ -91,7 +91,7 @@ def under_corruptions(target: Subject, found: Corruptions, count: int | None = N
             )
             right = under(there.chosen(count), 1, lambda images, labels, index: [images])[0]
             settings = {"corruption": name, "severity": severity + 1}
-            rows.append(Measured(f"{name}, severity {severity + 1}", "corruption", right, settings=settings))
+            rows.append(Measurement(f"{name}, severity {severity + 1}", "corruption", right, settings=settings))
     return rows
 
 

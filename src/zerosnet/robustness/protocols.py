@@ -11,8 +11,8 @@ from zerosnet.robustness import measures
 from zerosnet.robustness.autoattack import require_autoattack
 from zerosnet.robustness.checks import sanity_checks
 from zerosnet.robustness.corruptions import NotGiven
-from zerosnet.robustness.measures import Options
-from zerosnet.robustness.result import Measured, Result, rows_of
+from zerosnet.robustness.measures import ProtocolOptions
+from zerosnet.robustness.result import Measurement, ProtocolResult, rows_of
 from zerosnet.robustness.subject import Subject
 
 DEPTH = "the paper does not state the depth of its networks; 56 layers is our reading"
@@ -34,7 +34,7 @@ class Protocol:
 
     name: str
     what: str
-    measure: Callable[[Subject, Options], list[Measured]]
+    measure: Callable[[Subject, ProtocolOptions], list[Measurement]]
     notes: tuple[str, ...] = ()
     dataset: str = "cifar10"
     recipe: str | None = None
@@ -111,13 +111,13 @@ def protocol(name: str) -> Protocol:
 
 
 def run_protocol(
-    name: str, target: Subject, options: Options | None = None, *, known: Sequence[float | None] | None = None
-) -> list[Result]:
+    name: str, target: Subject, options: ProtocolOptions | None = None, *, known: Sequence[float | None] | None = None
+) -> list[ProtocolResult]:
     """Run a protocol on a subject; one result a replica.
 
     `known` is the clean accuracy that training measured for each replica on the same images: a sanity check.
     """
-    chosen, options = protocol(name), options or Options()
+    chosen, options = protocol(name), options or ProtocolOptions()
     chosen.ready()
     if chosen.surrogate and target.surrogate is None:
         raise InputError(f"protocol {name} makes its examples on a surrogate, and there is none")
@@ -131,10 +131,10 @@ def run_protocol(
     try:
         measured = chosen.measure(part, options)
     except NotGiven as missing:
-        return [Result(name, notes=chosen.notes, settings=settings, not_run=str(missing))] * target.replicas
+        return [ProtocolResult(name, notes=chosen.notes, settings=settings, not_run=str(missing))] * target.replicas
     results = []
     for replica in range(target.replicas):
         rows = rows_of(measured, replica)
         checks = sanity_checks(rows, target.num_classes, expected[replica]) if chosen.adversarial else ()
-        results.append(Result(name, rows, checks, chosen.notes, settings))
+        results.append(ProtocolResult(name, rows, checks, chosen.notes, settings))
     return results

@@ -22,7 +22,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Row:
+class ResultRow:
     """Accuracy in one setting.
 
     method     what was done, one name for all its levels: "clean", "noise", "fgsm", "pgd-20", "transfer", ...
@@ -44,7 +44,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurement:
     """A setting measured for all replicas at once: `right` is (N, K); the other fields are those of `Row`."""
 
     label: str
@@ -55,21 +55,21 @@ class Measured:
     reach: float | None = None
     settings: dict[str, Any] = field(default_factory=dict)
 
-    def row(self, replica: int) -> Row:
+    def row(self, replica: int) -> ResultRow:
         right = self.right[:, replica]
         correct = int(right.sum())
-        return Row(
+        return ResultRow(
             self.label, self.method, correct / len(right), correct, len(right), self.access, self.eps, self.reach,
             self.settings,
         )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Result:
+class ProtocolResult:
     """What a protocol measured of one network, the sanity checks of its adversarial numbers, and what to know of it."""
 
     protocol: str
-    rows: tuple[Row, ...] = ()
+    rows: tuple[ResultRow, ...] = ()
     checks: tuple[Check, ...] = ()
     notes: tuple[str, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
@@ -89,11 +89,11 @@ class Result:
         return {**asdict(self), "warnings": self.warnings}
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> "Result":
+    def from_json(cls, data: dict[str, Any]) -> "ProtocolResult":
         try:
             return cls(
                 protocol=data["protocol"],
-                rows=tuple(Row(**row) for row in data["rows"]),
+                rows=tuple(ResultRow(**row) for row in data["rows"]),
                 checks=tuple(Check(**check) for check in data["checks"]),
                 notes=tuple(data["notes"]),
                 settings=data["settings"],
@@ -103,5 +103,5 @@ class Result:
             raise InputError(f"not what a protocol measured ({type(error).__name__}: {error})") from None
 
 
-def rows_of(measured: Sequence[Measured], replica: int) -> tuple[Row, ...]:
+def rows_of(measured: Sequence[Measurement], replica: int) -> tuple[ResultRow, ...]:
     return tuple(one.row(replica) for one in measured)

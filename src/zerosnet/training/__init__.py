@@ -10,9 +10,9 @@ from zerosnet.training.recipe import Recipe, lr_at
 from zerosnet.training.recipes import RECIPES, changes, recipe
 from zerosnet.training.result import Result
 from zerosnet.training.run import Run
-from zerosnet.training.schedule import SCHEDULES, Constant, Cosine, OneCycle, Schedule, Step
+from zerosnet.training.schedule import SCHEDULES, Constant, Cosine, OneCycle, Schedule, StepDecay
 from zerosnet.training.spec import RunSpec
-from zerosnet.training.stopping import Clock, Interval
+from zerosnet.training.stopping import Clock, SaveInterval
 from zerosnet.training.store import RunRecord, Store
 from zerosnet.training.sweep import expand, read_sweep
 from zerosnet.training.writer import BackgroundWriter
@@ -28,7 +28,7 @@ __all__ = [
     "Constant",
     "Cosine",
     "FusedTraining",
-    "Interval",
+    "SaveInterval",
     "OneCycle",
     "Options",
     "Recipe",
@@ -38,7 +38,7 @@ __all__ = [
     "RunSpec",
     "Schedule",
     "Score",
-    "Step",
+    "StepDecay",
     "Store",
     "changes",
     "expand",

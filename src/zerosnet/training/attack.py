@@ -18,8 +18,8 @@ from zerosnet.data import DataSet
 from zerosnet.data.testing import load_for_test
 from zerosnet.environment import environment
 from zerosnet.errors import InputError
-from zerosnet.robustness import Options, Protocol, find_corruptions, protocol, run_protocol, subject
-from zerosnet.robustness import Result as Measurement
+from zerosnet.robustness import Protocol, ProtocolOptions, find_corruptions, protocol, run_protocol, subject
+from zerosnet.robustness import ProtocolResult as Measurement
 from zerosnet.robustness.fast import why_not_native
 from zerosnet.robustness.measures import RESTARTS
 from zerosnet.training import files
@@ -58,7 +58,7 @@ def attack_runs(
     network is attacked, and what is wrong with the runs before data are loaded. As many `images` as there are, or more,
     are all of them.
     """
-    chosen, options = protocol(name), Options(None if restarts == RESTARTS else restarts, images)
+    chosen, options = protocol(name), ProtocolOptions(None if restarts == RESTARTS else restarts, images)
     if restarts is not None and not chosen.restarts:
         raise InputError(f"restarts is {restarts}, and protocol {name} makes none; leave it out")
     chosen.ready()
@@ -93,7 +93,7 @@ def attack_runs(
     return {run: stored[run] for run in records}
 
 
-def _whole(options: Options, data: DataSet) -> Options:
+def _whole(options: ProtocolOptions, data: DataSet) -> ProtocolOptions:
     """The options without a number of images where these are all that there are."""
     there = len(data.test) if options.corruptions is None else max(len(data.test), options.corruptions.per_severity)
     return options if options.images is None or options.images < there else replace(options, images=None)
@@ -102,7 +102,7 @@ def _whole(options: Options, data: DataSet) -> Options:
 def _attack_group(
     group: Sequence[Member],
     chosen: Protocol,
-    options: Options,
+    options: ProtocolOptions,
     data: DataSet,
     surrogate: RunRecord | None,
     device: torch.device,
@@ -167,14 +167,14 @@ def _differences(record: RunRecord, chosen: Protocol) -> list[str]:
     return [f"{words.format(ours)}; the paper: {theirs}" for words, ours, theirs in pairs if ours != theirs]
 
 
-def attack_path(record: RunRecord, name: str, options: Options | None = None) -> Path:
+def attack_path(record: RunRecord, name: str, options: ProtocolOptions | None = None) -> Path:
     """Where a result is kept; reduced ones have other names than whole ones."""
     reduced = {} if options is None else {"images": options.images, "restarts": options.restarts}
     suffix = "".join(f"+{key}={value}" for key, value in reduced.items() if value is not None)
     return record.folder / FOLDER / f"{name}{suffix}.json"
 
 
-def read_attack(record: RunRecord, name: str, options: Options | None = None) -> Measurement | None:
+def read_attack(record: RunRecord, name: str, options: ProtocolOptions | None = None) -> Measurement | None:
     """What a protocol measured of a run; None where it has not been run, or could not be.
 
     What was measured on all images also answers for as many, or more.
@@ -189,7 +189,7 @@ def read_attack(record: RunRecord, name: str, options: Options | None = None) ->
     return whole if whole is not None and all(row.images <= options.images for row in whole.rows) else None
 
 
-def write_attack(record: RunRecord, options: Options, result: Measurement, facts: dict[str, Any]) -> None:
+def write_attack(record: RunRecord, options: ProtocolOptions, result: Measurement, facts: dict[str, Any]) -> None:
     path = attack_path(record, result.protocol, options)
     path.parent.mkdir(exist_ok=True)
     files.write_json(path, {"run": record.id, **result.to_json(), **facts})

@@ -11,7 +11,7 @@ from zerosnet.models import Network
 from zerosnet.training.evaluate import LEAST, Predict, Predictor
 from zerosnet.training.optimizer import Optimizer
 from zerosnet.training.ready import ready_weights
-from zerosnet.training.step import Step, TorchStep
+from zerosnet.training.step import GradientStep, TorchStep
 
 KERNELS = ("native", "torch")
 ASKED_FOR = "asked for"
@@ -26,7 +26,7 @@ class Backend:
 
     kernels: str
     arithmetic: str
-    step: Step
+    step: GradientStep
     predictor: Callable[[int], Predict]
     """Makes a predictor for batches of a size."""
     why_not_native: str = ""

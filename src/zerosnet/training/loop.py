@@ -22,7 +22,7 @@ from zerosnet.training.progress import Progress
 from zerosnet.training.record import Journal
 from zerosnet.training.run import Run, read_result
 from zerosnet.training.spec import RunSpec
-from zerosnet.training.stopping import Clock, Interval, SaveTimer
+from zerosnet.training.stopping import Clock, SaveInterval, SaveTimer
 from zerosnet.training.store import Store
 from zerosnet.training.writer import BackgroundWriter
 
@@ -44,7 +44,7 @@ class Options:
     kernels: str | None = None
     deterministic: bool = False
     stream: StreamOptions = StreamOptions()  # noqa: RUF009 (frozen)
-    checkpoint_every: Interval = Interval(seconds=60)  # noqa: RUF009 (frozen)
+    checkpoint_every: SaveInterval = SaveInterval(seconds=60)  # noqa: RUF009 (frozen)
     log: tuple[str, ...] = ()
     train_accuracy: bool = False
 

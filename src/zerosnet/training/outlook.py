@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 
-class Piece(Protocol):
+class WorkPiece(Protocol):
     """A piece of work on its way: `done` of `total` steps, `first` of which were done before."""
 
     first: int
@@ -28,7 +28,7 @@ class Outlook:
 
     def __init__(self) -> None:
         self._waiting: dict[str, float] = {}
-        self._begun: list[tuple[Piece, float]] = []
+        self._begun: list[tuple[WorkPiece, float]] = []
         self._since = 0.0
         self._lock = threading.Lock()
 
@@ -41,7 +41,7 @@ class Outlook:
         with self._lock:
             self._waiting.pop(name, None)
 
-    def begin(self, piece: Piece, names: Iterable[str]) -> None:
+    def begin(self, piece: WorkPiece, names: Iterable[str]) -> None:
         """From now on the work of these names goes with the steps of the piece."""
         with self._lock:
             self._since = self._since or time.monotonic()

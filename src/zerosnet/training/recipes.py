@@ -9,7 +9,7 @@ from zerosnet.errors import InputError
 from zerosnet.models.registry import find_entry
 from zerosnet.training.adversarial import Adversarial
 from zerosnet.training.recipe import Recipe, read_settings
-from zerosnet.training.schedule import Constant, Cosine, OneCycle, Step
+from zerosnet.training.schedule import Constant, Cosine, OneCycle, StepDecay
 
 
 def paper(dataset: str) -> Recipe:
@@ -23,7 +23,7 @@ def paper(dataset: str) -> Recipe:
         epochs={"cifar100": 300}.get(dataset, 160),
         batch=128,
         lr=0.1,
-        schedule=Step(at=(0.5, 0.75), gamma=0.1),
+        schedule=StepDecay(at=(0.5, 0.75), gamma=0.1),
         momentum=0.9,
         weight_decay=1e-4,
         augmentation=source(dataset).augmentation,
@@ -40,7 +40,7 @@ def official(dataset: str) -> Recipe:
         base,
         name="official",
         epochs=base.epochs - 1,
-        schedule=Step(at=(0.5, 0.75), gamma=0.1, zero_steps=1),
+        schedule=StepDecay(at=(0.5, 0.75), gamma=0.1, zero_steps=1),
         weight_decay=5e-4,
         coefficient_decay=5e-4,
     )
@@ -96,7 +96,7 @@ def pgd_madry(dataset: str) -> Recipe:
         epochs=80,
         batch=128,
         lr=0.1,
-        schedule=Step(at=(75 / 80,), gamma=0.1),
+        schedule=StepDecay(at=(75 / 80,), gamma=0.1),
         momentum=0.9,
         weight_decay=2e-4,
         augmentation=source(dataset).augmentation,

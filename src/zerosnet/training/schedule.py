@@ -25,7 +25,7 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class Step:
+class StepDecay:
     """Multiply by `gamma` after each ceil(fraction * epochs) epochs, fraction in `at`; not at all where those are all.
 
     In the first `zero_steps` steps the learning rate is 0: the authors' code does that to its first mini-batch.
@@ -103,8 +103,8 @@ class OneCycle:
         return f"up from {self.start} times that over {self.rise * epochs:g} epochs, then down to {self.end} times that"
 
 
-Schedule = Constant | Step | Cosine | OneCycle
-SCHEDULES: dict[str, type[Schedule]] = {s.kind: s for s in (Constant, Step, Cosine, OneCycle)}
+Schedule = Constant | StepDecay | Cosine | OneCycle
+SCHEDULES: dict[str, type[Schedule]] = {s.kind: s for s in (Constant, StepDecay, Cosine, OneCycle)}
 
 
 def schedule_to_json(schedule: Schedule) -> dict[str, Any]:

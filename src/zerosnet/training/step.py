@@ -23,7 +23,7 @@ class StepResult(NamedTuple):
     gradients: Sequence[Tensor]  # shaped like the parameters, in their order; the next step may write over them
 
 
-class Step(Protocol):
+class GradientStep(Protocol):
     """Computes one step of K replicas; it changes nothing but the network's running statistics and its own gradients.
 
     It makes no synchronisation with the host and allocates nothing that outlives it, so that it can be captured.

@@ -17,14 +17,14 @@ ECHO = 1.0  # seconds in which a signal is the same one again: torchrun hands on
 
 
 @dataclass(frozen=True)
-class Interval:
+class SaveInterval:
     """How often to save: every so many epochs, or every so many seconds, also inside an epoch."""
 
     epochs: int | None = None
     seconds: float | None = None
 
     @classmethod
-    def parse(cls, text: str) -> "Interval":
+    def parse(cls, text: str) -> "SaveInterval":
         """
         >>> Interval.parse("5"), Interval.parse("60s")
         (Interval(epochs=5, seconds=None), Interval(epochs=None, seconds=60.0))
@@ -39,7 +39,7 @@ class Interval:
 class SaveTimer:
     """Says when a checkpoint is due."""
 
-    def __init__(self, every: Interval) -> None:
+    def __init__(self, every: SaveInterval) -> None:
         self.every, self._saved = every, time.monotonic()
 
     def due_after_step(self) -> bool:
