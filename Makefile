@@ -37,7 +37,7 @@ docs: $(VENV)/.docs
 
 # everything that is made of the records in results/runs
 results: $(VENV)/.run
-	$(BIN)/python -m zerosnet.experiments.recorded results/runs
+	$(BIN)/python -m zerosnet.experiments.full_scale results/runs
 	$(BIN)/python -m zerosnet.experiments.run_times benchmarks/results/models-cuda.json
 	$(BIN)/python -m zerosnet.explorer.accuracies results/runs
 	$(BIN)/python -m zerosnet.report.markdown results/runs README.md results/README.md docs/reproduce.md

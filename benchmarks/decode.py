@@ -17,7 +17,7 @@ from torch import Tensor
 from benchmarks.jpeg import augmentation
 from benchmarks.pictures import write_pictures
 from benchmarks.record import Result
-from zerosnet.data.decode import random_crop, read_image, resize, training_image
+from zerosnet.data.streamed.decode import random_crop, read_image, resize, training_image
 
 FILES, ROUNDS, SIDE = 90, 7, 224
 

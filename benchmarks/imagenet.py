@@ -35,12 +35,13 @@ from benchmarks.pictures import folders
 from benchmarks.record import Result
 from benchmarks.steps import Step, milliseconds, training_step
 from zerosnet.data import FolderData, open_folder
-from zerosnet.data.balance import Balance
+from zerosnet.data.streamed.balance import Balance
 from zerosnet.models import create_model
 from zerosnet.training import RunSpec, recipe
-from zerosnet.training.large import LargeTraining, StreamOptions
-from zerosnet.training.precision import torch_settings
-from zerosnet.training.world import World
+from zerosnet.training.arithmetic import torch_settings
+from zerosnet.training.options import StreamOptions
+from zerosnet.training.streamed.processes import World
+from zerosnet.training.streamed.trainer import LargeTraining
 
 TIMM, PRE, ZERO, RESTARTED = "timm resnet{}", "preresnet{}", "zerosnet{}_opt", "zerosnet{}_opt, history restarted"
 TARGETS = {"preresnet / timm": 0.95, "zerosnet / preresnet": 0.80, "end to end / compute": 0.6}

@@ -12,10 +12,10 @@ from typing import Any
 import torch
 
 from zerosnet.data import FolderData
-from zerosnet.data.balance import Balance
-from zerosnet.data.device_decode import Reader, decode_on
-from zerosnet.data.plan import Augmentation
-from zerosnet.data.streaming import Decoder, Item, Stream, training_items
+from zerosnet.data.arrays.epochs import Augmentation
+from zerosnet.data.streamed.balance import Balance
+from zerosnet.data.streamed.batches import Decoder, Item, Stream, training_items
+from zerosnet.data.streamed.gpu_decode import Reader, decode_on
 from zerosnet.training import recipe
 
 

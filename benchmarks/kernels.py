@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 from benchmarks.record import Result
-from zerosnet.kernels.bytes import step_bytes
 from zerosnet.kernels.compile import compile_all
 from zerosnet.kernels.cuda import CudaKernels
-from zerosnet.kernels.step import NativeStep
-from zerosnet.kernels.values import Norm, NormGradient, Slope, State
+from zerosnet.kernels.interface import Norm, NormGradient, Slope, State
+from zerosnet.kernels.memory_floor import step_bytes
+from zerosnet.kernels.training_step import NativeStep
 from zerosnet.models import create_model
 
 WIDTHS = ((16, 32), (32, 16), (64, 8))

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from zerosnet.data import ImageSet
-from zerosnet.data.testing import load_for_test
+from zerosnet.data.for_test import load_for_test
 from zerosnet.models import Network, create_model, extract
 from zerosnet.numerics.paper import PAPER_ROWS
 from zerosnet.robustness import (
@@ -31,7 +31,7 @@ from zerosnet.robustness import (
     under_noises,
 )
 from zerosnet.training import Store, recipe
-from zerosnet.training.networks import as_classifier, load_network
+from zerosnet.training.finished.networks import as_classifier, load_network
 
 NOISES = (constant(0), *PAPER_NOISES)
 ATTACK = pgd(8 / 255, 20)

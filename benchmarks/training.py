@@ -23,13 +23,14 @@ from benchmarks.steps import busiest_kernels
 from zerosnet.data import DataSet, ImageSet
 from zerosnet.numerics import Scheme
 from zerosnet.training import RunSpec, Store, recipe, snapshot
-from zerosnet.training.capture import forget_compiled
+from zerosnet.training.arithmetic import torch_settings
 from zerosnet.training.engine import prepare, train
-from zerosnet.training.fused import FusedTraining
-from zerosnet.training.loop import Options, train_group
-from zerosnet.training.precision import torch_settings
-from zerosnet.training.progress import Lines
-from zerosnet.training.stopping import Clock, SaveInterval
+from zerosnet.training.fused.cuda_graph import forget_compiled
+from zerosnet.training.fused.trainer import FusedTraining
+from zerosnet.training.loop import train_group
+from zerosnet.training.options import Options
+from zerosnet.training.screen.displays import Lines
+from zerosnet.training.screen.stopping import Clock, SaveInterval
 
 SCHEMES = ("-9/5", "10", "1/2")  # lambda of the replicas in turn: as in a table, they do not all have the same one
 TIME_LIMIT = 540  # seconds for the whole of it on a GPU; what no longer fits is left out, and done by the next run

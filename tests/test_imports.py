@@ -1,10 +1,13 @@
 """The import rules of the house: imports point one way, and `import zerosnet` is light."""
 
 import ast
+import importlib
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from tests.best import best_of
@@ -17,6 +20,7 @@ SOURCE = Path(zerosnet.__file__).parent
 MAY_IMPORT = {
     "errors": set(),
     "environment": set(),
+    "lazy": set(),
     "numerics": set(),
     "models": {"numerics"},
     "kernels": {"models"},
@@ -27,7 +31,7 @@ MAY_IMPORT = {
     "report": {"experiments", "numerics"},
     "explorer": {"numerics", "report"},
 }
-EVERYWHERE = {"errors", "environment"}
+EVERYWHERE = {"errors", "environment", "lazy"}
 NEVER_IN_NUMERICS = {"torch", "torchvision", "timm", "matplotlib", "sklearn", "scipy"}
 HEAVY = ("torch", "torchvision", "timm", "sympy", "matplotlib", "sklearn", "numpy", "typer")
 
@@ -66,6 +70,44 @@ def test_numerics_never_imports_torch_and_friends():
     for path in files_of("numerics"):
         packages = {name.split(".")[0] for name in imported_modules(path)}
         assert not packages & NEVER_IN_NUMERICS, path.name
+
+
+def rooms() -> list[str]:
+    return [path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()]
+
+
+@pytest.mark.parametrize("room", rooms())
+def test_rooms_import_one_another_through_their_init_only(room):
+    for path in files_of(room):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("zerosnet."):
+                other = node.module.split(".")[1]
+                assert other == room or other not in rooms() or node.module == f"zerosnet.{other}", (
+                    f"{path.relative_to(SOURCE)}:{node.lineno} imports {node.module}"
+                )
+
+
+@pytest.mark.parametrize("room", set(rooms()) - {"cli"})
+def test_every_public_name_of_a_room_is_there_and_shadows_no_module(room):
+    module = importlib.import_module(f"zerosnet.{room}")
+    for name in module.__all__:
+        assert not isinstance(getattr(module, name), ModuleType)
+        assert not (SOURCE / room / f"{name}.py").exists() and not (SOURCE / room / name).is_dir(), name
+
+
+@pytest.mark.parametrize("room", set(rooms()) - {"cli"})
+def test_a_room_is_entered_without_loading_anything_heavy(room):
+    code = f"import sys, zerosnet.{room}; print([m for m in {HEAVY} if m in sys.modules])"
+    assert run(code).strip() == "[]"
+
+
+def test_no_two_public_classes_share_a_name():
+    places = defaultdict(list)
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(str(path.relative_to(SOURCE)))
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 
 def test_no_room_is_missing_from_the_rules():

@@ -6,7 +6,7 @@ y_{n+1} = y_n + h ((1 + theta/2) f(y_n) - theta/2 f(y_{n-1})): Euler at theta = 
 from typing import Any
 
 from zerosnet.numerics import FAMILIES, Family, Scheme
-from zerosnet.numerics.number import number
+from zerosnet.numerics.rationals import number
 
 
 def ab2_blend(theta: Any) -> Scheme:

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from zerosnet.data.randomness import stream
 from zerosnet.robustness import PROTOCOLS, Protocol, ProtocolOptions, Subject
-from zerosnet.robustness.result import Measurement
-from zerosnet.robustness.subject import under
+from zerosnet.robustness.protocols.attacked import under
+from zerosnet.robustness.protocols.result import Measurement
 
 SHARES = (0.0, 0.05, 0.2)
 SEED = 1

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from zerosnet.report.style import BLUE, GREY, INK, PALE, SHADE, WARM, new_figure, styled
+from zerosnet.report.figures.style import BLUE, GREY, INK, PALE, SHADE, WARM, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

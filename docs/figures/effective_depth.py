@@ -1,11 +1,11 @@
 """Why an unstable network is shallow: the size of the state, and what every block still adds to it, at initialisation.
 
-Measured with `zerosnet.models.diagnose` on 32 random images, 56 layers, seed 0, batch statistics.
+Measured with `zerosnet.models.diagnosis.measure` on 32 random images, 56 layers, seed 0, batch statistics.
 """
 
 from typing import TYPE_CHECKING
 
-from zerosnet.report.style import BLUE, GREY, MARKERS, VERMILION, new_figure, styled
+from zerosnet.report.figures.style import BLUE, GREY, MARKERS, VERMILION, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

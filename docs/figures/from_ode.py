@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zerosnet.numerics import Scheme
-from zerosnet.report.style import BLUE, GREEN, GREY, INK, SHADE, VERMILION, WARM, new_figure, styled
+from zerosnet.report.figures.style import BLUE, GREEN, GREY, INK, SHADE, VERMILION, WARM, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

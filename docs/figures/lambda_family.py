@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zerosnet.numerics import Scheme, normalised_error_constant, real_interval, root_condition
-from zerosnet.report.style import BLUE, GREEN, VERMILION, WARM, new_figure, styled
+from zerosnet.report.figures.style import BLUE, GREEN, VERMILION, WARM, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,10 +7,10 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from zerosnet.experiments import experiment
-from zerosnet.experiments.findings import parasitic_modulus
+from zerosnet.experiments.conclusions import parasitic_modulus
 from zerosnet.numerics import is_zero_stable
-from zerosnet.report.evidence import RunEvidence, read_evidence
-from zerosnet.report.style import BLUE, GREY, VERMILION, new_figure, styled
+from zerosnet.report.figures.style import BLUE, GREY, VERMILION, new_figure, styled
+from zerosnet.report.page.evidence import RunEvidence, read_evidence
 from zerosnet.training import Store
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zerosnet.numerics import Scheme, log10_envelope, root_condition
-from zerosnet.numerics.growth import BLOCKS
-from zerosnet.report.panels import draw_roots, log_ticks
-from zerosnet.report.style import AMBER, BLUE, GREEN, MARKERS, VERMILION, new_figure, styled
+from zerosnet.numerics.depth.envelopes import BLOCKS
+from zerosnet.report.figures.panels import draw_roots, log_ticks
+from zerosnet.report.figures.style import AMBER, BLUE, GREEN, MARKERS, VERMILION, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

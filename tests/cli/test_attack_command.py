@@ -47,8 +47,8 @@ def test_checks_that_were_not_made_are_named_once_and_no_warnings(capsys, store)
     ("dataset", "folder"), [("cifar10", "CIFAR-10-C"), ("cifar100", "CIFAR-100-C"), ("svhn", "svhn-C")]
 )
 def test_missing_corruptions_come_with_a_remedy(dataset, folder):
-    from zerosnet.robustness.corruptions import NotGiven
-    from zerosnet.robustness.measures import ProtocolOptions, corruptions
+    from zerosnet.robustness.perturbations.corruptions import NotGiven
+    from zerosnet.robustness.protocols.measures import ProtocolOptions, corruptions
 
     with pytest.raises(NotGiven, match=f"put its npy files into DIR/{folder} and give --data DIR"):
         corruptions(None, ProtocolOptions(dataset=dataset))

@@ -11,10 +11,10 @@ from tests.training.attacked import CPU, FEW
 
 from zerosnet.cli.main import run as command
 from zerosnet.data import DataSet, ImageSet
-from zerosnet.models.weights import load_model, model_facts
+from zerosnet.models.io.weights import load_model, model_facts
 from zerosnet.robustness import ProtocolOptions
-from zerosnet.training import attack
-from zerosnet.training.attack import attack_path, attack_runs
+from zerosnet.training.finished import attacks as attack
+from zerosnet.training.finished.attacks import attack_path, attack_runs
 
 store, opt = attacked.store, attacked.opt
 
@@ -79,7 +79,7 @@ def test_what_other_packages_print_does_not_get_into_the_results(store, opt, cap
             return images
 
     monkeypatch.setitem(sys.modules, "autoattack", types.SimpleNamespace(AutoAttack=AutoAttack))
-    monkeypatch.setattr("zerosnet.training.attack.cores", lambda: 2)
+    monkeypatch.setattr("zerosnet.training.finished.attacks.cores", lambda: 2)
     arguments = ["attack", *opt, "--protocol", "autoattack", "--images", "2", "--store", str(store.root), "--json"]
     assert command(arguments) == 0
     printed = capsys.readouterr()
@@ -88,7 +88,7 @@ def test_what_other_packages_print_does_not_get_into_the_results(store, opt, cap
 
 
 def test_what_comes_from_the_store_is_said_to(store, opt, monkeypatch, capsys):
-    monkeypatch.setattr("zerosnet.training.attack.cores", lambda: 1)
+    monkeypatch.setattr("zerosnet.training.finished.attacks.cores", lambda: 1)
     (store.find(opt[1]).folder / "attacks" / "paper-noise+images=2.json").unlink(missing_ok=True)
     attack_runs(store, opt[:1], "paper-noise", device=CPU, images=2)
     words = ["attack", *opt, "--protocol", "paper-noise", "--images", "2", "--store", str(store.root)]

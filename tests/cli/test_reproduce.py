@@ -183,7 +183,7 @@ def test_what_train_leaves_is_what_the_table_of_imagenet_asks_for(monkeypatch):
     from zerosnet.experiments import EXPERIMENTS
 
     trained = []
-    monkeypatch.setattr("zerosnet.cli.training.train_and_report", lambda specs, request: trained.extend(specs) or 0)
+    monkeypatch.setattr("zerosnet.cli.options.train_and_report", lambda specs, request: trained.extend(specs) or 0)
     for spec in EXPERIMENTS["table-imagenet"].specs("full"):
         assert command(["train", spec.model, "--dataset", "imagefolder", "--recipe", "imagenet"]) == 0
         assert trained.pop().id == spec.id

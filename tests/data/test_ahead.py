@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from zerosnet.data.ahead import by_a_thread, one_ahead
+from zerosnet.data.streamed.prefetch import by_a_thread, one_ahead
 
 
 def counting(last):
@@ -55,7 +55,7 @@ def test_an_error_comes_in_its_place_and_nothing_is_called_after_it():
 
 
 def test_who_leaves_is_not_kept_by_a_call_that_hangs(monkeypatch):
-    monkeypatch.setattr("zerosnet.data.ahead.PARTING", 0.01)
+    monkeypatch.setattr("zerosnet.data.streamed.prefetch.PARTING", 0.01)
     hang, began = threading.Event(), threading.Event()
 
     def function():

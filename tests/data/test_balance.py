@@ -7,7 +7,7 @@ import torch.multiprocessing as multiprocessing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zerosnet.data.balance import START, Balance
+from zerosnet.data.streamed.balance import START, Balance
 
 
 class Clock:

@@ -9,7 +9,7 @@ from PIL import Image
 from tests.data.pictures import write_picture
 
 from zerosnet.data import Augmentation
-from zerosnet.data.decode import BrokenImage, centre_image, random_crop, read_image, training_image
+from zerosnet.data.streamed.decode import BrokenImage, centre_image, random_crop, read_image, training_image
 
 CROP = Augmentation(flip=True, area=(0.1, 1.0), aspect=(0.8, 1.25))
 

@@ -9,12 +9,14 @@ from tests.data.pictures import write_folder, write_strange_files
 from torchvision.io import decode_jpeg
 
 from zerosnet import InputError
-from zerosnet.data import Augmentation, device_decode, open_folder
-from zerosnet.data.balance import Balance
-from zerosnet.data.device_decode import File, Reader, decode_on
-from zerosnet.data.jpeg import jpeg_size
-from zerosnet.data.streaming import Decoder, Stream, training_items
-from zerosnet.training.large import StreamOptions, choose_balance
+from zerosnet.data import Augmentation, open_folder
+from zerosnet.data.streamed import gpu_decode as device_decode
+from zerosnet.data.streamed.balance import Balance
+from zerosnet.data.streamed.batches import Decoder, Stream, training_items
+from zerosnet.data.streamed.gpu_decode import File, Reader, decode_on
+from zerosnet.data.streamed.jpeg import jpeg_size
+from zerosnet.training.options import StreamOptions
+from zerosnet.training.streamed.trainer import choose_balance
 
 CPU, CROP = torch.device("cpu"), Augmentation(flip=True, area=(0.1, 1.0))
 

@@ -10,13 +10,13 @@ from tests.data.pictures import write_folder, write_strange_files
 from tests.data.test_device_decode import batches, decoder_of
 
 from zerosnet import InputError
-from zerosnet.data import device_decode
-from zerosnet.data.balance import Balance
-from zerosnet.data.decode import read_image
-from zerosnet.data.device_decode import cut, reason_against
-from zerosnet.data.jpeg import jpeg_size
-from zerosnet.data.streaming import Stream, training_items
-from zerosnet.training.large import choose_balance
+from zerosnet.data.streamed import gpu_decode as device_decode
+from zerosnet.data.streamed.balance import Balance
+from zerosnet.data.streamed.batches import Stream, training_items
+from zerosnet.data.streamed.decode import read_image
+from zerosnet.data.streamed.gpu_decode import cut, reason_against
+from zerosnet.data.streamed.jpeg import jpeg_size
+from zerosnet.training.streamed.trainer import choose_balance
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")]
 

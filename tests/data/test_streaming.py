@@ -8,7 +8,7 @@ from tests.data.pictures import write_folder
 
 from zerosnet import InputError
 from zerosnet.data import Augmentation, open_folder
-from zerosnet.data.streaming import FILLING, Decoder, Stream, evaluation_items, to_numbers, training_items
+from zerosnet.data.streamed.batches import FILLING, Decoder, Stream, evaluation_items, to_numbers, training_items
 
 CPU = torch.device("cpu")
 CROP = Augmentation(flip=True, area=(0.1, 1.0))

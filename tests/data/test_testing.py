@@ -5,8 +5,8 @@ import torch
 from tests.data.pictures import CLASSES, write_folder
 
 from zerosnet.data import load, open_folder
-from zerosnet.data.decode import centre_image
-from zerosnet.data.testing import load_for_test
+from zerosnet.data.for_test import load_for_test
+from zerosnet.data.streamed.decode import centre_image
 from zerosnet.errors import InputError
 
 

@@ -11,7 +11,7 @@ from tests.data.test_cifar import write_batch
 from tests.docs.deep_networks import words
 
 from zerosnet.data import DataSet, load
-from zerosnet.data.cifar import CIFAR10
+from zerosnet.data.arrays.cifar import CIFAR10
 
 
 @pytest.fixture(scope="session")
@@ -35,7 +35,7 @@ def tiny(
     def read(name: str, *arguments: Any, **options: Any) -> DataSet:
         return small_digits if name == "digits" else load(name, *arguments, **options)
 
-    for module in ("zerosnet.data", "zerosnet.data.testing", "zerosnet.training.engine"):
+    for module in ("zerosnet.data", "zerosnet.data.for_test", "zerosnet.training.engine"):
         monkeypatch.setattr(f"{module}.load", read)
     folder = tmp_path_factory.mktemp("data")
     for table, count in ((CIFAR10.train, 26), (CIFAR10.test, 20)):

@@ -7,7 +7,7 @@ from tests.docs.blocks import ROOT, load_file
 
 from zerosnet.experiments import EXPERIMENTS
 from zerosnet.numerics import is_zero_stable
-from zerosnet.report.evidence import read_evidence
+from zerosnet.report.page.evidence import read_evidence
 from zerosnet.training import Store
 
 SEEDS = {

@@ -12,9 +12,9 @@ from tests.docs.blocks import DOCS, ROOT
 from tests.docs.pages import page, rows
 
 from zerosnet.experiments import EXPERIMENTS
-from zerosnet.experiments.cost import cost
+from zerosnet.experiments.costs import cost
 from zerosnet.numerics import Scheme, design, growth, order, real_interval, root_condition
-from zerosnet.numerics.optimum import barrier, shifted_symmetric
+from zerosnet.numerics.designs.optimum import barrier, shifted_symmetric
 from zerosnet.training import RECIPES, recipe
 
 

@@ -9,8 +9,8 @@ from tests.docs.deep_networks import OPTIMUM, Group, all_schemes, best, used, wo
 from tests.measured_runs import needs_runs
 
 from zerosnet.experiments import Difference, spearman, summarise, welch
-from zerosnet.experiments.findings import parasitic_modulus
-from zerosnet.experiments.own import PAIRS
+from zerosnet.experiments.conclusions import parasitic_modulus
+from zerosnet.experiments.ours import PAIRS
 from zerosnet.experiments.statistics import Correlation
 from zerosnet.models import create_model, diagnose
 from zerosnet.numerics import PAPER_ROWS, Scheme, is_zero_stable, order

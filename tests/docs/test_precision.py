@@ -2,9 +2,9 @@
 
 from tests.docs.blocks import DOCS
 
-from zerosnet.training.backend import NATIVE
-from zerosnet.training.large import USUAL
-from zerosnet.training.precision import PRECISIONS
+from zerosnet.training.arithmetic import PRECISIONS
+from zerosnet.training.fused.backend import NATIVE
+from zerosnet.training.streamed.trainer import USUAL
 
 
 def section() -> str:

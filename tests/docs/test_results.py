@@ -11,7 +11,7 @@ from tests.measured_runs import RUNS, needs_runs
 
 from zerosnet.experiments import summarise, welch
 from zerosnet.numerics import Scheme, is_zero_stable, root_condition
-from zerosnet.report.evidence import read_evidence
+from zerosnet.report.page.evidence import read_evidence
 from zerosnet.training import Store
 
 NAMES = {

@@ -7,7 +7,7 @@ import pytest
 from tests.docs.blocks import ROOT
 from tests.docs.pages import benchmark, page, rows
 
-from zerosnet.experiments.cost import _H200, _PLAIN
+from zerosnet.experiments.costs import _H200, _PLAIN
 
 CASES = ("56 layers, K=10", "56 layers, K=1", "20 layers, K=10", "56 layers, K=30")
 BY_GPU, BY_WORKERS = ", decoded by the GPU", ", decoded by workers"

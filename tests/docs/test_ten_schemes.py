@@ -10,7 +10,7 @@ from tests.measured_runs import needs_runs
 
 from zerosnet.experiments import experiment, summarise, welch
 from zerosnet.numerics import Scheme, is_zero_stable
-from zerosnet.report.evidence import RunEvidence
+from zerosnet.report.page.evidence import RunEvidence
 
 pytestmark = needs_runs
 

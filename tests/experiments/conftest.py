@@ -8,8 +8,8 @@ import torch
 
 from zerosnet.data import load
 from zerosnet.experiments import Column, Experiment, Scale, TableRow, TrainingPlan
-from zerosnet.experiments.declare import cells
-from zerosnet.experiments.reading import ACCURACY, Reading, under_noise
+from zerosnet.experiments.paper.declare import cells
+from zerosnet.experiments.readings import ACCURACY, Reading, under_noise
 from zerosnet.numerics import Scheme, is_zero_stable
 from zerosnet.training import recipe
 
@@ -34,7 +34,7 @@ def few_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     """96 training and 24 test images wherever digits are read."""
     data = load("digits")
     few = replace(data, train=data.train.subset(torch.arange(96)), test=data.test.subset(torch.arange(24)))
-    for room in ("training.engine", "data.testing"):
+    for room in ("training.engine", "data.for_test"):
         monkeypatch.setattr(f"zerosnet.{room}.load", lambda name, root=None, **options: few)
 
 

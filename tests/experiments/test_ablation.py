@@ -6,12 +6,12 @@ from tests.experiments.conftest import TINY
 from tests.read_only import read_only
 
 from zerosnet.data import gather, pixel_statistics
-from zerosnet.data.testing import load_for_test
+from zerosnet.data.for_test import load_for_test
 from zerosnet.errors import InputError
 from zerosnet.experiments import Ablation, ablation, read_ablation, reproduce
 from zerosnet.models import diagnose
 from zerosnet.training import Options, Store, train
-from zerosnet.training.networks import load_network
+from zerosnet.training.finished.networks import load_network
 
 
 def curve(*accuracies: float) -> Ablation:

@@ -6,7 +6,7 @@ import pytest
 from tests.experiments.paper_source import PAPER
 
 from zerosnet.experiments import EXPERIMENTS, claims
-from zerosnet.experiments.claims import VERDICTS
+from zerosnet.experiments.paper_claims.verdicts import VERDICTS
 
 FOUND = {claim.name: claim for claim in claims()}
 

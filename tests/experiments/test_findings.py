@@ -7,9 +7,9 @@ from tests.experiments.made_up import finish_all
 
 from zerosnet.experiments import EXPERIMENTS, collect, findings, pair_findings, records_of
 from zerosnet.experiments.ablation import Ablation
-from zerosnet.experiments.findings import distinct_findings, parasitic_modulus, used_blocks
+from zerosnet.experiments.conclusions import distinct_findings, parasitic_modulus, used_blocks
+from zerosnet.experiments.full_scale import recorded
 from zerosnet.experiments.measured import distinct_cells
-from zerosnet.experiments.recorded import recorded
 from zerosnet.numerics import PAPER_ROWS, is_zero_stable
 from zerosnet.training import Store, files
 

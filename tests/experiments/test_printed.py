@@ -1,7 +1,7 @@
 import pytest
 
 from zerosnet.experiments import parse_printed
-from zerosnet.experiments.printed import parse_table
+from zerosnet.experiments.paper.printed import parse_table
 
 
 def test_a_number_with_everything():

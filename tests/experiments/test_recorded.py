@@ -5,8 +5,8 @@ from importlib import resources
 
 from tests.measured_runs import RUNS, needs_runs
 
-from zerosnet.experiments.reading import Value
-from zerosnet.experiments.recorded import recorded, to_record
+from zerosnet.experiments.full_scale import recorded, to_record
+from zerosnet.experiments.readings import Value
 from zerosnet.training import Store
 
 
@@ -23,7 +23,7 @@ def test_recorded_numbers_stand_in_declared_cells():
 def test_the_file_is_what_the_runs_say():
     packaged = json.loads(resources.files("zerosnet.experiments").joinpath("recorded.json").read_text())
     assert packaged == json.loads(json.dumps(to_record([Store(RUNS)]))), (
-        "make it anew: python -m zerosnet.experiments.recorded results/runs"
+        "make it anew: python -m zerosnet.experiments.full_scale results/runs"
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from zerosnet.errors import InputError
 from zerosnet.experiments import EXPERIMENTS, SCALES, experiment, scale
-from zerosnet.experiments.own import PAIRS, disc_schemes
+from zerosnet.experiments.ours import PAIRS, disc_schemes
 from zerosnet.models import create_model
 from zerosnet.numerics import PAPER_ROWS, is_consistent, is_zero_stable
 from zerosnet.training import RECIPES

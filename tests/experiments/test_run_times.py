@@ -8,7 +8,7 @@ from tests.docs.blocks import ROOT
 
 from zerosnet.experiments import EXPERIMENTS, collect
 from zerosnet.experiments.run_times import to_store
-from zerosnet.report.experiments_section import progress
+from zerosnet.report.page.experiments_section import progress
 
 BENCHMARK = ROOT / "benchmarks" / "results" / "models-cuda.json"
 TABLE = EXPERIMENTS["table-run-time"]

@@ -8,7 +8,7 @@ from zerosnet import InputError
 from zerosnet.experiments import EXPERIMENTS, Left, collect, read_ablation, records_of, reproduce, what_is_left
 from zerosnet.experiments.runner import Local
 from zerosnet.training import Clock, Options, Result, Store
-from zerosnet.training.progress import Lines
+from zerosnet.training.screen.displays import Lines
 
 CPU = Options(device=torch.device("cpu"))
 

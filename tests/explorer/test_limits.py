@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zerosnet.explorer.limits import MOST_DIGITS, BadParameter, numbers_in
-from zerosnet.numerics.number import number
+from zerosnet.numerics.rationals import number
 
 
 def test_a_list_is_split_into_its_numbers():

@@ -6,8 +6,8 @@ compute-sanitizer --tool memcheck python -m tests.kernels.every_kernel    needs 
 import torch
 
 from zerosnet.kernels.cuda import CudaKernels
+from zerosnet.kernels.interface import MAX_STEPS, Norm, NormGradient, Slope, State
 from zerosnet.kernels.native import WIDTHS
-from zerosnet.kernels.values import MAX_STEPS, Norm, NormGradient, Slope, State
 
 REPLICAS, BATCH = 66, 7  # several images a block on a chip of 132 multiprocessors
 

@@ -37,7 +37,7 @@ def random_table(w, seed):
 
 
 def norm_of(w, seed=50):
-    from zerosnet.kernels.values import Norm
+    from zerosnet.kernels.interface import Norm
 
     k, c = w.replicas, w.channels
     ones = torch.ones(k * c, device="cuda")
@@ -101,7 +101,7 @@ def test_inner_convolution_and_its_statistics(channels, width, replicas, batch):
 @pytest.mark.parametrize("replicas, batch", [(1, 1), (1, 128), (3, 6), (10, 128), (32, 5)])  # one image a team, several
 @pytest.mark.parametrize("steps", [1, 2, 3, 4])
 def test_multistep_convolution_keeps_the_state_in_two_halves(channels, width, replicas, batch, steps):
-    from zerosnet.kernels.values import State
+    from zerosnet.kernels.interface import State
 
     w = make(channels, width, replicas, batch)
     x = w.activation().copy_(noise(*w.activation().shape, seed=1))
@@ -135,7 +135,7 @@ def with_odd_channels(table):
 @pytest.mark.parametrize("replicas, batch, odd", [*((*size, False) for size in SIZES), (3, 7, True)])
 @pytest.mark.parametrize("outer", [False, True])
 def test_backward_of_a_convolution(channels, width, replicas, batch, odd, outer):
-    from zerosnet.kernels.values import NormGradient, Slope
+    from zerosnet.kernels.interface import NormGradient, Slope
 
     w = make(channels, width, replicas, batch)
     shape = w.activation().shape
@@ -187,7 +187,7 @@ def test_backward_of_a_convolution(channels, width, replicas, batch, odd, outer)
 @pytest.mark.parametrize("with_even", [False, True])
 @pytest.mark.parametrize("with_dots", [False, True])
 def test_gradient_of_a_state(channels, width, terms, sloped, with_even, with_dots):
-    from zerosnet.kernels.values import Slope
+    from zerosnet.kernels.interface import Slope
 
     w = make(channels, width, 3, 5)
     shape = w.activation().shape
@@ -228,7 +228,7 @@ def test_two_calls_are_bit_identical(channels, width):
 @pytest.mark.parametrize("channels, width", WIDTHS)
 @pytest.mark.parametrize("outer", [False, True])
 def test_two_calls_on_the_way_back_are_bit_identical_and_weights_may_be_left_out(channels, width, outer):
-    from zerosnet.kernels.values import NormGradient, Slope
+    from zerosnet.kernels.interface import NormGradient, Slope
 
     w = make(channels, width, 10, 128)
     gradient, x, z = (w.activation().copy_(noise(*w.activation().shape, seed=s)) for s in (1, 2, 3))

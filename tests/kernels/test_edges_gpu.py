@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from zerosnet.kernels.interface import Norm, NormGradient, Slope
 from zerosnet.kernels.reference import ReferenceKernels
-from zerosnet.kernels.values import Norm, NormGradient, Slope
 
 pytestmark = [
     pytest.mark.gpu,

@@ -6,8 +6,8 @@ All that read activations or their gradients; the stem reads images, which are n
 import pytest
 import torch
 
+from zerosnet.kernels.interface import Norm, NormGradient, Slope, State
 from zerosnet.kernels.reference import ReferenceKernels
-from zerosnet.kernels.values import Norm, NormGradient, Slope, State
 
 pytestmark = [
     pytest.mark.gpu,

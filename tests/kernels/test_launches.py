@@ -8,9 +8,9 @@ from tests.kernels.fake_chip import Race, Watch, install, signatures
 from tests.kernels.host import needs_compiler
 
 from zerosnet.kernels import NativeClassifier, NativePredictor, NativeStep
-from zerosnet.kernels.adder import WeightAdder
 from zerosnet.kernels.cuda import CudaKernels
 from zerosnet.kernels.native import WIDTHS
+from zerosnet.kernels.weight_gradients import WeightAdder
 from zerosnet.models import create_model
 
 pytestmark = needs_compiler

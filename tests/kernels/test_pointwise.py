@@ -8,8 +8,8 @@ import torch
 from tests.kernels.host import CHIP, compile_for_host, function_of, needs_compiler, read_source
 
 from zerosnet.kernels.cuda import POINTWISE_THREADS
+from zerosnet.kernels.interface import NormGradient, Slope
 from zerosnet.kernels.reference import ReferenceKernels
-from zerosnet.kernels.values import NormGradient, Slope
 
 pytestmark = needs_compiler
 

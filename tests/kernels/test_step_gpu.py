@@ -34,8 +34,8 @@ def setting(name, options, batch=32):
 
 @pytest.mark.parametrize("name, options", CASES)
 def test_gradients_agree_with_float32_as_well_as_the_plain_step_does(name, options):
-    from zerosnet.kernels.step import NativeStep
-    from zerosnet.training.step import TorchStep
+    from zerosnet.kernels.training_step import NativeStep
+    from zerosnet.training.fused.step import TorchStep
 
     model, images, labels = setting(name, options)
     exact = copy.deepcopy(model)
@@ -61,7 +61,7 @@ def test_gradients_agree_with_float32_as_well_as_the_plain_step_does(name, optio
 
 
 def test_evaluation_agrees():
-    from zerosnet.kernels.step import NativePredictor
+    from zerosnet.kernels.training_step import NativePredictor
 
     model, images, _ = setting("zerosnet20_opt", {"replicas": 2}, batch=50)
     model.train()(images)
@@ -73,7 +73,7 @@ def test_evaluation_agrees():
 
 
 def test_two_steps_are_bit_identical_and_a_nan_stays_in_its_replica():
-    from zerosnet.kernels.step import NativeStep
+    from zerosnet.kernels.training_step import NativeStep
 
     model, images, labels = setting("zerosnet20_opt", {"replicas": 4})
     step = NativeStep(model, batch=len(images))
@@ -91,8 +91,8 @@ def test_two_steps_are_bit_identical_and_a_nan_stays_in_its_replica():
 
 def test_a_recorded_step_has_the_gradients_of_one_that_is_called():
     """Trained coefficients too, whose gradients are made of weights' gradients that a second stream adds up."""
-    from zerosnet.kernels.step import NativeStep
-    from zerosnet.training.capture import captured
+    from zerosnet.kernels.training_step import NativeStep
+    from zerosnet.training.fused.cuda_graph import captured
 
     model, images, labels = setting("zerosnet20_tra", {"replicas": 2})
     step = NativeStep(model, batch=len(images))
@@ -119,8 +119,8 @@ def curve(model, images, labels, step, count=50):
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_loss_curves_of_fifty_steps_agree(name, options):
     """The engines' curves differ by no more than those of the plain engine with bf16 and with float32 convolutions."""
-    from zerosnet.kernels.step import NativeStep
-    from zerosnet.training.step import TorchStep
+    from zerosnet.kernels.training_step import NativeStep
+    from zerosnet.training.fused.step import TorchStep
 
     model, images, labels = setting(name, options, batch=256)
     labels = images.reshape(256, model.replicas, -1).mean(2).T.gt(0).long()  # something that can be learnt

@@ -17,13 +17,13 @@ from zerosnet.kernels import (
     support,
 )
 from zerosnet.kernels import compile as compile_module
-from zerosnet.kernels.bytes import block_units, step_bytes
 from zerosnet.kernels.compile import KERNELS, PARTS, PRODUCTS, program, source
+from zerosnet.kernels.interface import Slope
+from zerosnet.kernels.memory_floor import block_units, step_bytes
 from zerosnet.kernels.native import WIDTHS
 from zerosnet.kernels.reference import ReferenceKernels
 from zerosnet.kernels.sizes import Sizes
 from zerosnet.kernels.support import most_shared_memory
-from zerosnet.kernels.values import Slope
 from zerosnet.models import create_model
 
 HOPPER_SHARED = 232_448  # bytes that a block may have on compute capability 9.0

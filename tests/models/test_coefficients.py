@@ -7,7 +7,7 @@ import torch
 
 from zerosnet.errors import InputError
 from zerosnet.models import create_model, diagnose, extract, model_card
-from zerosnet.models.laws import LM_BETAS, LambdaLaw, LmLaw
+from zerosnet.models.stepping.laws import LM_BETAS, LambdaLaw, LmLaw
 from zerosnet.numerics import Scheme, lm, zerosnet
 
 

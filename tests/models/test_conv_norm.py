@@ -4,9 +4,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from zerosnet.models import Network, conv_norm, create_model
-from zerosnet.models.conv_norm import conv_norm_relu, conv_relu
-from zerosnet.models.layers import BatchNorm, Conv, initialise
+from zerosnet.models import Network, create_model
+from zerosnet.models.layers import fused_conv as conv_norm
+from zerosnet.models.layers.fused_conv import conv_norm_relu, conv_relu
+from zerosnet.models.layers.replicated import BatchNorm, Conv, initialise
 
 LAST = torch.channels_last
 

@@ -9,9 +9,9 @@ import torch
 
 from zerosnet import InputError, Scheme
 from zerosnet.models import create_model, diagnose
-from zerosnet.models.diagnose import envelopes
+from zerosnet.models.diagnosis.measure import envelopes
 from zerosnet.numerics import PAPER_ROWS
-from zerosnet.numerics.growth import envelope
+from zerosnet.numerics.depth.envelopes import envelope
 
 EULER = Scheme([1], [1])
 

@@ -8,7 +8,7 @@ import torch
 
 from zerosnet.errors import InputError, MissingExtra
 from zerosnet.models import Network, Structure, configure, export_model
-from zerosnet.models import export as exporting
+from zerosnet.models.io import export as exporting
 
 CASES = {
     "fixed": ("zerosnet20_opt", {}),

@@ -9,8 +9,9 @@ from torch._decomp import core_aten_decompositions
 from torch._dynamo.backends.common import aot_autograd
 from torch.nn import functional
 
-from zerosnet.models import create_model, layers
-from zerosnet.models.layers import Conv, average, initialise
+from zerosnet.models import create_model
+from zerosnet.models.layers import replicated as layers
+from zerosnet.models.layers.replicated import Conv, average, initialise
 
 LAYOUTS = pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
 EXTREMES = [math.inf, -math.inf, math.nan, -0.0, 3e38, -3e38, 1e-38]

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from zerosnet.errors import InputError
 from zerosnet.models import Network, Structure, configure, create_model, load_model, save_model
-from zerosnet.models.layers import Conv, Linear
+from zerosnet.models.layers.replicated import Conv, Linear
 from zerosnet.models.network import KEEP_STATES
 
 KINDS = {

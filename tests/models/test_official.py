@@ -7,7 +7,7 @@ from tests.models.authors import OPT, CifarZeroSNet, ImageNetNet, scramble
 from torch import nn
 
 from zerosnet import InputError, Scheme
-from zerosnet.models.official import load_official
+from zerosnet.models.io.official import load_official
 
 LAMBDA_10 = Scheme.parse("0.825,-0.1,0.275;1.45")
 

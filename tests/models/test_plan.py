@@ -2,7 +2,8 @@
 
 import pytest
 
-from zerosnet.models import create_model, plan
+from zerosnet.models import create_model
+from zerosnet.models.stepping import block_plan as plan
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 5])

@@ -6,10 +6,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from zerosnet.errors import InputError
-from zerosnet.models import Config, Network, Structure, coefficients, combine, create_model, extract, layers, sums
-from zerosnet.models.laws import LambdaLaw, LmLaw
-from zerosnet.models.layers import Conv
-from zerosnet.models.stable import StableLambdaLaw, StableRootsLaw
+from zerosnet.models import Config, Network, Structure, combine, create_model, extract
+from zerosnet.models.layers import replicated as layers
+from zerosnet.models.layers.replicated import Conv
+from zerosnet.models.stepping import coefficients, sums
+from zerosnet.models.stepping.laws import LambdaLaw, LmLaw
+from zerosnet.models.stepping.stable_laws import StableLambdaLaw, StableRootsLaw
 from zerosnet.numerics import Scheme, adams_bashforth, euler, lm, zerosnet
 
 BASIC, OPENING = Structure("cifar", "basic", (2, 2, 2)), Structure("cifar", "bottleneck", (3, 1, 1))
@@ -94,7 +96,7 @@ def test_the_grouped_path_computes_the_same_in_float64(config: Config, monkeypat
     fused, singles = fused_and_singles(config, torch.float64)
     x = images(config, torch.float64)
     alone = [step(single, x[:, 3 * k : 3 * k + 3]) for k, single in enumerate(singles)]
-    for module in ("layers", "sums", "coefficients"):
+    for module in ("layers.replicated", "stepping.sums", "stepping.coefficients"):
         monkeypatch.setattr(f"zerosnet.models.{module}.one_by_one", lambda tensor: False)
     logits = step(fused, x)
     for k, single in enumerate(singles):
@@ -122,7 +124,7 @@ def test_shared_images_on_the_grouped_path_too_in_float64(config: Config, monkey
     fused, singles = fused_and_singles(config, torch.float64)
     x = images(config, torch.float64)[:, :3].contiguous(memory_format=torch.channels_last)
     alone = torch.stack([step(single, x) for single in singles], 1)
-    for module in ("layers", "sums", "coefficients"):
+    for module in ("layers.replicated", "stepping.sums", "stepping.coefficients"):
         monkeypatch.setattr(f"zerosnet.models.{module}.one_by_one", lambda tensor: False)
     groups: list[int] = []
     convolve = torch.nn.functional.conv2d

@@ -6,7 +6,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from zerosnet.models import Config, Network, Structure
-from zerosnet.models.blocks import Block
+from zerosnet.models.stepping.blocks import Block
 from zerosnet.numerics import Scheme, adams_bashforth, lm, zerosnet
 
 SHORT = Structure("cifar", "basic", (3, 3, 2))

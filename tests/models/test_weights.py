@@ -7,8 +7,9 @@ import safetensors.torch
 import torch
 
 from zerosnet import InputError
-from zerosnet.models import Config, create_model, weights
-from zerosnet.models.weights import load_model, model_facts, save_model
+from zerosnet.models import Config, create_model
+from zerosnet.models.io import weights
+from zerosnet.models.io.weights import load_model, model_facts, save_model
 
 # one of every structure and every kind of coefficients
 NETWORKS = {

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from zerosnet.errors import InputError
 from zerosnet.numerics import KINDS, PAPER_ROWS, Scheme, classify, from_roots, root_condition
-from zerosnet.numerics.prescribed import monic_from_roots
+from zerosnet.numerics.polynomials.prescribed import monic_from_roots
 
 nearly = st.sampled_from([1, -1]).flatmap(
     lambda side: st.builds(lambda k, s: side + s * Fraction(1, 10**k), st.integers(1, 18), st.sampled_from([1, -1]))

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from zerosnet.errors import InputError
 from zerosnet.numerics import Scheme, design, design_table, is_zero_stable, order, real_interval, root_condition
-from zerosnet.numerics.members import zerosnet_alphas
-from zerosnet.numerics.optimum import MOST_STEPS, barrier, equation, fixed_symmetric, shifted_symmetric
+from zerosnet.numerics.designs.optimum import MOST_STEPS, barrier, equation, fixed_symmetric, shifted_symmetric
+from zerosnet.numerics.methods.members import zerosnet_alphas
 
 ALL = [(d, p) for d in range(1, MOST_STEPS + 1) for p in range(1, d + 1)]
 FEASIBLE = [(d, p) for d, p in ALL if p == 1 or d >= 2 * (p - 1)]

@@ -6,7 +6,7 @@ import pytest
 
 import zerosnet.numerics
 
-MODULES = [f"zerosnet.numerics.{module.name}" for module in pkgutil.iter_modules(zerosnet.numerics.__path__)]
+MODULES = [module.name for module in pkgutil.walk_packages(zerosnet.numerics.__path__, "zerosnet.numerics.")]
 
 
 @pytest.mark.parametrize("name", MODULES)

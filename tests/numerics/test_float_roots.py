@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zerosnet.numerics.float_roots import float_roots
+from zerosnet.numerics.polynomials.float_roots import float_roots
 
 
 def test_the_radius_covers_the_smearing_of_multiple_roots():

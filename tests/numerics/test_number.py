@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zerosnet.errors import InputError
-from zerosnet.numerics import number as num
+from zerosnet.numerics import rationals as num
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from zerosnet.numerics import design, solve_stable_set
-from zerosnet.numerics.one_at_a_time import one_at_a_time
+from zerosnet.numerics.polynomials.one_at_a_time import one_at_a_time
 
 
 def test_no_two_threads_are_in_at_once_and_one_may_enter_again():

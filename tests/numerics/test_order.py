@@ -17,7 +17,7 @@ from zerosnet.numerics import (
     order,
     zerosnet,
 )
-from zerosnet.numerics.order import local_error_coefficient
+from zerosnet.numerics.methods.order_conditions import local_error_coefficient
 
 # gamma_k of the backward-difference form: the error constants of Adams-Bashforth
 _GAMMAS = ("1/2", "5/12", "3/8", "251/720", "95/288", "19087/60480", "5257/17280", "1070017/3628800")

@@ -5,7 +5,7 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zerosnet.numerics import polynomial as poly
+from zerosnet.numerics.polynomials import integer as poly
 
 z = sympy.Symbol("z")
 nonzero = st.lists(st.integers(-20, 20), min_size=1, max_size=5).map(poly.primitive).filter(bool)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zerosnet.numerics.polynomial import integer_polynomial
-from zerosnet.numerics.prescribed import monic_from_roots
-from zerosnet.numerics.roots import _aberth, located_roots
+from zerosnet.numerics.polynomials.integer import integer_polynomial
+from zerosnet.numerics.polynomials.prescribed import monic_from_roots
+from zerosnet.numerics.polynomials.roots import _aberth, located_roots
 
 
 def roots_of(*roots):
@@ -86,7 +86,7 @@ def test_the_precision_that_all_threads_share_is_left_alone(monkeypatch):
         seen.append((mpmath.mp.prec, type(coefficients[0])))
         return _aberth(coefficients, *arguments)
 
-    monkeypatch.setattr("zerosnet.numerics.roots._aberth", noting)
+    monkeypatch.setattr("zerosnet.numerics.polynomials.roots._aberth", noting)
     roots_of(1 + Fraction(1, 10**40), Fraction(1, 3), Fraction(-1, 7))
     assert {precision for precision, _ in seen} == {before}
     assert seen[-1][1] is not float  # floats did not suffice

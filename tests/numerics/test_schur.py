@@ -4,9 +4,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zerosnet.numerics.polynomial import derivative, gcd, integer_polynomial, quotient, reciprocal, strip_zero_roots
-from zerosnet.numerics.prescribed import monic_from_roots
-from zerosnet.numerics.schur import circle_part, decide, is_schur
+from zerosnet.numerics.polynomials.integer import (
+    derivative,
+    gcd,
+    integer_polynomial,
+    quotient,
+    reciprocal,
+    strip_zero_roots,
+)
+from zerosnet.numerics.polynomials.prescribed import monic_from_roots
+from zerosnet.numerics.polynomials.schur import circle_part, decide, is_schur
 
 inside = st.fractions(-1, 1, max_denominator=12).filter(lambda r: abs(r) < 1)
 anywhere = st.fractions(-2, 2, max_denominator=12)

@@ -5,7 +5,7 @@ import sympy
 from sympy import Rational, exp, oo, sqrt, symbols
 
 from zerosnet.numerics import family, is_consistent, is_zero_stable, lm, zerosnet
-from zerosnet.numerics.members import LM_BETAS, zerosnet_alphas
+from zerosnet.numerics.methods.members import LM_BETAS, zerosnet_alphas
 
 x = symbols("lambda", real=True, nonzero=True)
 z, h = symbols("z h")

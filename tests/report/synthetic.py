@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from zerosnet.numerics import PAPER_ROWS, Scheme, root_condition
-from zerosnet.robustness.checks import sanity_checks
-from zerosnet.robustness.noises import PAPER_NOISES
-from zerosnet.robustness.result import ProtocolResult as Attack
-from zerosnet.robustness.result import ResultRow
+from zerosnet.robustness.attacks.sanity import sanity_checks
+from zerosnet.robustness.perturbations.noises import PAPER_NOISES
+from zerosnet.robustness.protocols.result import ProtocolResult as Attack
+from zerosnet.robustness.protocols.result import ResultRow
 from zerosnet.training import RunSpec, recipe
 
 IMAGES = 10_000

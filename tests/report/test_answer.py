@@ -6,7 +6,7 @@ import pytest
 from tests.report.synthetic import write_run
 
 from zerosnet.experiments import EXPERIMENTS, records_of
-from zerosnet.report.answer import answer
+from zerosnet.report.page.headline import answer
 from zerosnet.training import Store
 
 SPECS = [spec for spec in EXPERIMENTS["table-zerosnet-cifar10"].specs("full") if spec.model.startswith("zerosnet56")]

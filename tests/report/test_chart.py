@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zerosnet.report.chart import HEIGHT, WIDTH, Chart, Series, figure, figures, legend, svg, thinned
-from zerosnet.report.scale import Axis, linear_ticks, tick_text
+from zerosnet.report.page.axes import Axis, linear_ticks, tick_text
+from zerosnet.report.page.chart import HEIGHT, WIDTH, Chart, Series, figure, figures, legend, svg, thinned
 
 numbers = st.floats(-1e9, 1e9, allow_nan=False)
 

@@ -7,10 +7,10 @@ from tests.report.synthetic import write_run
 
 from zerosnet.experiments import EXPERIMENTS
 from zerosnet.numerics import is_zero_stable
-from zerosnet.report.controls import control_lines
-from zerosnet.report.evidence import own_scheme, read_evidence
 from zerosnet.report.markdown import filled
-from zerosnet.robustness.result import ProtocolResult, ResultRow
+from zerosnet.report.page.controls import control_lines
+from zerosnet.report.page.evidence import own_scheme, read_evidence
+from zerosnet.robustness.protocols.result import ProtocolResult, ResultRow
 from zerosnet.training import Store
 
 SPECS = [spec for spec in EXPERIMENTS["table-fgsm"].specs("full") if spec.recipe.name == "mnist-fgsm"]

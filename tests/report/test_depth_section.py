@@ -10,9 +10,9 @@ from tests.report.synthetic import specs_of_rows, write_run
 
 from zerosnet.numerics import Scheme
 from zerosnet.report import write_report
-from zerosnet.report.configurations import legible, panels
-from zerosnet.report.curves import depth_charts
-from zerosnet.report.evidence import read_evidence
+from zerosnet.report.page.configurations import legible, panels
+from zerosnet.report.page.curves import depth_charts
+from zerosnet.report.page.evidence import read_evidence
 from zerosnet.training import Store
 
 

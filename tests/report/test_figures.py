@@ -15,8 +15,8 @@ from zerosnet.report import (
     scheme_figure,
     stability_concepts_figure,
 )
-from zerosnet.report.panels import draw_region, draw_roots, region_window
-from zerosnet.report.style import new_figure
+from zerosnet.report.figures.panels import draw_region, draw_roots, region_window
+from zerosnet.report.figures.style import new_figure
 
 
 def lines_of(axes) -> dict[str, np.ndarray]:

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zerosnet.report.html import Html, element, join, text
+from zerosnet.report.page.html import Html, element, join, text
 
 
 class Parsed(HTMLParser):

@@ -7,8 +7,8 @@ from tests.report.synthetic import specs_of_rows, write_run
 
 from zerosnet.errors import InputError
 from zerosnet.experiments import EXPERIMENTS
-from zerosnet.report.evidence import read_evidence
 from zerosnet.report.markdown import KINDS, filled, main
+from zerosnet.report.page.evidence import read_evidence
 from zerosnet.training import Store
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from zerosnet.experiments import EXPERIMENTS, Measured, collect
 from zerosnet.experiments.measured import measured_cell
-from zerosnet.experiments.reading import Value
-from zerosnet.report.figures_section import modulus_section
-from zerosnet.report.modulus_charts import modulus_charts, most_measured_first
+from zerosnet.experiments.readings import Value
+from zerosnet.report.page.figures_section import modulus_section
+from zerosnet.report.page.modulus_charts import modulus_charts, most_measured_first
 
 TABLE = EXPERIMENTS["table-zerosnet-cifar10"]
 

@@ -234,7 +234,9 @@ def test_the_command_writes_the_page_of_several_stores(store, tmp_path, capsys):
 def test_what_was_there_stays_where_writing_fails(store, tmp_path, monkeypatch):
     target = tmp_path / "report.html"
     target.write_text("before")
-    monkeypatch.setattr("zerosnet.report.page.render", lambda evidence: (_ for _ in ()).throw(RuntimeError("no")))
+    monkeypatch.setattr(
+        "zerosnet.report.page.document.render", lambda evidence: (_ for _ in ()).throw(RuntimeError("no"))
+    )
     with pytest.raises(RuntimeError):
         write_report(target, [store])
     assert target.read_text() == "before" and list(tmp_path.iterdir()) == [target]

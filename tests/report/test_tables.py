@@ -15,7 +15,7 @@ from zerosnet.experiments import (
     parse_printed,
     summarise,
 )
-from zerosnet.report.tables import experiment_table, key_to_signs, plain_table, summary_text
+from zerosnet.report.page.tables import experiment_table, key_to_signs, plain_table, summary_text
 
 COLUMN = Column("acc", "accuracy, %")
 OTHER = Column("noise", "under noise, %", ours=True)

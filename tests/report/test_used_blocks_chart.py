@@ -8,13 +8,13 @@ from tests.measured_runs import RUNS, needs_runs
 from tests.report.synthetic import write_run
 
 from zerosnet.experiments import EXPERIMENTS, TableRow, collect, records_of
-from zerosnet.experiments.experiment import Cell
-from zerosnet.experiments.findings import Depth
+from zerosnet.experiments.conclusions import Depth
+from zerosnet.experiments.definition import Cell
 from zerosnet.experiments.measured import measured_cell
-from zerosnet.experiments.reading import Value
+from zerosnet.experiments.readings import Value
 from zerosnet.numerics import from_roots
 from zerosnet.report import write_report
-from zerosnet.report.used_blocks_chart import (
+from zerosnet.report.page.used_blocks_chart import (
     PlottedNetwork,
     charts_of,
     networks_alike,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.robustness.attackable import Linear, small_convolution
 
 from zerosnet.errors import InputError
-from zerosnet.robustness.attacks import (
+from zerosnet.robustness.attacks.gradient import (
     Attack,
     attack_images,
     attempt,
@@ -19,7 +19,7 @@ from zerosnet.robustness.attacks import (
     log_odds,
     pgd,
 )
-from zerosnet.robustness.normalised import Normalised
+from zerosnet.robustness.classifiers.normalised import Normalised
 
 LABELS = torch.tensor([0, 1, 1, 0])
 

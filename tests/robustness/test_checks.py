@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from zerosnet.robustness import checks
-from zerosnet.robustness.result import Check, ProtocolResult, ResultRow
+from zerosnet.robustness.attacks import sanity as checks
+from zerosnet.robustness.protocols.result import Check, ProtocolResult, ResultRow
 
 MORE_STEPS = "more steps not weaker than fewer"
 PGD = {"step": 0.0025, "steps": 20}

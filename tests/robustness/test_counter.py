@@ -3,7 +3,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zerosnet.robustness.counter import counted_uniform, mix
+from zerosnet.robustness.perturbations.counter import counted_uniform, mix
 
 
 def numbers(seed: int, *position: int, count: int = 4096) -> torch.Tensor:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zerosnet.errors import InputError
-from zerosnet.robustness.noises import PAPER_NOISES, add_noise, constant, draw_field, gaussian, uniform
+from zerosnet.robustness.perturbations.noises import PAPER_NOISES, add_noise, constant, draw_field, gaussian, uniform
 
 SHAPE = torch.Size((3, 8, 8))
 

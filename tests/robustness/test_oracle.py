@@ -4,8 +4,8 @@ import pytest
 import torch
 from tests.robustness.attackable import small_convolution
 
-from zerosnet.robustness.attacks import attack_images, fgsm, pgd
-from zerosnet.robustness.normalised import Normalised
+from zerosnet.robustness.attacks.gradient import attack_images, fgsm, pgd
+from zerosnet.robustness.classifiers.normalised import Normalised
 
 foolbox = pytest.importorskip("foolbox", reason="the test extra brings it")
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from zerosnet.models import create_model
-from zerosnet.models.weights import save_model
+from zerosnet.models.io.weights import save_model
 from zerosnet.training import Result, RunSpec, Store, recipe
 
 CPU = torch.device("cpu")

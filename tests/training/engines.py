@@ -7,9 +7,9 @@ import torch
 from safetensors.torch import load_file
 
 from zerosnet.training import RunSpec, Store
-from zerosnet.training.loop import Options
-from zerosnet.training.progress import Lines
-from zerosnet.training.stopping import Clock, SaveInterval
+from zerosnet.training.options import Options
+from zerosnet.training.screen.displays import Lines
+from zerosnet.training.screen.stopping import Clock, SaveInterval
 
 MakeSpecs = Callable[..., list[RunSpec]]
 OPTIONS = Options(torch.device("cpu"), deterministic=True, checkpoint_every=SaveInterval(epochs=1))

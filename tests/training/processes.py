@@ -12,8 +12,9 @@ import torch
 from tests.ports import free_port
 
 from zerosnet.training import Options, RunSpec, Store, recipe, train
-from zerosnet.training.large import LargeTraining, StreamOptions
-from zerosnet.training.stopping import SaveInterval
+from zerosnet.training.options import StreamOptions
+from zerosnet.training.screen.stopping import SaveInterval
+from zerosnet.training.streamed.trainer import LargeTraining
 
 _SERVER = multiprocessing.get_context("forkserver")
 _SERVER.set_forkserver_preload(["zerosnet.training", "torchvision.io", "tests.training.processes"])
@@ -64,7 +65,7 @@ def _call(rank: int, size: int, port: str, answers: Any, work: Callable[..., Any
 
 def losses_of(store: Path, run: RunSpec, settings: Options, stop_after: int | None = None) -> list[float]:
     """Train, and say what the loss of every step was; `stop_after` steps a stop is asked for."""
-    from zerosnet.training.stopping import Clock
+    from zerosnet.training.screen.stopping import Clock
 
     losses: list[float] = []
     clock, step = Clock(), LargeTraining.step

@@ -10,9 +10,10 @@ from zerosnet.data import load
 from zerosnet.errors import InputError
 from zerosnet.robustness import pgd, subject, under_attack
 from zerosnet.training import Recipe, RunSpec, Store, recipe
-from zerosnet.training.engine import Options, prepare, train
-from zerosnet.training.networks import as_classifier, load_network, surrogate_of
-from zerosnet.training.precision import torch_settings
+from zerosnet.training.arithmetic import torch_settings
+from zerosnet.training.engine import prepare, train
+from zerosnet.training.finished.networks import as_classifier, load_network, surrogate_of
+from zerosnet.training.options import Options
 
 CPU = torch.device("cpu")
 OPTIONS = Options(device=CPU)

@@ -15,16 +15,17 @@ from zerosnet.cli.main import run as command
 from zerosnet.data import load
 from zerosnet.errors import InputError
 from zerosnet.robustness import ProtocolOptions
-from zerosnet.robustness.corruptions import Corruptions
-from zerosnet.training import RunSpec, Store, attack, recipe
-from zerosnet.training.attack import attack_path, attack_runs, read_attack
-from zerosnet.training.networks import find_surrogate
+from zerosnet.robustness.perturbations.corruptions import Corruptions
+from zerosnet.training import RunSpec, Store, recipe
+from zerosnet.training.finished import attacks as attack
+from zerosnet.training.finished.attacks import attack_path, attack_runs, read_attack
+from zerosnet.training.finished.networks import find_surrogate
 
 store, opt = attacked.store, attacked.opt
 
 
 def test_runs_are_fused_and_measure_as_each_alone(store, opt, monkeypatch):
-    monkeypatch.setattr("zerosnet.training.attack.cores", lambda: 1)
+    monkeypatch.setattr("zerosnet.training.finished.attacks.cores", lambda: 1)
     together = attack_runs(store, opt, "paper-noise", **FEW)
     alone = {run: attack_runs(store, [run], "paper-noise", again=True, **FEW)[run] for run in opt}
     assert together == alone and list(together) == opt
@@ -32,7 +33,7 @@ def test_runs_are_fused_and_measure_as_each_alone(store, opt, monkeypatch):
 
 def test_on_several_cores_runs_are_attacked_in_as_many_threads(store, opt, monkeypatch):
     one_core = attack_runs(store, opt, "paper-noise", **FEW)
-    monkeypatch.setattr("zerosnet.training.attack.cores", lambda: 2)
+    monkeypatch.setattr("zerosnet.training.finished.attacks.cores", lambda: 2)
     said: list[str] = []
     assert attack_runs(store, opt, "paper-noise", again=True, say=said.append, **FEW) == one_core
     assert said == ["paper-noise: 1 x zerosnet20_opt on digits"] * 2
@@ -142,7 +143,7 @@ def test_why_the_kernels_are_done_without_is_said_once_however_many_groups_there
 
 
 def test_a_failure_in_one_thread_stops_the_others(store, opt, monkeypatch):
-    monkeypatch.setattr("zerosnet.training.attack.cores", lambda: 2)
+    monkeypatch.setattr("zerosnet.training.finished.attacks.cores", lambda: 2)
     stopped, whole = [], attack._give_up
 
     def watched(stop, *_):

@@ -6,8 +6,8 @@ import torch
 from zerosnet.errors import InputError
 from zerosnet.kernels import KernelsUnavailable
 from zerosnet.models import create_model
-from zerosnet.training import backend as backend_module
-from zerosnet.training.backend import Backend, choose_backend
+from zerosnet.training.fused import backend as backend_module
+from zerosnet.training.fused.backend import Backend, choose_backend
 
 
 def chosen(kernels: str | None) -> Backend:

@@ -1,6 +1,6 @@
 import torch
 
-from zerosnet.training.capture import Lead, captured, graph_pool, unchanged
+from zerosnet.training.fused.cuda_graph import Lead, captured, graph_pool, unchanged
 
 CPU = torch.device("cpu")
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zerosnet.training import CheckpointError, files, join, read_checkpoint, snapshot, write_checkpoint
-from zerosnet.training.checkpoint import positions
+from zerosnet.training.runs.checkpoint import positions
 
 TENSORS = {
     "weight": torch.randn(4, 3, generator=torch.Generator().manual_seed(0)),

@@ -19,8 +19,8 @@ from zerosnet import InputError
 from zerosnet.numerics import Scheme
 from zerosnet.training import Clock, Options, Run, RunSpec, SaveInterval, Store, recipe, train
 from zerosnet.training.cluster import Cluster, Collected, _groups, connected, train_group, train_on_ray
-from zerosnet.training.large import StreamOptions
-from zerosnet.training.progress import Lines
+from zerosnet.training.options import StreamOptions
+from zerosnet.training.screen.displays import Lines
 
 ray = pytest.importorskip("ray")
 

@@ -12,9 +12,9 @@ from zerosnet.data import DataSet
 from zerosnet.errors import InputError
 from zerosnet.training import RunSpec, Store, recipe, train
 from zerosnet.training.cluster import Cluster, Collected
-from zerosnet.training.loop import Options
-from zerosnet.training.result import Result
-from zerosnet.training.stopping import Clock
+from zerosnet.training.options import Options
+from zerosnet.training.runs.result import Result
+from zerosnet.training.screen.stopping import Clock
 
 HERE = Options(torch.device("cpu"))
 CIFAR = RunSpec("zerosnet20_opt", "cifar10", recipe("paper", "cifar10"), 1)

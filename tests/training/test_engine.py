@@ -9,11 +9,11 @@ from tests.training.engines import OPTIONS, Heard, MakeSpecs, StepClock, outcome
 
 from zerosnet.data import DataSet, pixel_statistics
 from zerosnet.errors import InputError
-from zerosnet.models.weights import load_model
+from zerosnet.models.io.weights import load_model
 from zerosnet.training import Store, recipe
 from zerosnet.training.engine import meeting_points, train
-from zerosnet.training.evaluate import evaluate
-from zerosnet.training.progress import Lines
+from zerosnet.training.fused.evaluation import evaluate
+from zerosnet.training.screen.displays import Lines
 
 
 def test_a_finished_run_holds_all_that_was_promised(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:

@@ -9,8 +9,8 @@ from tests.training.engines import OPTIONS, Heard, MakeSpecs, StepClock, outcome
 
 from zerosnet.data import DataSet
 from zerosnet.training import CheckpointError, Store
-from zerosnet.training import run as run_module
 from zerosnet.training.engine import train
+from zerosnet.training.runs import run as run_module
 
 
 def test_a_full_disk_stops_the_training_and_costs_nothing_but_the_last_checkpoint(

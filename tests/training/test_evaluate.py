@@ -4,7 +4,15 @@ from torch import Tensor
 
 from zerosnet.data import DataSet, ImageSet, pixel_statistics
 from zerosnet.models import create_model
-from zerosnet.training.evaluate import CPU_BATCH, CUDA_IMAGES, Evaluation, Predictor, Score, batch_size, evaluate
+from zerosnet.training.fused.evaluation import (
+    CPU_BATCH,
+    CUDA_IMAGES,
+    Evaluation,
+    Predictor,
+    Score,
+    batch_size,
+    evaluate,
+)
 
 
 def test_scores_are_those_of_a_plain_pass(small_digits: DataSet) -> None:

@@ -12,7 +12,7 @@ from zerosnet.data import DataSet, gather
 from zerosnet.errors import InputError
 from zerosnet.models import create_model
 from zerosnet.training import RunSpec, join, lr_at, recipe, snapshot
-from zerosnet.training.fused import FusedTraining
+from zerosnet.training.fused.trainer import FusedTraining
 from zerosnet.training.grouping import build_model
 
 MakeSpecs = Callable[..., list[RunSpec]]
@@ -150,8 +150,8 @@ def test_the_compiled_step_is_the_plain_one(
     def traced(function: Callable[..., object]) -> object:
         return torch.compile(function, dynamic=False, backend="aot_eager", fullgraph=True)
 
-    for module in ("step", "evaluate", "feed", "optimizer"):
-        monkeypatch.setattr(f"zerosnet.training.{module}.compile_static", traced)
+    for module in ("step", "evaluation", "feed", "optimizer"):
+        monkeypatch.setattr(f"zerosnet.training.fused.{module}.compile_static", traced)
     torch._dynamo.reset()
     (spec,) = make_specs(1, precision="fp64")
     compiled = FusedTraining([spec], build_model([spec], small_digits), small_digits, CPU, compiled=True)

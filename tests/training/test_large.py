@@ -11,11 +11,12 @@ from tests.training.processes import losses_of, options, spec, with_batch
 
 from zerosnet import InputError
 from zerosnet.data import open_folder
-from zerosnet.models.weights import load_model
+from zerosnet.models.io.weights import load_model
 from zerosnet.training import RunSpec, Store, recipe, train
-from zerosnet.training.large import LargeTraining, StreamOptions, micro_batch
-from zerosnet.training.progress import Lines
-from zerosnet.training.world import World
+from zerosnet.training.options import StreamOptions
+from zerosnet.training.screen.displays import Lines
+from zerosnet.training.streamed.processes import World
+from zerosnet.training.streamed.trainer import LargeTraining, micro_batch
 
 CPU = torch.device("cpu")
 
@@ -179,7 +180,7 @@ def test_broken_images_are_fatal_or_skipped_as_chosen(tmp_path, capsys):
     run = with_batch(spec(epochs=1), 6)
     with pytest.raises(InputError, match=r"n00000002_3\.JPEG cannot be decoded .*--broken skip"):
         train([run], Store(tmp_path / "runs"), options(folder))
-    from zerosnet.training.progress import Lines
+    from zerosnet.training.screen.displays import Lines
 
     train([run], Store(tmp_path / "runs"), options(folder, broken="skip"), progress=Lines())
     assert capsys.readouterr().err.count("skipped: ") == 1
@@ -236,7 +237,7 @@ def test_what_is_impossible_is_said_before_anything_is_written(folder, tmp_path)
 
 def test_runs_that_differ_in_their_seed_alone_share_what_is_compiled(folder, tmp_path, monkeypatch):
     forgotten = []
-    monkeypatch.setattr("zerosnet.training.large_loop.forget_compiled", forgotten.append)
+    monkeypatch.setattr("zerosnet.training.streamed.loop.forget_compiled", forgotten.append)
     runs = [
         replace(spec(epochs=1, model=model), seed=seed)
         for model in ("zerosnet20_opt", "preresnet20")

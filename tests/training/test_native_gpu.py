@@ -9,7 +9,7 @@ from zerosnet.data import DataSet, ImageSet, pixel_statistics
 from zerosnet.numerics import Scheme
 from zerosnet.training import RunSpec, recipe
 from zerosnet.training.engine import prepare
-from zerosnet.training.evaluate import evaluate
+from zerosnet.training.fused.evaluation import evaluate
 
 pytestmark = [
     pytest.mark.gpu,

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from zerosnet.training.optimizer import Adam, Optimizer, Rule, Sgd
+from zerosnet.training.fused.optimizer import Adam, Optimizer, Rule, Sgd
 
 SHAPES = {"conv": (4, 3, 3, 3), "bias": (5,), "coefficient": (1,)}
 RULES: dict[str, tuple[Rule, Callable[..., torch.optim.Optimizer]]] = {
@@ -115,7 +115,7 @@ def test_state_stacks_replicas_in_the_shapes_of_the_parameters() -> None:
 def test_the_flat_update_compiles_without_a_graph_break() -> None:
     from functools import partial
 
-    from zerosnet.training.optimizer import _update_flat
+    from zerosnet.training.fused.optimizer import _update_flat
 
     for rule, _ in RULES.values():
         seeds = [0, 1]

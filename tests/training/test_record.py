@@ -11,9 +11,9 @@ import torch
 from zerosnet.data import DataSet
 from zerosnet.training import RunSpec, Store
 from zerosnet.training.engine import train
-from zerosnet.training.evaluate import Evaluation
-from zerosnet.training.fused import FusedTraining
-from zerosnet.training.loop import Options
+from zerosnet.training.fused.evaluation import Evaluation
+from zerosnet.training.fused.trainer import FusedTraining
+from zerosnet.training.options import Options
 
 
 def test_coefficients_that_are_not_finite_end_their_run_and_no_other(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from zerosnet import InputError
 from zerosnet.training import SCHEDULES, Constant, Cosine, OneCycle, StepDecay, lr_at, recipe
-from zerosnet.training.schedule import schedule_from_json, schedule_to_json
+from zerosnet.training.recipes.schedule import schedule_from_json, schedule_to_json
 
 EXAMPLES = [
     Constant(),

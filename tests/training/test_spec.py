@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from zerosnet import InputError, Scheme
 from zerosnet.training import Cosine, RunSpec, recipe
-from zerosnet.training.spec import distinct
+from zerosnet.training.runs.spec import distinct
 
 SHORT = {"model": "zerosnet20_opt", "dataset": "cifar10", "recipe": "paper", "seed": 1}
 SPEC = RunSpec.from_json(SHORT)

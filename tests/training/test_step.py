@@ -3,7 +3,7 @@ import torch
 from torch.nn import functional as F
 
 from zerosnet.models import create_model
-from zerosnet.training.step import TorchStep, per_replica, sample_losses, scores
+from zerosnet.training.fused.step import TorchStep, per_replica, sample_losses, scores
 
 
 def test_gradients_of_replicas_do_not_mix() -> None:

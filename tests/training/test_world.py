@@ -90,7 +90,7 @@ def test_smaller_data_sets_are_not_for_torchrun(monkeypatch, tmp_path, make_spec
     monkeypatch.setenv("MASTER_ADDR", "localhost")
     from dataclasses import replace
 
-    from zerosnet.training.large import StreamOptions
+    from zerosnet.training.options import StreamOptions
 
     settings = replace(options(tmp_path), stream=StreamOptions())
     with pytest.raises(InputError, match="torchrun is for imagefolder"):

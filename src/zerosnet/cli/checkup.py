@@ -129,7 +129,7 @@ def _classes(root: Path, name: str = "") -> str | None:
 
 
 def _corruptions(root: Path) -> str | None:
-    from zerosnet.robustness.corruptions import find_corruptions
+    from zerosnet.robustness import find_corruptions
 
     found = find_corruptions(root)
     return None if found is None else f"{len(found.names)} corruptions of {found.per_severity} images"

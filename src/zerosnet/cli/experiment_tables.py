@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 from zerosnet.cli.output import print_table
 
 if TYPE_CHECKING:
-    from zerosnet.experiments import Claim, Difference, Finding, Measured, PairFinding
-    from zerosnet.experiments.experiment import TableRow
-    from zerosnet.experiments.findings import Depth
-    from zerosnet.experiments.measured import MeasuredCell
+    from zerosnet.experiments import Claim, Depth, Difference, Finding, Measured, MeasuredCell, PairFinding, TableRow
 
 _MANY_ROWS = 40  # a table with more shows those that have numbers, and not all of them
 _MANY_WARNINGS = 12  # more failed sanity checks are counted
@@ -21,7 +18,7 @@ def show_table(table: "Measured", found: "Sequence[Finding | PairFinding]", dept
 
     A row that was not run says so; rows that are not shown are counted below.
     """
-    from zerosnet.experiments.scale import at_scale
+    from zerosnet.experiments import at_scale
 
     experiment, states = table.experiment, {row.key: _state(table, row) for row in table.experiment.rows}
     quoted = ", in brackets the paper's" if table.scale != "demo" else ""
@@ -140,8 +137,7 @@ def _show_warnings(tables: "Sequence[Measured]") -> None:
 
 def show_recorded(tables: "Sequence[Measured]") -> None:
     """The same ten networks as the demo's, as far as they were measured when this package was made."""
-    from zerosnet.experiments.measured import distinct_cells
-    from zerosnet.experiments.recorded import whole
+    from zerosnet.experiments import distinct_cells, whole
 
     first = next((table for table in tables if table.experiment.name == _FIRST), None)
     if first is None:

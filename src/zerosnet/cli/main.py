@@ -114,7 +114,7 @@ def _let_the_first_process_speak() -> None:
 
 
 # the commands register themselves; they load what is heavy when they are called
-from zerosnet.cli import (  # noqa: E402, F401
+from zerosnet.cli.commands import (  # noqa: E402, F401
     analyze,
     attack,
     design,

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zerosnet.data.cifar import CIFAR10, CIFAR100, read_cifar
+from zerosnet.data.arrays.cifar import CIFAR10, CIFAR100, read_cifar
+from zerosnet.data.arrays.digits import read_digits
+from zerosnet.data.arrays.epochs import Augmentation
+from zerosnet.data.arrays.folder import read_folder
+from zerosnet.data.arrays.idx import FASHION_MNIST, MNIST, read_idx
 from zerosnet.data.dataset import DataSet, ImageSet
-from zerosnet.data.digits import read_digits
-from zerosnet.data.folder import read_folder
-from zerosnet.data.idx import FASHION_MNIST, MNIST, read_idx
-from zerosnet.data.imagefolder import FolderData, scan_imagefolder
-from zerosnet.data.plan import Augmentation
+from zerosnet.data.streamed.imagefolder import FolderData, scan_imagefolder
 from zerosnet.errors import InputError
 
 _PLAIN = Augmentation()

@@ -10,18 +10,25 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from zerosnet.data import DataSet, gather, pixel_statistics
-from zerosnet.data.testing import load_for_test
+from zerosnet.data import DataSet, gather, load_for_test, pixel_statistics
 from zerosnet.environment import environment
 from zerosnet.errors import InputError
-from zerosnet.models import BlockStep, Network, tails
-from zerosnet.models.layers import of_replica
-from zerosnet.robustness.normalised import is_right
-from zerosnet.training import Clock, RunRecord, files
-from zerosnet.training.engine import cores, in_parallel
-from zerosnet.training.evaluate import batch_size
-from zerosnet.training.networks import MOST, Member, as_classifier, convolutions_of, fused_groups
-from zerosnet.training.precision import torch_settings
+from zerosnet.models import BlockStep, Network, of_replica, tails
+from zerosnet.robustness import is_right
+from zerosnet.training import (
+    MOST,
+    Clock,
+    Member,
+    RunRecord,
+    as_classifier,
+    batch_size,
+    convolutions_of,
+    cores,
+    files,
+    fused_groups,
+    in_parallel,
+    torch_settings,
+)
 
 TOLERANCE = 0.01  # of accuracy: one point
 LEAST = 0.01  # of the state: 1 %

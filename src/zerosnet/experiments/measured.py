@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from zerosnet.experiments.experiment import Cell, Experiment
-from zerosnet.experiments.printed import Printed
-from zerosnet.experiments.reading import ACCURACY, Reading, Value, read
-from zerosnet.experiments.scale import Scale, scale
+from zerosnet.experiments.definition import Cell, Experiment
+from zerosnet.experiments.paper.printed import Printed
+from zerosnet.experiments.readings import ACCURACY, Reading, Value, read
+from zerosnet.experiments.scales import Scale, scale
 from zerosnet.experiments.statistics import Summary, summarise
 from zerosnet.training import RunRecord, Store
 

@@ -1,7 +1,10 @@
 """All experiments by name: the paper's tables and figure in its order, then our own two."""
 
-from zerosnet.experiments import accuracy_tables, other_tables, own, robustness_tables
-from zerosnet.experiments.experiment import Experiment, find_experiment
+from zerosnet.experiments import ours as own
+from zerosnet.experiments.definition import Experiment, find_experiment
+from zerosnet.experiments.paper import accuracy as accuracy_tables
+from zerosnet.experiments.paper import other as other_tables
+from zerosnet.experiments.paper import robustness as robustness_tables
 
 EXPERIMENTS: dict[str, Experiment] = {
     one.name: one

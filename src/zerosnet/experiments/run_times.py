@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from zerosnet.experiments.other_tables import RUN_TIMES
+from zerosnet.experiments.paper.other import RUN_TIMES
 
 _DEPTH = 20  # of the networks that the paper timed
 _KEPT = ("mode", "batch", "preresnet_ms", "zerosnet_ms", "ratio")
@@ -23,4 +23,4 @@ def to_store(result: dict[str, Any]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     text = json.dumps(to_store(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))), indent=1)
-    (Path(__file__).parent / RUN_TIMES).write_text(text + "\n", encoding="utf-8")
+    (Path(__file__).parent / "paper" / RUN_TIMES).write_text(text + "\n", encoding="utf-8")

@@ -10,16 +10,25 @@ from typing import Protocol, TypeVar
 import torch
 
 from zerosnet.experiments.ablation import ablate, can_ablate
-from zerosnet.experiments.experiment import Experiment
-from zerosnet.experiments.reading import attack_options
-from zerosnet.experiments.scale import Scale, scale
-from zerosnet.training import Clock, Options, RunRecord, RunSpec, Store, train
-from zerosnet.training.attack import attack_runs, read_attack
-from zerosnet.training.cluster import Job
-from zerosnet.training.networks import MOST
-from zerosnet.training.outlook import duration
-from zerosnet.training.progress import Lines, Progress
-from zerosnet.training.spec import distinct
+from zerosnet.experiments.definition import Experiment
+from zerosnet.experiments.readings import attack_options
+from zerosnet.experiments.scales import Scale, scale
+from zerosnet.training import (
+    MOST,
+    Clock,
+    Job,
+    Lines,
+    Options,
+    Progress,
+    RunRecord,
+    RunSpec,
+    Store,
+    attack_runs,
+    distinct,
+    duration,
+    read_attack,
+    train,
+)
 
 Item = TypeVar("Item")
 DEMO = ("table-zerosnet-cifar10", "table-robustness", "table-constant-noise", "table-fgsm")

@@ -1,5 +1,5 @@
 """The explorer: a local web page on which to see zero stability, and the JSON interface that it draws from."""
 
-from zerosnet.explorer.server import serve
+from zerosnet.lazy import exports
 
-__all__ = ["serve"]
+__getattr__, __dir__, __all__ = exports(__name__)

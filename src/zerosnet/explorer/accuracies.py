@@ -76,7 +76,7 @@ def _summary(name: str, values: list[float]) -> dict[str, float | None]:
 
 def _scheme_of(spec: "RunSpec") -> Scheme | None:
     """The scheme of a run, its own or its network's; None where coefficients are trained."""
-    from zerosnet.models.registry import configure
+    from zerosnet.models import configure
 
     if spec.scheme is not None:
         return spec.scheme

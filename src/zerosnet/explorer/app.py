@@ -19,7 +19,7 @@ from zerosnet.explorer import documents, locus, query
 from zerosnet.explorer.accuracies import accuracies_document
 from zerosnet.explorer.limits import LONGEST_QUERY, BadParameter
 from zerosnet.numerics import PAPER_ROWS, root_condition
-from zerosnet.report.panels import root_places
+from zerosnet.report import root_places
 
 Message = MutableMapping[str, Any]
 

@@ -12,7 +12,7 @@ from zerosnet.explorer import limits
 from zerosnet.explorer.limits import BadParameter
 from zerosnet.explorer.query import NamedScheme, Region
 from zerosnet.numerics import Scheme, boundary_locus, facts, log10_envelope, stability_region
-from zerosnet.report.panels import region_window
+from zerosnet.report import region_window
 
 _BOUNDARY_POINTS = 361
 _WINDOW_COLUMNS = 64  # enough for a window in coarse steps

@@ -12,9 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from zerosnet.errors import InputError
 from zerosnet.explorer import limits
 from zerosnet.explorer.limits import BadParameter, numbers_in
-from zerosnet.numerics import FAMILIES, Scheme
+from zerosnet.numerics import FAMILIES, LM_BETAS, Scheme
 from zerosnet.numerics import family as family_named
-from zerosnet.numerics.members import LM_BETAS
 
 T = TypeVar("T")
 _FAMILIES = ", ".join(FAMILIES)

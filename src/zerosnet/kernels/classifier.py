@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.kernels.native import NativeNetwork
-from zerosnet.kernels.step import native_network
+from zerosnet.kernels.training_step import native_network
 from zerosnet.models import Network
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zerosnet.kernels.adder import WeightAdder
 from zerosnet.kernels.compile import Program, program
+from zerosnet.kernels.interface import EPS, MAX_STEPS, MOMENTUM, Norm, NormGradient, Packed, Slope, State
 from zerosnet.kernels.sizes import Sizes
-from zerosnet.kernels.values import EPS, MAX_STEPS, MOMENTUM, Norm, NormGradient, Packed, Slope, State
+from zerosnet.kernels.weight_gradients import WeightAdder
 
 POINTWISE_THREADS = 256
 

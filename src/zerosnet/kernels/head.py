@@ -5,9 +5,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from zerosnet.kernels.interface import NormGradient, Slope
 from zerosnet.kernels.tape import Tape
-from zerosnet.kernels.values import NormGradient, Slope
-from zerosnet.models.layers import Linear
+from zerosnet.models import Linear
 
 
 class Head:

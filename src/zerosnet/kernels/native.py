@@ -10,15 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.kernels import patches as px
-from zerosnet.kernels.change import PointConvolution, StridedConvolution
 from zerosnet.kernels.head import Head
+from zerosnet.kernels.interface import MAX_STEPS, Kernels, Norm, NormGradient, Packed, Slope, State
 from zerosnet.kernels.reference import fill_table_from_running, planes
+from zerosnet.kernels.stage_change import PointConvolution, StridedConvolution
 from zerosnet.kernels.tape import BlockTape, Node, Projected, Tape
-from zerosnet.kernels.values import MAX_STEPS, Kernels, Norm, NormGradient, Packed, Slope, State
-from zerosnet.models import Network
-from zerosnet.models.blocks import Basic, Block
-from zerosnet.models.cifar import CifarStem
-from zerosnet.models.layers import BatchNorm, Conv, Linear
+from zerosnet.models import Basic, BatchNorm, Block, CifarStem, Conv, Linear, Network
 
 WIDTHS = ((16, 32), (32, 16), (64, 8))
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from zerosnet.kernels import patches as px
-from zerosnet.kernels.values import EPS, MOMENTUM, Norm, NormGradient, Packed, Slope, State
+from zerosnet.kernels.interface import EPS, MOMENTUM, Norm, NormGradient, Packed, Slope, State
 
 
 @dataclass(frozen=True)

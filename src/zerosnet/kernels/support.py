@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import torch
 
 from zerosnet.kernels.compile import KernelsUnavailable, compile_all
+from zerosnet.kernels.interface import MAX_STEPS
 from zerosnet.kernels.native import WIDTHS
 from zerosnet.kernels.sizes import Sizes
-from zerosnet.kernels.values import MAX_STEPS
 from zerosnet.models import Network
 
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 from torch import Tensor, nn
 
-from zerosnet.kernels.change import PointConvolution, StridedConvolution
-from zerosnet.kernels.values import Kernels, State
+from zerosnet.kernels.interface import Kernels, State
+from zerosnet.kernels.stage_change import PointConvolution, StridedConvolution
 
 
 @dataclass(eq=False)

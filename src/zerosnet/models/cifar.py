@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 from zerosnet.errors import InputError
-from zerosnet.models.layers import Conv
+from zerosnet.models.layers.replicated import Conv
 from zerosnet.models.structure import LAYERS, SIZES, Size, Structure
 
 

@@ -4,10 +4,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from zerosnet.errors import InputError
-from zerosnet.models.coefficients import Coefficients, FixedCoefficients, TrainedCoefficients
-from zerosnet.models.laws import LambdaLaw, Law, LmLaw
-from zerosnet.models.plan import BlockPlan, find_stage_change, plan
-from zerosnet.models.stable import StableLambdaLaw, StableRootsLaw
+from zerosnet.models.stepping.block_plan import BlockPlan, find_stage_change, plan
+from zerosnet.models.stepping.coefficients import Coefficients, FixedCoefficients, TrainedCoefficients
+from zerosnet.models.stepping.laws import LambdaLaw, Law, LmLaw
+from zerosnet.models.stepping.stable_laws import StableLambdaLaw, StableRootsLaw
 from zerosnet.models.structure import Structure
 from zerosnet.numerics import Scheme
 

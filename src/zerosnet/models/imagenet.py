@@ -3,7 +3,7 @@
 from torch import Tensor, nn, relu_
 from torch.nn import functional
 
-from zerosnet.models.layers import BatchNorm, Conv
+from zerosnet.models.layers.replicated import BatchNorm, Conv
 from zerosnet.models.structure import SIZES, Size, Structure
 
 

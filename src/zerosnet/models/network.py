@@ -9,9 +9,9 @@ from torch import Tensor, nn, relu_
 
 from zerosnet.errors import InputError
 from zerosnet.models.config import Config
-from zerosnet.models.customs import Customs
-from zerosnet.models.layers import BatchNorm, Conv, Linear, average, initialise
-from zerosnet.models.stack import BlockStep, Stack
+from zerosnet.models.io.timm_methods import Customs
+from zerosnet.models.layers.replicated import BatchNorm, Conv, Linear, average, initialise
+from zerosnet.models.stepping.stack import BlockStep, Stack
 from zerosnet.numerics import Scheme
 
 KEEP_STATES = {"realize_reads_threshold": 3}  # of torch.compile: see Network.compile

@@ -11,12 +11,12 @@ from zerosnet.errors import InputError
 from zerosnet.models.cifar import CIFAR_STRUCTURES
 from zerosnet.models.config import Config, check_integer
 from zerosnet.models.imagenet import IMAGENET_STRUCTURES
-from zerosnet.models.laws import LM_BETAS, LambdaLaw, Law, LmLaw
+from zerosnet.models.io.weights import load_model
 from zerosnet.models.network import Network
 from zerosnet.models.pretrained import tagged
-from zerosnet.models.stable import StableLambdaLaw, StableRootsLaw
+from zerosnet.models.stepping.laws import LM_BETAS, LambdaLaw, Law, LmLaw
+from zerosnet.models.stepping.stable_laws import StableLambdaLaw, StableRootsLaw
 from zerosnet.models.structure import Structure
-from zerosnet.models.weights import load_model
 from zerosnet.numerics import Scheme
 
 AnyScheme = Scheme | str

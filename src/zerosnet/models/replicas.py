@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from zerosnet.errors import InputError
-from zerosnet.models.layers import rows
+from zerosnet.models.layers.replicated import rows
 
 
 def extract(state_dict: Mapping[str, Tensor], k: int, replicas: int) -> dict[str, Tensor]:

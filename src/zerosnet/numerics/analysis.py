@@ -4,19 +4,19 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from zerosnet.numerics import number as num
-from zerosnet.numerics.axis_intervals import imaginary_interval, real_interval
-from zerosnet.numerics.growth import Growth, growth
-from zerosnet.numerics.number import Number
-from zerosnet.numerics.order import (
+from zerosnet.numerics import rationals as num
+from zerosnet.numerics.depth.envelopes import Growth, growth
+from zerosnet.numerics.methods.order_conditions import (
     consistency_residuals,
     error_constant,
     is_consistent,
     normalised_error_constant,
     order,
 )
+from zerosnet.numerics.rationals import Number
+from zerosnet.numerics.regions.axis_intervals import imaginary_interval, real_interval
 from zerosnet.numerics.scheme import Scheme
-from zerosnet.numerics.stability import Verdict, root_condition
+from zerosnet.numerics.stability.verdict import Verdict, root_condition
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
 from zerosnet.errors import InputError
-from zerosnet.numerics import number as num
-from zerosnet.numerics.number import Number
+from zerosnet.numerics import rationals as num
+from zerosnet.numerics.rationals import Number
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -70,7 +70,7 @@ class Scheme:
         alphas, semicolon, betas = text.partition(";")
         if semicolon:
             return cls(num.numbers(alphas, "alphas"), num.numbers(betas, "betas"))
-        from zerosnet.numerics.families import parse_member
+        from zerosnet.numerics.methods.families import parse_member
 
         return parse_member(text)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zerosnet.errors import InputError
-from zerosnet.report.style import styled
+from zerosnet.report.figures.style import styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

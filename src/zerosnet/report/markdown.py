@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from zerosnet.errors import InputError
-from zerosnet.experiments import EXPERIMENTS, Measured, collect, summarise
-from zerosnet.experiments.measured import MeasuredCell
-from zerosnet.report.answer import answer
-from zerosnet.report.configurations import Configuration, panels
-from zerosnet.report.controls import HEADS, control_lines
-from zerosnet.report.evidence import Evidence, read_evidence
+from zerosnet.experiments import EXPERIMENTS, Measured, MeasuredCell, collect, summarise
+from zerosnet.report.page.configurations import Configuration, panels
+from zerosnet.report.page.controls import HEADS, control_lines
+from zerosnet.report.page.evidence import Evidence, read_evidence
+from zerosnet.report.page.headline import answer
 from zerosnet.training import Store
 
 _MARKED = re.compile(r"(<!-- measured: (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)

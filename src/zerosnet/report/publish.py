@@ -13,12 +13,9 @@ from pathlib import Path
 
 from zerosnet.data import load, pixel_statistics
 from zerosnet.errors import InputError
-from zerosnet.models import load_model, model_card, save_model
-from zerosnet.models.pretrained import CARD, FOLDER, WEIGHTS
-from zerosnet.report.facts import run_facts
-from zerosnet.training import RunRecord, Store
-from zerosnet.training.evaluate import evaluate
-from zerosnet.training.networks import load_network
+from zerosnet.models import CARD, FOLDER, WEIGHTS, load_model, model_card, save_model
+from zerosnet.report.page.facts import run_facts
+from zerosnet.training import RunRecord, Store, evaluate, load_network
 
 HALF = "test, last epoch, weights in half precision"
 STORED = "float16 (convolutions and classifier) and float32 (batch norms, coefficients)"

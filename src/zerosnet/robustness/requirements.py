@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.errors import InputError
-from zerosnet.robustness.normalised import frozen, replicas_of, unit_images
+from zerosnet.robustness.classifiers.normalised import frozen, replicas_of, unit_images
 
 WHOLE = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 

@@ -11,21 +11,21 @@ import torch
 
 from zerosnet.data import DataSet, load, source
 from zerosnet.errors import InputError
-from zerosnet.training.backend import ASKED_FOR
-from zerosnet.training.capture import forget_compiled
-from zerosnet.training.fused import FusedTraining
+from zerosnet.training.arithmetic import precision, torch_settings
+from zerosnet.training.finished.networks import as_classifier, load_network, surrogate_of
+from zerosnet.training.fused.backend import ASKED_FOR
+from zerosnet.training.fused.cuda_graph import forget_compiled
+from zerosnet.training.fused.trainer import FusedTraining
 from zerosnet.training.grouping import build_model, group, work
-from zerosnet.training.large import StreamOptions
-from zerosnet.training.large_loop import train_streamed
-from zerosnet.training.loop import Options, has_ended, say_what_is_lost, train_group
-from zerosnet.training.networks import as_classifier, load_network, surrogate_of
-from zerosnet.training.precision import precision, torch_settings
-from zerosnet.training.progress import Lines, Progress, say_recipes
-from zerosnet.training.run import Run
-from zerosnet.training.spec import RunSpec, distinct
-from zerosnet.training.stopping import Clock
-from zerosnet.training.store import RunRecord, Store
-from zerosnet.training.world import under_torchrun
+from zerosnet.training.loop import has_ended, say_what_is_lost, train_group
+from zerosnet.training.options import Options, StreamOptions
+from zerosnet.training.runs.run import Run
+from zerosnet.training.runs.spec import RunSpec, distinct
+from zerosnet.training.runs.store import RunRecord, Store
+from zerosnet.training.screen.displays import Lines, Progress, say_recipes
+from zerosnet.training.screen.stopping import Clock
+from zerosnet.training.streamed.loop import train_streamed
+from zerosnet.training.streamed.processes import under_torchrun
 
 Item = TypeVar("Item")
 LOOK = 0.5  # seconds; a signal that comes as Python begins to wait for other threads is noticed when it looks up

@@ -13,10 +13,10 @@ from torch import Tensor
 from zerosnet.data import DataSet, FolderData
 from zerosnet.errors import InputError
 from zerosnet.models import Config, Network, configure
-from zerosnet.training.precision import PRECISIONS, precision
-from zerosnet.training.schedule import Constant
-from zerosnet.training.spec import RunSpec
-from zerosnet.training.step import TorchStep
+from zerosnet.training.arithmetic import PRECISIONS, precision
+from zerosnet.training.fused.step import TorchStep
+from zerosnet.training.recipes.schedule import Constant
+from zerosnet.training.runs.spec import RunSpec
 
 if TYPE_CHECKING:
     from torch import device as Device

@@ -3,50 +3,26 @@
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
-
-import torch
 
 from zerosnet.environment import environment
 from zerosnet.errors import InputError
-from zerosnet.models.weights import save_model
-from zerosnet.training.capture import Lead
-from zerosnet.training.checkpoint import join, positions, snapshot
-from zerosnet.training.fused import FusedTraining
+from zerosnet.models import save_model
+from zerosnet.training.fused.cuda_graph import Lead
+from zerosnet.training.fused.trainer import FusedTraining
 from zerosnet.training.grouping import build_single
-from zerosnet.training.large import LargeTraining, StreamOptions
-from zerosnet.training.progress import Progress
-from zerosnet.training.record import Journal
-from zerosnet.training.run import Run, read_result
-from zerosnet.training.spec import RunSpec
-from zerosnet.training.stopping import Clock, SaveInterval, SaveTimer
-from zerosnet.training.store import Store
-from zerosnet.training.writer import BackgroundWriter
-
-
-@dataclass(frozen=True)
-class Options:
-    """Where and how to train; nothing here is part of a run's identity.
-
-    `replicas` None lets memory decide; `kernels` is native or torch, None the best that machine and network have;
-    `deterministic` gives the same bits every time, at some cost; `stream` is for data sets decoded while they are used;
-    `log` names loggers, see `zerosnet.training.loggers`; `train_accuracy` scores the training images in evaluation mode
-    after every epoch, which takes a third of it, and not at the end only.
-    """
-
-    device: torch.device
-    data: Path | None = None
-    download: bool = False
-    replicas: int | None = None
-    kernels: str | None = None
-    deterministic: bool = False
-    stream: StreamOptions = StreamOptions()  # noqa: RUF009 (frozen)
-    checkpoint_every: SaveInterval = SaveInterval(seconds=60)  # noqa: RUF009 (frozen)
-    log: tuple[str, ...] = ()
-    train_accuracy: bool = False
+from zerosnet.training.options import Options
+from zerosnet.training.runs.checkpoint import join, positions, snapshot
+from zerosnet.training.runs.journal import Journal
+from zerosnet.training.runs.run import Run, read_result
+from zerosnet.training.runs.spec import RunSpec
+from zerosnet.training.runs.store import Store
+from zerosnet.training.runs.writer import BackgroundWriter
+from zerosnet.training.screen.displays import Progress
+from zerosnet.training.screen.stopping import Clock, SaveTimer
+from zerosnet.training.streamed.trainer import LargeTraining
 
 
 class Stopwatch:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from zerosnet.errors import InputError
 from zerosnet.training.files import write_bytes
-from zerosnet.training.store import RunRecord, Store
+from zerosnet.training.runs.store import RunRecord, Store
 
 KEPT = ("*.json", "*.jsonl", "attacks/*.json")
 

@@ -1,0 +1,119 @@
+"""`zerosnet diagnose`: what every block of a network does."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from zerosnet.cli.main import app
+from zerosnet.cli.named_network import SUBJECT_HELP
+from zerosnet.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from torch import Tensor
+
+    from zerosnet.cli.named_network import NamedNetwork
+    from zerosnet.data import DataSet
+    from zerosnet.models import Diagnosis
+
+_WIDTH_OF_PLAIN_OUTPUT = 160
+_RANDOM = "random"
+_LEGEND = "forward, backward: growth of a disturbance, a gradient; alone: bound without f"
+_LEGEND_OF_ACCURACY = "f off: accuracy in % with f switched off from this block on"
+
+
+@app.command(short_help="Show what every block adds, and how disturbances grow.")
+def diagnose(
+    model: Annotated[str, typer.Argument(help=SUBJECT_HELP)],
+    scheme: str | None = typer.Option(None, help='The scheme of a bare zerosnetN, such as "zerosnet(-1/5)".'),
+    dataset: str = typer.Option(_RANDOM, help="random (noise, no labels), digits, cifar10, ..."),
+    data: str | None = typer.Option(None, help="The folder that holds the data set; digits needs none."),
+    images: int = typer.Option(32, min=2, help="How many (test) images."),
+    statistics: str | None = typer.Option(
+        None, help="running or batch: whose mean and variance batch norms use (batch for untrained networks)."
+    ),
+    seed: int = typer.Option(0, help="Of weights, noise and disturbance."),
+    store: str = typer.Option("runs", help="The folder that holds the runs."),
+    json: bool = typer.Option(False, "--json", help="One JSON object on stdout."),
+    plot: str | None = typer.Option(None, help="Draw it into this file (png, svg or pdf)."),
+) -> None:
+    """Show for every block what it adds to the state, and how disturbances grow forwards and gradients backwards.
+
+    A network whose scheme is not zero-stable is shallow in effect: its state grows until f adds nothing to it.
+    With labels (any data set but random) also the accuracy with f switched off from each block on.
+    """
+    import sys
+
+    from zerosnet import data as datasets
+    from zerosnet.cli.named_network import find_subject
+    from zerosnet.models import diagnose as measure
+    from zerosnet.report import diagnosis_figure, figure_file, save_figure
+
+    target = None if plot is None else figure_file(plot)
+    source = None if dataset == _RANDOM else datasets.load(dataset, data)
+    shape = {} if source is None else {"num_classes": source.num_classes, "in_chans": source.in_chans}
+    subject = find_subject(model, scheme, store, seed=seed, **shape)
+    found = measure(subject.network, *_batch(subject, source, images, seed), statistics=statistics, seed=seed)
+    if target is not None:
+        save_figure(diagnosis_figure(found), target)
+    if json:
+        import json as encoder
+
+        print(encoder.dumps(found.to_json(), indent=2))
+        return
+    from rich.console import Console
+
+    console = Console(width=None if sys.stdout.isatty() else _WIDTH_OF_PLAIN_OUTPUT, highlight=False)
+    console.print(_headline(found), markup=False)
+    console.print(_table(found))
+    console.print(_LEGEND)
+    if found.accuracy is not None:
+        console.print(_LEGEND_OF_ACCURACY)
+
+
+def _batch(subject: "NamedNetwork", source: "DataSet | None", count: int, seed: int) -> "tuple[Tensor, Tensor | None]":
+    """Images in the scale that the network was trained with, or the usual one, and labels where there are any."""
+    import torch
+
+    if source is None:
+        generator = torch.Generator().manual_seed(seed)
+        return torch.randn(count, subject.network.in_chans, *subject.size, generator=generator), None
+    from zerosnet.data import gather
+
+    if source.in_chans != subject.network.in_chans:
+        raise InputError(
+            f"--dataset is {source.name!r}, images of {source.in_chans} channels; {subject.label} takes "
+            f"{subject.network.in_chans}"
+        )
+    index = torch.arange(min(count, len(source.test)))
+    known = subject.facts.get("input") or {"mean": source.mean, "std": source.std}
+    scale = (torch.tensor(known[name]) for name in ("mean", "std"))
+    batch = gather(source.test.images, index[None], None, None, None, *scale)
+    return batch, source.test.labels[index]
+
+
+def _headline(found: "Diagnosis") -> str:
+    scheme = "" if found.scheme is None else f"{found.scheme}, "
+    accuracy = "" if found.accuracy is None else f"; accuracy {100 * found.accuracy:.1f} %"
+    return (
+        f"{found.model}: {scheme}{found.verdict}; {found.effective_depth()} of {len(found.blocks)} blocks add 1 % or "
+        f"more to the state ({found.images} images, {found.statistics} statistics){accuracy}"
+    )
+
+
+def _table(found: "Diagnosis") -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    columns = ["block", "stage", "rms y", "rms beta f", "ratio", "forward", "alone", "backward", "alone"]
+    for name in [*columns, *(["f off"] if found.accuracy is not None else [])]:
+        table.add_column(name, justify="right", no_wrap=True)
+    for block in found.blocks:
+        numbers = (
+            *(block.state_rms, block.residual_rms, block.ratio),
+            *(block.forward_growth, block.forward_envelope, block.backward_growth, block.backward_envelope),
+        )
+        accuracy = [] if block.accuracy_without is None else [f"{100 * block.accuracy_without:.1f}"]
+        table.add_row(str(block.index), str(block.stage + 1), *(f"{number:.3g}" for number in numbers), *accuracy)
+    return table

@@ -1,0 +1,188 @@
+"""`zerosnet reproduce`: the paper's tables, run and compared; without arguments its claim tested in minutes."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from zerosnet.cli import options
+from zerosnet.cli.experiment_tables import count_claims, show_claims, show_demo, show_recorded, show_table
+from zerosnet.cli.main import app
+from zerosnet.cli.output import print_json, print_table
+from zerosnet.errors import InputError
+
+if TYPE_CHECKING:
+    from zerosnet.experiments import Experiment, Finding, Left, Listed, Measured, PairFinding, Scale
+    from zerosnet.training import Clock, RunRecord, Store
+
+
+@app.command(short_help="Run experiments of the paper and show ours beside its numbers.")
+def reproduce(
+    names: Annotated[list[str] | None, typer.Argument(help="Experiments; see --list. None: the demonstration.")] = None,
+    scale: Annotated[str, typer.Option(help="demo (digits, minutes on a CPU), reduced or full.")] = "demo",
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help='Runs whose id matches, such as "*56*-s1-*"; may be repeated.'),
+    ] = None,
+    data: options.Data = None,
+    store: options.StoreFolder = "runs",
+    device: options.Device = "auto",
+    max_seconds: options.MaxSeconds = None,
+    engine: options.Engine = "local",
+    address: options.Address = "auto",
+    output: Annotated[str, typer.Option("--output", "-o", help="The report to write.")] = "report.html",
+    list_all: Annotated[
+        bool, typer.Option("--list", help="Show all experiments, their cost and what is done.")
+    ] = False,
+    json: options.AsJson = False,
+) -> None:
+    """Run experiments of the paper and our own, show ours beside the printed numbers, and write the report.
+
+    What is finished is never run again: the same command goes on where it was stopped.
+    """
+    from zerosnet.experiments import DEMO, EXPERIMENTS, experiment, listing, records_of
+    from zerosnet.experiments import scale as find_scale
+    from zerosnet.training import Store
+
+    options.check_alone("reproduce")
+    options.check_engine(engine, address)
+    place, at = Store(store), find_scale(scale)
+    chosen = [experiment(name) for name in names or DEMO]
+    part = replace(at, only=tuple(only or ()))
+    if only and not any(one.specs(part) for one in (EXPERIMENTS.values() if list_all and not names else chosen)):
+        known = next((spec.id for one in chosen for spec in one.specs(at)), "none")
+        raise InputError(f"--only is {', '.join(only)}, which no run of these experiments matches; one is {known}")
+    if list_all:
+        listed = [one for one in listing(records_of(place), part) if not names or one.name in names]
+        if json:
+            print_json([one.to_json() for one in listed])
+        else:
+            _show_list(listed)
+        return
+    from zerosnet.experiments import collect, findings, pair_findings
+    from zerosnet.report import page_file
+    from zerosnet.training import Clock
+
+    page, clock = page_file(output), Clock(max_seconds)
+    left = _run(chosen, part, place, data, device, clock, address if engine == "ray" else None)
+    records, stopped = records_of(place), clock.must_stop() and not left.nothing
+    tables = [collect(one, records, at) for one in chosen]
+    found: list[list[Finding | PairFinding]] = [
+        [*findings(table, records), *pair_findings(table)] if table.done else [] for table in tables
+    ]
+    if json:
+        print_json(
+            [
+                table.to_json() | {"findings": [finding.to_json() for finding in each]}
+                for table, each in zip(tables, found)
+            ]
+        )
+    else:
+        if any(table.done for table in tables) or not stopped:
+            print(f"Scale {at.name}: {at.what}\n")
+            _show_new(tables, found, records, names, stopped)
+        if not stopped:
+            _show_known(names, at)
+    if place.root.exists() or not stopped:
+        _write_report(page, place)
+    if records and not json:
+        print(f"runs: zerosnet runs --store {place.root}", file=sys.stderr)
+    if not left.nothing:
+        cause = "the time limit" if clock.signal is None else clock.signal.name
+        why = f"stopped by {cause}; " if stopped else ""
+        print(
+            f"zerosnet: {why}the same command goes on with {left.runs} run(s) and {left.attacks} measurement(s)",
+            file=sys.stderr,
+        )
+    raise typer.Exit(0 if clock.signal is None else 128 + clock.signal)
+
+
+def _run(
+    chosen: "Sequence[Experiment]",
+    at: "Scale",
+    store: "Store",
+    data: Path | None,
+    device: str,
+    clock: "Clock",
+    address: str | None,
+) -> "Left":
+    """Run experiments here, or on the Ray cluster at an address."""
+    from zerosnet.experiments import reproduce
+    from zerosnet.training import Options, find_device, progress
+
+    if address is None:
+        return reproduce(chosen, at, store, Options(find_device(device), data), clock, progress())
+    from zerosnet.training import connected
+
+    with connected(address) as cluster:
+        options = Options(cluster.device(device), data)
+        return reproduce(chosen, at, store, options, clock, progress(), cluster)
+
+
+def _show_new(
+    tables: "Sequence[Measured]",
+    found: "Sequence[Sequence[Finding | PairFinding]]",
+    records: "Mapping[str, RunRecord]",
+    names: Sequence[str] | None,
+    stopped: bool,
+) -> None:
+    """What there is of the experiments, one by one where they were named; after a stop only those that have runs."""
+    from zerosnet.experiments import depths, used_blocks
+
+    if not names:
+        show_demo(tables, found, depths(tables[0], records), used_blocks(tables[0], records))
+        return
+    for table, each in zip(tables, found):
+        if table.done or not stopped:
+            show_table(table, each, depths(table, records))
+
+
+def _show_known(names: Sequence[str] | None, at: "Scale") -> None:
+    """What was known before: the paper's sentences, and what was measured when this package was made."""
+    from zerosnet.experiments import claims, recorded, whole
+
+    if not names:
+        show_recorded(recorded())
+        count_claims(claims())
+        return
+    show_claims([claim for claim in claims() if claim.experiment in names])
+    for table in recorded() if at.name == "demo" else ():
+        if table.experiment.name in names:
+            show_table(whole(table), [], {})
+
+
+def _write_report(page: Path, store: "Store") -> None:
+    from zerosnet.report import write_report
+
+    stores = [store] if store.root.exists() else []
+    print(f"report: {write_report(page, stores)}", file=sys.stderr)
+
+
+def _show_list(listed: "Sequence[Listed]") -> None:
+    rows = [
+        (
+            one.name,
+            one.reference.partition(" (")[0],
+            one.status,
+            f"{one.runs_done}/{one.runs}",
+            f"{one.attacks_done}/{one.attacks}",
+            _duration(one.left.gpu_seconds),
+            _duration(one.left.cpu_seconds),
+        )
+        for one in listed
+    ]
+    heads = ("experiment", "in the paper", "status", "runs", "attacks", "left, H200", "left, 2 cores")
+    print_table(f"Experiments at scale {listed[0].scale}", heads, rows, right=heads[3:])
+
+
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return "not measured"
+    if seconds == 0:
+        return "-"
+    if seconds < 60:
+        return "< 1 min"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,82 @@
+"""The network that a command is about: of a run, a weights file, a folder or id in the hub's layout, or by name."""
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zerosnet.errors import InputError
+
+if TYPE_CHECKING:
+    from zerosnet.models import Network
+    from zerosnet.training import RunRecord, Store
+
+SUBJECT_HELP = "A run (id, part of it, folder), weights (.safetensors), a hub folder or id, or a network's name."
+
+
+@dataclass(frozen=True)
+class NamedNetwork:
+    """A network and what is known about it."""
+
+    network: "Network"
+    label: str
+    facts: dict[str, Any]
+    size: tuple[int, int]
+    """Height and width of its images."""
+
+
+def find_subject(name: str, scheme: str | None, store: str, **options: Any) -> NamedNetwork:
+    """The network called `name`: a file or folder of that name, a registered or trained one, one on the hub, or a run.
+
+    A registered network has random weights; `scheme` and options of `create_model` are for these alone.
+    """
+    from zerosnet.models import create_model, from_pretrained, list_models, list_pretrained, load_model, model_facts
+    from zerosnet.training import Store
+
+    path, weights = Path(name), Path(name) / "weights.safetensors"
+    if scheme is not None and name not in list_models():
+        raise InputError(f"--scheme is {scheme!r}; it goes with a model's name such as zerosnet20, leave it out")
+    if (path / "spec.json").is_file():
+        return _of_run(Store(path.parent).find(path.resolve().name))
+    if weights.is_file() or path.suffix == ".safetensors" or path.is_file():
+        path = weights if weights.is_file() else path
+        return _without_run(load_model(path), path.name, model_facts(path))
+    if (path / "config.json").is_file():
+        return _without_run(from_pretrained(path), path.name, model_facts(path / "model.safetensors"))
+    if name in list_models():
+        network = create_model(name, scheme=scheme, **{"seed": 0, **options})
+        return _without_run(network, f"{name} with random weights", {})
+    if name in list_pretrained():
+        return _without_run(load_model(name), name, model_facts(name))
+    if "/" in name:
+        return _without_run(from_pretrained(name), name, {})
+    return _of_run(_run(name, Store(store)))
+
+
+def _run(name: str, store: "Store") -> "RunRecord":
+    """The run of that name; where there is none, the answer says what a network can be called."""
+    from zerosnet.models import list_models, list_pretrained
+
+    if not any(name in spec.parent.name for spec in store.root.glob("*/spec.json")):
+        alike = get_close_matches(name, [*list_pretrained(), *list_models()], n=2) or list_pretrained()
+        raise InputError(
+            f"there is no network called {name!r}; expected a run in store {store.root}, a file, or a name such as "
+            f"{' or '.join(alike)}"
+        )
+    return store.find(name)
+
+
+def _without_run(network: "Network", label: str, facts: dict[str, Any]) -> NamedNetwork:
+    """A file from a run may know its data set, and hence its images."""
+    from zerosnet.data import image_size
+
+    side = image_size(facts["dataset"]) if "dataset" in facts else network.config.structure.traits.image
+    return NamedNetwork(network, label, facts, side)
+
+
+def _of_run(record: "RunRecord") -> NamedNetwork:
+    from zerosnet.data import image_size
+    from zerosnet.report import run_facts
+    from zerosnet.training import load_network
+
+    return NamedNetwork(load_network(record), record.id, run_facts(record), image_size(record.spec.dataset))

@@ -1,0 +1,1 @@
+"""Data sets that fit into memory as arrays."""

@@ -1,0 +1,1 @@
+"""Folders of images that are decoded while they are used."""

@@ -1,0 +1,129 @@
+"""From a JPEG file to the square of pixels a network is shown: random resized crop, or the middle."""
+
+import math
+import random
+import re
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from zerosnet.data.arrays.epochs import Augmentation
+from zerosnet.data.randomness import stream_seed
+
+ATTEMPTS = 10
+SHORTER_SIDE = 256 / 224  # of the resized image, for one pixel of the middle that is cut out of it
+_JPEG = b"\xff\xd8\xff"
+_ADDRESS = re.compile(r"<[^<>]* at 0x[0-9a-fA-F]+>")
+
+Box = tuple[int, int, int, int]
+"""Left, top, width, height, in pixels."""
+
+
+class BrokenImage(Exception):
+    """Why a file is no image."""
+
+
+def random_crop(width: int, height: int, augmentation: Augmentation, chance: random.Random) -> Box:
+    """A box with area uniform in `area` (as a part of the image) and log aspect ratio uniform in `aspect`.
+
+    Boxes that do not fit are drawn again; after ten attempts the largest middle with an accepted aspect is taken.
+    """
+    if augmentation.area is None:
+        return 0, 0, width, height
+    low, high = (math.log(ratio) for ratio in augmentation.aspect)
+    for _ in range(ATTEMPTS):
+        area = width * height * chance.uniform(*augmentation.area)
+        aspect = math.exp(chance.uniform(low, high))
+        w, h = round(math.sqrt(area * aspect)), round(math.sqrt(area / aspect))
+        left, top = chance.random(), chance.random()  # drawn also where the box does not fit: a fixed number a turn
+        if 0 < w <= width and 0 < h <= height:
+            return int(left * (width - w + 1)), int(top * (height - h + 1)), w, h
+    least, most = augmentation.aspect
+    w, h = min(width, max(1, round(height * most))), min(height, max(1, round(width / least)))
+    return (width - w) // 2, (height - h) // 2, w, h
+
+
+def training_image(
+    path: Path, side: int, augmentation: Augmentation, seed: int, epoch: int, index: int
+) -> tuple[Tensor, bool]:
+    """The training image (side, side, 3) of an epoch and whether it is to be mirrored.
+
+    A pure function of (seed, epoch, index): which process decodes it, when, and beside which others does not matter.
+    """
+    image = read_image(path)
+    (left, top, width, height), flip = draw_crop(image.shape[2], image.shape[1], augmentation, seed, epoch, index)
+    return resize(image[:, top : top + height, left : left + width], side, side), flip
+
+
+def draw_crop(
+    width: int, height: int, augmentation: Augmentation, seed: int, epoch: int, index: int
+) -> tuple[Box, bool]:
+    """The box of a training image of that size in an epoch, and whether it is to be mirrored."""
+    chance = random.Random(stream_seed(seed, "resized-crop", epoch, index))
+    flip = augmentation.flip and chance.random() < 0.5
+    return random_crop(width, height, augmentation, chance), flip
+
+
+def centre_image(path: Path, side: int) -> Tensor:
+    """The middle (side, side, 3) of the image, whose shorter side is first resized to 256/224 of `side`."""
+    image = read_image(path)
+    height, width = image.shape[1:]
+    shorter = round(side * SHORTER_SIDE)
+    scale = shorter / min(height, width)
+    height, width = max(shorter, round(height * scale)), max(shorter, round(width * scale))
+    top, left = (height - side) // 2, (width - side) // 2
+    return resize(image, height, width)[top : top + side, left : left + side]
+
+
+def read_image(path: Path) -> Tensor:
+    """An image file as uint8 (3, height, width); raises `BrokenImage` where it is none, or not all of one."""
+    try:
+        content = path.read_bytes()
+        return _decode_jpeg(content) if content.startswith(_JPEG) else _decode_other(content)
+    except (OSError, ValueError, SyntaxError, RuntimeError) as error:
+        raise BrokenImage(_reason(error)) from None
+
+
+def _decode_jpeg(content: bytes) -> Tensor:
+    from torchvision.io import ImageReadMode, decode_jpeg
+
+    return decode_jpeg(torch.frombuffer(bytearray(content), dtype=torch.uint8), mode=ImageReadMode.RGB)
+
+
+def _decode_other(content: bytes) -> Tensor:
+    """What is called .JPEG and is something else, as one of ImageNet's files is."""
+    import io
+
+    import numpy as np
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(content)) as file:
+            return torch.from_numpy(np.array(file.convert("RGB"))).permute(2, 0, 1)
+    except Image.DecompressionBombError as error:
+        raise ValueError(str(error)) from None
+
+
+def resize(image: Tensor, height: int, width: int) -> Tensor:
+    """(3, h, w) to (height, width, 3), bilinear with antialiasing, as Pillow does it.
+
+    A part of an image is copied out of it first: only where all channels of a pixel and all pixels lie side by side
+    does torch keep them so, which is faster and spares whoever wants (height, width, 3) a transposition.
+    """
+    if image.shape[1:] != (height, width):
+        pixels = image[None].contiguous(memory_format=torch.channels_last)
+        image = functional.interpolate(pixels, (height, width), mode="bilinear", antialias=True)[0]
+    return image.permute(1, 2, 0)
+
+
+def _reason(error: Exception) -> str:
+    """An error's last words, the same whenever a file is read: without the address of a buffer, as Pillow's have.
+
+    torchvision's begin with the name of a source file.
+    """
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    if text.startswith("decode_jpeg"):
+        text = text.split(", ", 2)[-1]
+    return " ".join(_ADDRESS.sub("", text).split()) or type(error).__name__

@@ -1,0 +1,258 @@
+"""What the measured numbers say: zero-stable rows against the others, and what goes with accuracy.
+
+The unit is a row, a scheme, with the mean of its seeds: seeds of one scheme are no independent evidence about schemes.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from zerosnet.experiments.ablation import Ablation, read_ablation
+from zerosnet.experiments.definition import TableRow
+from zerosnet.experiments.measured import Measured, MeasuredCell, Number
+from zerosnet.experiments.paper.declare import OPTIMUM
+from zerosnet.experiments.statistics import Correlation, Difference, spearman, welch
+from zerosnet.numerics import Scheme, root_condition
+from zerosnet.training import RunRecord
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One column of one group of rows.
+
+    stable_against_not   difference of the means over rows, zero-stable less not, with Welch's interval
+    by_modulus           rank correlation of the number with the largest parasitic modulus
+    by_beta              with the size of beta
+    by_effective_depth   with the effective depth, where ablations were made
+    by_used_blocks       with the number of blocks that the network really uses
+    best                 the row with the highest number
+    optimum_is_best      None where the paper's optimum is not among the rows
+    verdict              in words
+    numbers              what is compared: findings of the same numbers, printed in two tables, are one
+    """
+
+    experiment: str
+    scale: str
+    group: str
+    column: str
+    rows: int
+    stable_against_not: Difference | None
+    by_modulus: Correlation | None
+    by_beta: Correlation | None
+    by_effective_depth: Correlation | None
+    by_used_blocks: Correlation | None
+    best: str
+    optimum_is_best: bool | None
+    verdict: str
+    numbers: frozenset[Number] = frozenset()
+
+    @property
+    def depth_explains_as_much(self) -> bool | None:
+        """Whether effective depth goes with the number as closely as the modulus does.
+
+        None where it is not known, or where neither of the two goes with it (p above 0.05).
+        """
+        if self.by_modulus is None or self.by_effective_depth is None:
+            return None
+        if _neither(self.by_modulus, self.by_effective_depth):
+            return None
+        return _as_much(self.by_modulus, self.by_effective_depth)
+
+    def to_json(self) -> dict[str, Any]:
+        each = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "numbers"}
+        return {name: value.to_json() if hasattr(value, "to_json") else value for name, value in each.items()}
+
+
+_NO_INTERVAL = "too few or too equal seeds for an interval"
+
+
+@dataclass(frozen=True)
+class PairFinding:
+    """Two rows that differ in what their group says: first less second, with Welch's interval over their seeds."""
+
+    experiment: str
+    scale: str
+    group: str
+    column: str
+    first: str
+    second: str
+    difference: Difference | None
+    verdict: str
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the two rows are called within their group."""
+        first, second = (key.removeprefix(f"{self.group}: ") for key in (self.first, self.second))
+        return first, second
+
+    @property
+    def said(self) -> str:
+        """The difference in words, also where there is none, or none that is certain."""
+        if self.difference is None:
+            return _NO_INTERVAL
+        return str(self.difference) + ("" if self.difference.certain else ", undecided")
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"difference": None if self.difference is None else self.difference.to_json()}
+
+
+@dataclass(frozen=True)
+class Depth:
+    """Effective depth and used blocks of a row, means over its seeds."""
+
+    effective: float
+    used: float
+    blocks: int
+
+
+def parasitic_modulus(scheme: Scheme) -> float:
+    """The largest modulus of a root, the principal root 1 left out; 0 where there is no other."""
+    return max(map(abs, root_condition(scheme).parasitic_roots), default=0.0)
+
+
+def depths(measured: Measured, records: Mapping[str, RunRecord]) -> dict[str, Depth]:
+    """What the ablations of a table's runs say, by row."""
+    found: dict[str, dict[str, Ablation]] = {}
+    for cell in measured.cells:
+        for run in cell.runs:
+            if run in records and (ablation := read_ablation(records[run])) is not None:
+                found.setdefault(cell.row, {})[run] = ablation
+    return {
+        row: Depth(
+            sum(one.effective_depth for one in runs.values()) / len(runs),
+            sum(one.used_blocks for one in runs.values()) / len(runs),
+            max(one.blocks for one in runs.values()),
+        )
+        for row, runs in found.items()
+    }
+
+
+def findings(measured: Measured, records: Mapping[str, RunRecord] | None = None) -> list[Finding]:
+    """What every column of every group says, where it has at least two zero-stable rows and two others."""
+    known = {} if records is None else depths(measured, records)
+    experiment = measured.experiment
+    found = []
+    for group in dict.fromkeys(row.group for row in experiment.rows):
+        rows = {row.key: row for row in experiment.rows if row.group == group and row.zero_stable is not None}
+        for column in experiment.columns:
+            cells = [
+                (rows[cell.row], cell)
+                for cell in measured.cells
+                if cell.column == column.key and cell.row in rows and cell.compared is not None
+            ]
+            if (one := _finding(measured, group, column.key, cells, known)) is not None:
+                found.append(one)
+    return found
+
+
+def pair_findings(measured: Measured) -> list[PairFinding]:
+    """What every pair says: groups of exactly two rows of one of our own experiments, both measured."""
+    experiment, found = measured.experiment, []
+    for group in dict.fromkeys(row.group for row in experiment.rows if row.group and row.ours):
+        rows = [row for row in experiment.rows if row.group == group]
+        for column in experiment.columns:
+            cells = [cell for row in rows if (cell := measured.cell(row.key, column.key)) is not None and cell.values]
+            if len(rows) != 2 or len(cells) != 2:
+                continue
+            difference = welch(_compared_values(cells[0]), _compared_values(cells[1]))
+            label = f"{rows[0].labels[1]} against {rows[1].labels[1]}"
+            verdict = f"{label}: {_pair_verdict(difference, cells)}"
+            names = (experiment.name, measured.scale, group, column.key)
+            found.append(PairFinding(*names, rows[0].key, rows[1].key, difference, verdict))
+    return found
+
+
+def _compared_values(cell: MeasuredCell) -> list[float]:
+    return [value.last if value.best is None else value.best for value in cell.values]
+
+
+def _pair_verdict(difference: Difference | None, cells: list[MeasuredCell]) -> str:
+    if difference is None:
+        return f"{cells[0].compared} and {cells[1].compared}, {_NO_INTERVAL}"
+    return f"{difference}, {'a difference' if difference.certain else 'undecided'}"
+
+
+def _finding(
+    measured: Measured, group: str, column: str, cells: list[tuple[TableRow, MeasuredCell]], known: Mapping[str, Depth]
+) -> Finding | None:
+    means = {row.key: cell.compared.mean for row, cell in cells if cell.compared is not None}
+    stable = [means[row.key] for row, _ in cells if row.zero_stable]
+    others = [means[row.key] for row, _ in cells if not row.zero_stable]
+    if len(stable) < 2 or len(others) < 2:
+        return None
+    difference = welch(stable, others)
+    schemed = [row for row, _ in cells if row.scheme is not None]
+    deep = [row.key for row, _ in cells if row.key in known]
+    by_modulus = spearman(
+        [parasitic_modulus(row.scheme) for row in schemed if row.scheme is not None], [means[r.key] for r in schemed]
+    )
+    by_beta = spearman(
+        [abs(float(row.scheme.betas[0])) for row in schemed if row.scheme is not None], [means[r.key] for r in schemed]
+    )
+    by_effective = spearman([known[key].effective for key in deep], [means[key] for key in deep])
+    by_used = spearman([known[key].used for key in deep], [means[key] for key in deep])
+    best = max(means, key=means.__getitem__)
+    optimum = next((row.key for row, _ in cells if row.scheme == OPTIMUM.scheme), None)
+    return Finding(
+        experiment=measured.experiment.name,
+        scale=measured.scale,
+        group=group,
+        column=column,
+        rows=len(cells),
+        stable_against_not=difference,
+        by_modulus=by_modulus,
+        by_beta=by_beta,
+        by_effective_depth=by_effective,
+        by_used_blocks=by_used,
+        best=best,
+        optimum_is_best=None if optimum is None else means[optimum] >= means[best],
+        verdict=_verdict(difference, by_modulus, by_effective),
+        numbers=frozenset(cell.number for _, cell in cells if cell.number is not None),
+    )
+
+
+def distinct_findings(found: Iterable[Finding]) -> list[Finding]:
+    """Each comparison once, where several tables print the same numbers: its first place counts."""
+    kept: dict[object, Finding] = {}
+    for one in found:
+        kept.setdefault(one.numbers or (one.experiment, one.scale, one.group, one.column), one)
+    return list(kept.values())
+
+
+def _verdict(difference: Difference | None, modulus: Correlation | None, depth: Correlation | None) -> str:
+    """Whether zero-stable rows are better, and whether effective depth goes with the number as well as the modulus."""
+    if difference is None:
+        said = "no difference: the numbers of both groups do not vary"
+    elif not difference.certain:
+        said = f"undecided: zero-stable rows differ by {difference}"
+    elif difference.mean > 0:
+        said = f"zero-stable rows are better by {difference}"
+    else:
+        said = f"zero-stable rows are worse by {difference}"
+    if modulus is None or depth is None:
+        return said
+    if _neither(modulus, depth):
+        return f"{said}; neither the parasitic modulus nor effective depth goes with it"
+    tail = "as much as" if _as_much(modulus, depth) else "less than"
+    return (
+        f"{said}; rank correlation with the parasitic modulus {modulus}, with effective depth {depth}: depth explains "
+        f"{tail} the modulus"
+    )
+
+
+def _as_much(modulus: Correlation, depth: Correlation) -> bool:
+    return abs(depth.rho) >= abs(modulus.rho) - 0.05
+
+
+def _neither(modulus: Correlation, depth: Correlation) -> bool:
+    return min(modulus.p, depth.p) > 0.05
+
+
+def used_blocks(measured: Measured, records: Mapping[str, RunRecord]) -> Difference | None:
+    """How many more blocks the zero-stable rows of a table really use than the others, by Welch's interval."""
+    known = depths(measured, records)
+    sides = {
+        kind: [known[row.key].used for row in measured.experiment.rows if row.zero_stable is kind and row.key in known]
+        for kind in (True, False)
+    }
+    return welch(sides[True], sides[False])

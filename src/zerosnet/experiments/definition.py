@@ -1,0 +1,192 @@
+"""An experiment as a value: what is trained, what is measured, what the paper printed, and what to know of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from zerosnet.data import class_names
+from zerosnet.errors import InputError
+from zerosnet.experiments.paper.printed import Printed
+from zerosnet.experiments.readings import ACCURACY, Reading
+from zerosnet.experiments.scales import Scale, TrainingPlan, scale
+from zerosnet.numerics import Scheme
+from zerosnet.training import RunSpec
+
+SEEDS = (1, 2, 3)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of numbers; `ours` where the paper has none like it."""
+
+    key: str
+    title: str
+    ours: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return {"key": self.key, "title": self.title, "ours": self.ours}
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A row: what stands left of the numbers, one text for each of the experiment's heads.
+
+    zero_stable   the paper's word on it, or the root condition's in rows of our own; None where it makes no sense
+    group         rows of one group are compared with each other, such as "56 layers"
+    ours          the paper has no such row
+    """
+
+    key: str
+    labels: tuple[str, ...]
+    scheme: Scheme | None = None
+    zero_stable: bool | None = None
+    group: str = ""
+    ours: bool = False
+    note: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "key": self.key,
+            "labels": list(self.labels),
+            "scheme": None if self.scheme is None else self.scheme.to_json(),
+            "zero_stable": self.zero_stable,
+            "group": self.group,
+            "ours": self.ours,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number to be found: what the paper printed there, what to train for it and what to read of that run.
+
+    training   None where nothing is trained: `compute` gives the number, or there is only what the paper quotes
+    compute    the number without any run
+    note       why there is nothing of ours, where there is nothing
+    """
+
+    row: str
+    column: str
+    printed: Printed | None = None
+    training: TrainingPlan | None = None
+    reading: Reading = ACCURACY
+    compute: Callable[[], float] | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A data set in a folder of images, told from others by the number of its classes."""
+
+    name: str
+    classes: int
+
+    def check(self, root: Path, wanted_by: str) -> None:
+        """Refuse another data set; a folder that is not there is left to whoever reads it."""
+        train = root / "train"
+        found = len(class_names(train)) if train.is_dir() else self.classes
+        if found != self.classes:
+            raise InputError(f"{wanted_by} needs {self.name}: {self.classes} classes in {train}, found {found}")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table or figure of the paper, or an experiment of our own.
+
+    reference   where it is in the paper; "ours" where it is not
+    what        what is measured, and in which unit
+    compared    how ours and the paper's are compared
+    heads       the titles of the rows' labels
+    footnotes   the paper's own
+    notes       what to know: where the paper is silent, wrong, or does something else than it says
+    """
+
+    name: str
+    title: str
+    reference: str
+    what: str
+    heads: tuple[str, ...]
+    columns: tuple[Column, ...]
+    rows: tuple[TableRow, ...]
+    cells: tuple[Cell, ...]
+    compared: str = "best test epoch, as the authors' code reports it; the last epoch is shown beside it"
+    footnotes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = SEEDS
+    """At full scale."""
+    needs: tuple[TrainingPlan, ...] = ()
+    """Trained before all else, with seed 1: networks that others make their adversarial examples on."""
+    command: str = ""
+    """What measures it, where that is not `zerosnet reproduce`."""
+    folder: Folder | None = None
+    """What the folder of images has to be, where the runs are on one: their name alone, imagefolder, fits any."""
+
+    def row(self, key: str) -> TableRow:
+        return next(row for row in self.rows if row.key == key)
+
+    def cell(self, row: str, column: str) -> Cell | None:
+        return next((cell for cell in self.cells if (cell.row, cell.column) == (row, column)), None)
+
+    def cell_specs(self, cell: Cell, at: "str | Scale") -> list[RunSpec]:
+        """The runs of one cell, one a seed; none where the scale leaves it out."""
+        chosen = scale(at)
+        return [] if cell.training is None else chosen.specs(cell.training, self.seeds)
+
+    def specs(self, at: "str | Scale" = "full") -> list[RunSpec]:
+        """All runs, each once, in the order to be trained: what others need, then a seed of every row at a time."""
+        each = [self.cell_specs(cell, at) for cell in self.cells]
+        specs = [specs[i] for i in range(max(map(len, each), default=0)) for specs in each if i < len(specs)]
+        return list({spec.id: spec for spec in [*self.needed_specs(at), *specs]}.values())
+
+    def needed_specs(self, at: "str | Scale") -> list[RunSpec]:
+        chosen = scale(at)
+        if not any(self.cell_specs(cell, chosen) for cell in self.cells):
+            return []
+        whole = replace(chosen, only=())
+        return [spec for training in self.needs for spec in whole.specs(training, (1,))[:1]]
+
+    def protocols(self, at: "str | Scale" = "full") -> list[str]:
+        """The robustness protocols that its cells are read from, at a scale."""
+        return list(
+            {cell.reading.protocol: None for cell in self.cells if cell.reading.protocol and self.cell_specs(cell, at)}
+        )
+
+    def attacked(self, protocol: str, at: "str | Scale") -> list[RunSpec]:
+        """The runs that a protocol is needed of."""
+        specs = [s for cell in self.cells if cell.reading.protocol == protocol for s in self.cell_specs(cell, at)]
+        return list({spec.id: spec for spec in specs}.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """The declaration with everything the paper printed; what is trained as models, data sets and recipes."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "reference": self.reference,
+            "what": self.what,
+            "compared": self.compared,
+            "heads": list(self.heads),
+            "columns": [column.to_json() for column in self.columns],
+            "rows": [row.to_json() for row in self.rows],
+            "cells": [_cell_json(cell) for cell in self.cells],
+            "footnotes": list(self.footnotes),
+            "notes": list(self.notes),
+            "seeds": list(self.seeds),
+        }
+
+
+def _cell_json(cell: Cell) -> dict[str, Any]:
+    return {
+        "row": cell.row,
+        "column": cell.column,
+        "printed": None if cell.printed is None else cell.printed.to_json(),
+        "training": None if cell.training is None else cell.training.to_json(),
+        "reading": cell.reading.to_json(),
+        "note": cell.note,
+    }
+
+
+def find_experiment(name: str, experiments: dict[str, Experiment]) -> Experiment:
+    if name not in experiments:
+        raise InputError(f"experiment is {name!r}; expected one of {', '.join(experiments)}")
+    return experiments[name]

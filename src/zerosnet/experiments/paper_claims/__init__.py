@@ -1,0 +1,1 @@
+"""The paper's sentences, checked against its own tables."""

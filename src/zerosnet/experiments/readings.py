@@ -1,0 +1,139 @@
+"""Which number of a run a cell holds, and how to get it out of the run's record."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from zerosnet.robustness import PROTOCOLS, ProtocolOptions
+from zerosnet.training import RunRecord, read_attack
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What to read of a run: a result of its training (`what`), or a setting of a protocol (`what` is then "attack").
+
+    method, label, eps and images pick the setting: eps in [0, 1], images None for the one with most of them.
+    """
+
+    what: str
+    protocol: str | None = None
+    method: str | None = None
+    label: str | None = None
+    eps: float | None = None
+    images: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {key: value for key, value in asdict(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Value:
+    """What one run gave: `last` at the last epoch, `best` at the best test epoch where the two differ by choice.
+
+    warnings   sanity checks that failed for the attack that gave the number, to be shown wherever it is
+    """
+
+    run: str | None
+    seed: int | None
+    last: float
+    best: float | None = None
+    warnings: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {key: value for key, value in asdict(self).items() if key != "warnings" or value}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "Value":
+        return cls(**data | {"warnings": tuple(data.get("warnings", ()))})
+
+
+ACCURACY = Reading("test accuracy")
+TOP5 = Reading("top-5 accuracy")
+TRAINING_ACCURACY = Reading("training accuracy")
+GAP = Reading("generalisation gap")
+
+
+def under_noise(label: str) -> Reading:
+    return Reading("attack", "paper-noise", "noise", label=label)
+
+
+CLEAN_UNDER_NOISE = Reading("attack", "paper-noise", "clean")
+
+
+def read(record: RunRecord, reading: Reading, images: int | None = None) -> Value | None:
+    """The number, accuracies in per cent; None where the run has not given it (yet).
+
+    `images`: what adversarial protocols were measured on, all test images by default.
+    """
+    if record.result is None:
+        return None
+    if reading.protocol:
+        return _under_attack(record, reading, images)
+    last, best = _READERS[reading.what](record, reading)
+    return None if last is None else Value(record.id, record.spec.seed, last, best)
+
+
+Pair = tuple[float | None, float | None]
+
+
+def _accuracy(record: RunRecord, reading: Reading) -> Pair:
+    result = record.result
+    assert result is not None
+    return _percent(result.test_accuracy), _percent(result.best_test_accuracy)
+
+
+def _top5(record: RunRecord, reading: Reading) -> Pair:
+    assert record.result is not None
+    return _percent(record.result.test_top5_accuracy), None
+
+
+def _training_accuracy(record: RunRecord, reading: Reading) -> Pair:
+    assert record.result is not None
+    return _percent(record.result.train_accuracy), None
+
+
+def _gap(record: RunRecord, reading: Reading) -> Pair:
+    (training, _), (last, best) = _training_accuracy(record, reading), _accuracy(record, reading)
+    if training is None or last is None or best is None:
+        return None, None
+    return training - last, training - best
+
+
+def attack_options(protocol: str, images: int | None) -> ProtocolOptions:
+    """Only adversarial protocols are shortened: noise costs little."""
+    return ProtocolOptions(images=images if PROTOCOLS[protocol].adversarial else None)
+
+
+_OTHER_UNITS = {"paper-fgsm": " (eps for images in [0, 1], in the table twice that)"}
+"""Of protocols whose eps the paper gives in other units than the checks have."""
+
+
+def _under_attack(record: RunRecord, reading: Reading, images: int | None) -> Value | None:
+    assert reading.protocol is not None
+    result = read_attack(record, reading.protocol, attack_options(reading.protocol, images))
+    rows = [
+        row
+        for row in (() if result is None else result.rows)
+        if row.method == reading.method
+        and reading.label in (None, row.label)
+        and (reading.eps is None or (row.eps is not None and abs(row.eps - reading.eps) < 1e-9))
+        and reading.images in (None, row.images)
+    ]
+    if result is None or not rows:
+        return None
+    row = max(rows, key=lambda row: row.images)
+    units = _OTHER_UNITS.get(reading.protocol, "")
+    warnings = tuple(f"{result.protocol}{units}: {warning}" for warning in result.warnings) if row.access else ()
+    return Value(record.id, record.spec.seed, round(100 * row.accuracy, 9), warnings=warnings)
+
+
+_READERS: dict[str, Callable[[RunRecord, Reading], Pair]] = {
+    "test accuracy": _accuracy,
+    "top-5 accuracy": _top5,
+    "training accuracy": _training_accuracy,
+    "generalisation gap": _gap,
+}
+
+
+def _percent(fraction: float | None) -> float | None:
+    return None if fraction is None else round(100 * fraction, 9)

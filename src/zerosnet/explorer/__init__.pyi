@@ -1,0 +1,1 @@
+from zerosnet.explorer.server import serve as serve

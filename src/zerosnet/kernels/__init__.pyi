@@ -1,0 +1,9 @@
+from zerosnet.kernels.classifier import NativeClassifier as NativeClassifier
+from zerosnet.kernels.compile import KernelsUnavailable as KernelsUnavailable
+from zerosnet.kernels.support import CHIPS as CHIPS
+from zerosnet.kernels.support import reason_against as reason_against
+from zerosnet.kernels.support import reason_against_compiler as reason_against_compiler
+from zerosnet.kernels.support import reason_against_device as reason_against_device
+from zerosnet.kernels.support import reason_against_network as reason_against_network
+from zerosnet.kernels.training_step import NativePredictor as NativePredictor
+from zerosnet.kernels.training_step import NativeStep as NativeStep

@@ -1,0 +1,34 @@
+"""Load the public names of a room on first use, from the stub file that declares them."""
+
+import ast
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+def exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Make `__getattr__`, `__dir__` and `__all__` of a package whose `__init__.pyi` lists its public names.
+
+    The stub is the one declaration: type checkers and editors read it, and so does this function. It holds lines such
+    as ``from zerosnet.numerics.scheme import Scheme as Scheme``; a module is imported when one of its names is asked
+    for, so that ``import zerosnet.training`` loads no torch.
+    """
+    module = sys.modules[package]
+    stub = Path(str(module.__file__)).with_suffix(".pyi")
+    statements = [node for node in ast.parse(stub.read_text(encoding="utf-8")).body if isinstance(node, ast.ImportFrom)]
+    origins = {alias.asname or alias.name: (node.module, alias.name) for node in statements for alias in node.names}
+
+    def load(name: str) -> Any:
+        if name not in origins:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        origin, original = origins[name]
+        value = getattr(import_module(str(origin)), original)
+        setattr(module, name, value)
+        return value
+
+    def names() -> list[str]:
+        return sorted({*vars(module), *origins})
+
+    return load, names, sorted(origins)

@@ -1,0 +1,1 @@
+"""Other people's networks, advanced by a scheme."""

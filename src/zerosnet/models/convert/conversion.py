@@ -1,0 +1,81 @@
+"""Bring your own network: the residual stages of any network, advanced by a multistep scheme, with the same weights."""
+
+import copy
+
+from torch import Tensor, nn
+
+from zerosnet.errors import InputError
+from zerosnet.models.convert.probe import example_for, residual_chains
+from zerosnet.models.convert.stage import MultistepStage
+from zerosnet.models.network import Network
+from zerosnet.numerics import Scheme
+
+
+def multistep(model: nn.Module, scheme: Scheme | str, *, example: Tensor | None = None) -> nn.Module:
+    """A copy of a network in which chains of residual blocks are advanced by a scheme; the given one is untouched.
+
+    model    any network with residual blocks in an `nn.Sequential`: timm's and torchvision's ResNets, PreAct ResNets,
+             ConvNeXts, vision transformers, or your own
+    scheme   a Scheme or its text, such as "zerosnet(-9/5)"
+    example  a batch of inputs to find the blocks with; by default one that the network seems made for
+
+    Every block that keeps the shape of the state, with an activation after the sum or before it, is a step with
+    f(y) = block(y) - y. The history restarts where the shape changes, and blocks are one-step until it is long enough;
+    a chain that is too short for the scheme stays as it is. Names of parameters do not change, and neither do the
+    outputs with Euler's scheme "1;1".
+
+    Which blocks are steps is not guessed from names: the copy is run once on the example, in evaluation mode, and a
+    block counts if it returns the shape that it gets and its output is a sum of which its input is a term
+    (`zerosnet.models.convert.probe`).
+
+    >>> from timm import create_model
+    >>> model = multistep(create_model("resnet34"), "zerosnet(-9/5)")
+    >>> [name for name, module in model.named_children() if isinstance(module, MultistepStage)]
+    ['layer1', 'layer2', 'layer3']
+    """
+    if isinstance(model, Network):
+        raise InputError("model is a network of this package; expected another one (create_model takes a scheme)")
+    if not isinstance(model, nn.Module):
+        raise InputError(f"model is {type(model).__name__}; expected a torch.nn.Module")
+    given = Scheme.parse(scheme) if isinstance(scheme, str) else scheme
+    if not isinstance(given, Scheme):
+        raise InputError(f"scheme is {scheme!r}; expected a Scheme or its text")
+    converted = copy.deepcopy(model)
+    chains = residual_chains(converted, example_for(converted) if example is None else example)
+    if not chains:
+        raise InputError(f"{type(model).__name__} has no nn.Sequential with residual blocks that keep the shape")
+    _check_room(given, {name: longest_run(residual) for name, residual in chains.items()})
+    for name, residual in chains.items():
+        if longest_run(residual) >= given.steps:
+            converted = _replaced(converted, name, residual, given)
+    return converted
+
+
+def longest_run(residual: tuple[bool, ...]) -> int:
+    """The most blocks in a row that are steps: how many steps a scheme may have here."""
+    return max(map(len, "".join("x" if step else " " for step in residual).split()), default=0)
+
+
+def _check_room(scheme: Scheme, rooms: dict[str, int]) -> None:
+    name, room = max(rooms.items(), key=lambda item: item[1])
+    if scheme.steps > room:
+        where = f"in {name!r}" if name else "in all"
+        raise InputError(
+            f"scheme is {scheme}, with {scheme.steps} steps; the longest chain of residual blocks that keep the shape, "
+            f"{where}, has {room}: expected a scheme of at most {room} step{'s' * (room > 1)}, or a deeper network"
+        )
+
+
+def _replaced(model: nn.Module, name: str, residual: tuple[bool, ...], scheme: Scheme) -> nn.Module:
+    """The model with one chain turned into a stage; where the chain is the model itself, the stage."""
+    chain = model.get_submodule(name)
+    stage = MultistepStage(dict(chain.named_children()), residual, scheme)
+    stage.training = chain.training
+    for attribute, hooks in vars(chain).items():
+        if attribute.endswith("hooks") or "_hooks_" in attribute:
+            setattr(stage, attribute, hooks)
+    if not name:
+        return stage
+    parent, _, child = name.rpartition(".")
+    setattr(model.get_submodule(parent), child, stage)
+    return model

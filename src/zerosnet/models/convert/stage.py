@@ -1,0 +1,115 @@
+"""A chain of residual blocks, nobody's in particular, advanced by a multistep scheme.
+
+With f(y) = block(y) - y and z_n = block(y_n), the scheme is a weighted sum of states and block outputs,
+
+    y_{n+1} = sum_i alphas[i] y_{n-i} + sum_j betas[j] f(y_{n-j})
+            = betas[0] z_n + sum_i (alphas[i] - betas[i]) y_{n-i} + sum_{j>0} betas[j] z_{n-j},
+
+so that a one-step block of Euler's is z_n itself, to the bit.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from zerosnet.models.stepping.sums import accumulate
+from zerosnet.numerics import Scheme
+
+
+class Past(NamedTuple):
+    """What later blocks look back on, newest first: states y_{n-1}, ... and block outputs z_{n-1}, ..."""
+
+    states: tuple[Tensor, ...] = ()
+    outputs: tuple[Tensor, ...] = ()
+
+
+class MultistepStage(nn.Module):
+    """Blocks one after the other, like an `nn.Sequential` with the same names, advanced by a scheme.
+
+    residual  for every block, whether it is a step of the scheme. The history restarts at one that is not (it changes
+              the shape of the state), and a step is one-step, y_{n+1} = block(y_n), until enough states exist
+    """
+
+    def __init__(self, blocks: Mapping[str, nn.Module], residual: Sequence[bool], scheme: Scheme) -> None:
+        super().__init__()
+        for name, block in blocks.items():
+            self.add_module(name, block)
+        self.residual, self.scheme = tuple(residual), scheme
+        pairs = zip_longest(scheme.alphas, scheme.betas, fillvalue=0)
+        self._alphas = tuple(float(alpha - beta) for alpha, beta in pairs)
+        self._betas = tuple(map(float, scheme.betas))
+
+    def forward(self, y: Tensor) -> Tensor:
+        past = Past()
+        for index in range(len(self)):
+            y, past = self.advance(index, past, y)
+        return y
+
+    def advance(self, index: int, past: Past, y: Tensor, *args: Any, **options: Any) -> tuple[Tensor, Past]:
+        """(y_{n+1}, what the next block looks back on) from y_n; further arguments go to the block."""
+        z = self[index](y, *args, **options)
+        if not self.residual[index]:
+            return z, Past()
+        states, outputs = (y, *past.states), (z, *past.outputs)
+        if len(states) < self.scheme.steps:
+            return z, Past(states, outputs[: len(self._betas) - 1])
+        y, states = self._combine(states, outputs)
+        return y, Past(states[: self.scheme.steps - 1], outputs[: len(self._betas) - 1])
+
+    def _combine(self, states: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """The sum, and the states to hand on in place of these. It is taken in the widest type among its terms."""
+        terms = [(a, y) for a, y in zip(self._alphas, states) if a] + list(zip(self._betas[1:], outputs[1:]))
+        z, beta = outputs[0], self._betas[0]
+        if not terms and beta == 1:
+            return z, states
+        dtype = reduce(torch.promote_types, (tensor.dtype for _, tensor in terms), z.dtype)
+        total, handed = accumulate(beta * z.to(dtype), [c for c, _ in terms], [tensor for _, tensor in terms], 1)
+        fresh = iter(handed)
+        return total, tuple(next(fresh) if a else y for a, y in zip(self._alphas, states))
+
+    # -- what an nn.Sequential can do ----------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> "Iterator[StageStep]":
+        """The steps of one pass, for callers that go through the blocks themselves, y = step(y) for each."""
+        pasts: dict[int, tuple[Past, bool]] = {}
+        return (StageStep(self, index, pasts) for index in range(len(self)))
+
+    def __getitem__(self, index: int | slice) -> Any:
+        """A block as it is, or a part of the stage."""
+        names = list(self._modules)
+        if isinstance(index, int):
+            return self._modules[names[index]]
+        part = type(self)({name: getattr(self, name) for name in names[index]}, self.residual[index], self.scheme)
+        part.training = self.training
+        return part
+
+    def extra_repr(self) -> str:
+        return f"scheme={self.scheme}, residual={self.residual}"
+
+
+class StageStep:
+    """Block `index` as one step of a pass in which every block is called once, in order; otherwise like the block.
+
+    What a step looks back on is kept until the pass is forgotten, so that it can be computed again (checkpointing).
+    """
+
+    def __init__(self, stage: MultistepStage, index: int, pasts: dict[int, tuple[Past, bool]]) -> None:
+        self._stage, self._index, self._pasts = stage, index, pasts
+
+    def __call__(self, y: Tensor, *args: Any, **options: Any) -> Tensor:
+        past, graph = self._pasts.get(self._index, (Past(), True))
+        if torch.is_grad_enabled() and not graph:
+            raise RuntimeError("the history has no gradients: checkpoint with use_reentrant=False, as timm's default")
+        y, past = self._stage.advance(self._index, past, y, *args, **options)
+        self._pasts[self._index + 1] = past, torch.is_grad_enabled()
+        return y
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stage[self._index], name)

@@ -1,0 +1,1 @@
+"""What every block of a network does."""

@@ -1,0 +1,1 @@
+"""Networks in files and in the formats of other packages."""

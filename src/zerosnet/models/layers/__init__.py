@@ -1,0 +1,1 @@
+"""Layers for several networks side by side."""

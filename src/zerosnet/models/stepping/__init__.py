@@ -1,0 +1,1 @@
+"""The multistep stack: blocks, coefficients and the sums that connect them."""

@@ -1,0 +1,150 @@
+"""The right-hand side f, basic or bottleneck, and the block that advances a history by one step with it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+from torch import Tensor, nn, relu_
+
+from zerosnet.models.layers.fused_conv import conv_norm_relu
+from zerosnet.models.layers.replicated import BatchNorm, Coefficient, Conv
+from zerosnet.models.stepping.block_plan import BlockPlan
+from zerosnet.models.stepping.sums import BlockCoefficients, History, accumulate, weighted_sum
+
+
+class Residual(nn.Module, ABC):
+    """f = BN-ReLU-conv, twice or three times. `activate` is its first BN-ReLU, which some projections share."""
+
+    bn1: BatchNorm
+
+    @property
+    @abstractmethod
+    def last(self) -> Conv:
+        """The convolution whose weight is scaled."""
+
+    def activate(self, y: Tensor) -> Tensor:
+        return relu_(self.bn1(y))
+
+    @abstractmethod
+    def slope(self, activated: Tensor, scale: Coefficient = 1.0) -> Tensor:
+        """scale * f(y), from the activated y."""
+
+    def forward(self, y: Tensor) -> Tensor:
+        return self.slope(self.activate(y))
+
+
+class Basic(Residual):
+    """f = BN-ReLU-conv3x3-BN-ReLU-conv3x3; the first convolution carries the stride."""
+
+    def __init__(self, in_channels: int, width: int, stride: int, replicas: int) -> None:
+        super().__init__()
+        self.bn1 = BatchNorm(in_channels, replicas=replicas)
+        self.conv1 = Conv(in_channels, width, 3, stride=stride, replicas=replicas)
+        self.bn2 = BatchNorm(width, replicas=replicas)
+        self.conv2 = Conv(width, width, 3, replicas=replicas)
+
+    @property
+    def last(self) -> Conv:
+        return self.conv2
+
+    def slope(self, activated: Tensor, scale: Coefficient = 1.0) -> Tensor:
+        return self.conv2(conv_norm_relu(self.conv1, self.bn2, activated), scale)
+
+
+class Bottleneck(Residual):
+    """f = BN-ReLU-conv1x1-BN-ReLU-conv3x3-BN-ReLU-conv1x1, four times wider at its end; the 3x3 carries the stride."""
+
+    def __init__(self, in_channels: int, width: int, stride: int, replicas: int) -> None:
+        super().__init__()
+        self.bn1 = BatchNorm(in_channels, replicas=replicas)
+        self.conv1 = Conv(in_channels, width, 1, replicas=replicas)
+        self.bn2 = BatchNorm(width, replicas=replicas)
+        self.conv2 = Conv(width, width, 3, stride=stride, replicas=replicas)
+        self.bn3 = BatchNorm(width, replicas=replicas)
+        self.conv3 = Conv(width, 4 * width, 1, replicas=replicas)
+
+    @property
+    def last(self) -> Conv:
+        return self.conv3
+
+    def slope(self, activated: Tensor, scale: Coefficient = 1.0) -> Tensor:
+        inner = conv_norm_relu(self.conv1, self.bn2, activated)
+        return self.conv3(conv_norm_relu(self.conv2, self.bn3, inner), scale)
+
+
+RESIDUALS: dict[str, Callable[[int, int, int, int], Residual]] = {"basic": Basic, "bottleneck": Bottleneck}
+
+
+class Opening(nn.Module):
+    """BN-ReLU-conv1x1: the skip of a first block that widens the state."""
+
+    def __init__(self, in_channels: int, channels: int, replicas: int) -> None:
+        super().__init__()
+        self.bn = BatchNorm(in_channels, replicas=replicas)
+        self.conv = Conv(in_channels, channels, 1, replicas=replicas)
+
+    def forward(self, y: Tensor) -> Tensor:
+        return self.conv(relu_(self.bn(y)))
+
+
+class Block(nn.Module):
+    """One step of the scheme: projects what its plan says, sums, and hands the history on."""
+
+    def __init__(self, plan: BlockPlan, kind: str, *, activated_projection: bool, replicas: int) -> None:
+        super().__init__()
+        self.plan = plan
+        self.activated_projection = activated_projection
+        self.replicas = replicas
+        source, target = plan.source, plan.target
+        self.f = RESIDUALS[kind](source.channels, plan.width, target.stride // source.stride, replicas)
+        self.projections = nn.ModuleDict(
+            {
+                key: Conv(shape.channels, target.channels, 1, stride=target.stride // shape.stride, replicas=replicas)
+                for key, shape in plan.convolutions.items()
+            }
+        )
+        self.opening = Opening(source.channels, target.channels, replicas) if plan.opening else None
+
+    def forward(self, history: History, row: BlockCoefficients) -> History:
+        activated = self.f.activate(history.states[0])
+        projected = self.project(history, activated)
+        if not self.plan.keep_slopes:  # beta goes into the weight of f's last convolution, the sum into its output
+            slope = self.slope(activated, projected, row.betas[0])
+            y, states = accumulate(slope, row.alphas, projected.states, self.replicas)
+            return self.hand_on(history, projected._replace(states=states), slope, y)
+        slope = self.slope(activated, projected)
+        return self.hand_on(history, projected, slope, self.combine(projected, slope, row))
+
+    def project(self, history: History, activated: Tensor) -> History:
+        """The history as it enters the sum: each entry that needs it brought to the shape of y_{n+1}.
+
+        Convolutions may compute in a narrower type; what they return goes back to the type of the state.
+        """
+        y, *older = history.states
+        (_, key), *older_plans = self.plan.states
+        if self.opening is not None:
+            y = self.opening(y).to(y.dtype)
+        elif key is not None:
+            y = self._project(activated if self.activated_projection else y, key).to(y.dtype)
+        states = [self._project(state, key) for state, (_, key) in zip(older, older_plans)]
+        slopes = [self._project(slope, key) for slope, (_, key) in zip(history.slopes, self.plan.slopes)]
+        return History((y, *states), tuple(slopes))
+
+    def slope(self, activated: Tensor, projected: History, scale: Coefficient = 1.0) -> Tensor:
+        """scale * f(y_n) in the type of the state."""
+        return self.f.slope(activated, scale).to(projected.states[0].dtype)
+
+    def combine(self, projected: History, slope: Tensor, row: BlockCoefficients) -> Tensor:
+        """The multistep sum as a new tensor, its terms left as they are."""
+        slopes = (slope, *projected.slopes)[: len(row.betas)]
+        states = projected.states[: len(row.alphas)]
+        return weighted_sum((*row.alphas, *row.betas), (*states, *slopes), self.replicas)
+
+    def hand_on(self, history: History, projected: History, slope: Tensor, y: Tensor) -> History:
+        """What the next block receives."""
+        plan, states = self.plan, projected.states
+        if plan.hands_on_raw:
+            states = (history.states[0], *states[1:])
+        return History((y, *states)[: plan.keep_states], (slope, *projected.slopes)[: plan.keep_slopes])
+
+    def _project(self, tensor: Tensor, key: str | None) -> Tensor:
+        return tensor if key is None else self.projections[key](tensor).to(tensor.dtype)

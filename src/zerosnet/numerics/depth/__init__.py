@@ -1,0 +1,1 @@
+"""Finite depth: what a scheme does over N blocks."""

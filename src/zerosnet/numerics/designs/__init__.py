@@ -1,0 +1,1 @@
+"""Schemes with the smallest parasitic roots."""

@@ -1,0 +1,1 @@
+"""Families of methods, their order, and a stepper that applies them."""

@@ -1,0 +1,1 @@
+"""Polynomials: integer arithmetic, roots and their side of the unit circle."""

@@ -1,0 +1,1 @@
+"""Absolute stability: regions in the complex plane and intervals on its axes."""

@@ -1,0 +1,1 @@
+"""The root condition: one scheme exactly, millions in floats, and whole families."""

@@ -1,0 +1,13 @@
+from zerosnet.report.figures.concepts import stability_concepts_figure as stability_concepts_figure
+from zerosnet.report.figures.design_tradeoff import design_figure as design_figure
+from zerosnet.report.figures.diagnosis import diagnosis_figure as diagnosis_figure
+from zerosnet.report.figures.families import family_figure as family_figure
+from zerosnet.report.figures.panels import region_window as region_window
+from zerosnet.report.figures.panels import root_places as root_places
+from zerosnet.report.figures.schemes import paper_figure as paper_figure
+from zerosnet.report.figures.schemes import scheme_figure as scheme_figure
+from zerosnet.report.files import figure_file as figure_file
+from zerosnet.report.files import page_file as page_file
+from zerosnet.report.files import save_figure as save_figure
+from zerosnet.report.page.document import write_report as write_report
+from zerosnet.report.page.facts import run_facts as run_facts

@@ -1,0 +1,104 @@
+"""The paper's sentences with a verdict each, and what our own numbers say about the same question."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from zerosnet.experiments import FAILS, HOLDS, PARTLY, Claim, Finding, PairFinding, at_scale, distinct_findings
+from zerosnet.report.page.html import Html, element, signed
+from zerosnet.report.page.tables import folded, plain_table
+from zerosnet.report.page.verdict import Answer
+
+LOOKS = {HOLDS: ("holds", "✓"), PARTLY: ("mixed", "≈"), FAILS: ("fails", "✗")}
+_OPEN_UP_TO = 15  # comparisons
+
+
+def claims_section(
+    claims: Sequence[Claim], said: Sequence[Finding], pairs: Sequence[PairFinding], titles: Mapping[str, str]
+) -> list[Html]:
+    """Claims, findings of ours, and pairs of schemes that differ in few things."""
+    words = (
+        "The first table takes sentences of the paper and checks them against the paper's own printed numbers, and "
+        "against exact computation; no run of ours is in it. What our runs show stands below it."
+    )
+    heads = ("sentence", "verdict", "because", "about")
+    caption = "What the paper says, by its own numbers"
+    table = plain_table(caption, heads, (_claim(one, titles) for one in claims), prose=True)
+    return [element("p", words), table, *_findings(said, titles), *_pairs(pairs)]
+
+
+def claims_answer(claims: Iterable[Claim]) -> Answer:
+    """How many of the sentences hold, for the first screen."""
+    counts = Counter(one.verdict for one in claims)
+    wrong = [one.name for one in claims if one.verdict == FAILS]
+    line = ", ".join(f"{counts[verdict]} {word}" for verdict, word in _PLURALS.items() if counts[verdict])
+    total = sum(counts.values())
+    look = "holds" if counts[HOLDS] == total else "mixed" if counts[HOLDS] >= counts[FAILS] else "fails"
+    about = f"Of {total} sentences about numbers that the paper prints {line}. No run of ours is in this."
+    failed = (f"What does not: {'; '.join(wrong)}.",) if wrong else ()
+    return Answer("The paper's sentences against its own tables", look, (about, *failed))
+
+
+_NOTHING = "Our runs do not suffice for any comparison of zero-stable rows with others."
+_PLURALS = {HOLDS: "hold", PARTLY: "hold in part", FAILS: "do not hold"}
+
+
+def tag(verdict: str) -> Html:
+    look, sign = LOOKS.get(verdict, ("open", "?"))
+    return element("span", f"{sign} {verdict}", class_=f"tag {look}")
+
+
+def _claim(claim: Claim, titles: Mapping[str, str]) -> list[object]:
+    title = titles.get(claim.experiment)
+    link = element("a", title, href=f"#{claim.experiment}") if title else claim.experiment
+    return [claim.text, tag(claim.verdict), claim.because, link]
+
+
+def _findings(said: Sequence[Finding], titles: Mapping[str, str]) -> list[Html]:
+    if not said:
+        return [element("p", _NOTHING, class_="note")]
+    heads = (
+        "table",
+        "setting",
+        "zero-stable less not, points",
+        "parasitic modulus",
+        "beta",
+        "effective depth",
+        "used blocks",
+        "best row",
+    )
+    caption = (
+        "What our runs say: mean difference between zero-stable rows and the others with Welch's 95 % interval, and "
+        "Spearman's rank correlation of the number with the largest parasitic modulus, with the size of beta, with the "
+        "effective depth and with the number of blocks that are used"
+    )
+    table = plain_table(caption, heads, (_finding(one, titles) for one in said), prose=True)
+    different = len(distinct_findings(said))
+    twice = f"; {len(said) - different} more repeat numbers of another table" if different < len(said) else ""
+    return [folded(f"What our runs say, in {different} comparisons{twice}", table, len(said), _OPEN_UP_TO)]
+
+
+def _finding(one: Finding, titles: Mapping[str, str]) -> list[object]:
+    title = at_scale(titles.get(one.experiment, one.experiment), one.scale)
+    link = element("a", title, href=f"#{one.experiment}")
+    where = _scaled(", ".join(word for word in (one.group, one.column) if word), one.scale)
+    numbers = (one.stable_against_not, one.by_modulus, one.by_beta, one.by_effective_depth, one.by_used_blocks)
+    shown = ["not known" if number is None else signed(str(number)) for number in numbers]
+    return [link, where, *shown, one.best]
+
+
+def _pairs(pairs: Sequence[PairFinding]) -> list[Html]:
+    if not pairs:
+        return []
+    caption = (
+        "Pairs of schemes that differ in what is named: first less second, with Welch's 95 % interval over the seeds"
+    )
+    heads = ("what differs", "first", "second", "difference, points")
+    rows = (
+        [element("a", _scaled(one.group, one.scale), href=f"#{one.experiment}"), *one.names, signed(one.said)]
+        for one in pairs
+    )
+    return [plain_table(caption, heads, rows, prose=True)]
+
+
+def _scaled(words: str, scale: str) -> str:
+    return words if scale == "full" else f"{words} ({scale} scale)"

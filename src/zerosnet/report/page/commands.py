@@ -1,0 +1,66 @@
+"""The exact command that makes a number again."""
+
+import json
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from zerosnet.experiments import Experiment
+from zerosnet.report.page.evidence import RunEvidence
+from zerosnet.training import RECIPES, RunSpec, recipe
+
+_EMBEDDED = {"digits"}
+_OPTIONS = {"epochs": "--epochs", "batch": "--batch"}
+"""Settings of a recipe that `zerosnet train` has an option for."""
+
+
+def reproduce_command(experiment: Experiment, scale: str) -> str:
+    """`zerosnet reproduce ...` for a whole table at a scale, or what measures it instead."""
+    if experiment.command:
+        return experiment.command
+    words = ["zerosnet", "reproduce", experiment.name, "--scale", scale]
+    return shlex.join(words + _data(spec.dataset for spec in experiment.specs(scale)))
+
+
+def train_command(spec: RunSpec, seeds: Sequence[int] = ()) -> str:
+    """`zerosnet train ...` for a run, or for the same run with several seeds.
+
+    A recipe with changes that the command line has no option for is given as a sweep file on standard input.
+    """
+    given = {name: setting for name, setting in spec.changes.items() if name in _OPTIONS}
+    chosen = seeds or (spec.seed,)
+    if not _is_made_of(spec, given):
+        file = json.dumps([replace(spec, seed=seed).to_json() for seed in chosen])
+        return f"{shlex.join(['zerosnet', 'sweep', '/dev/stdin', *_data([spec.dataset])])} <<< {shlex.quote(file)}"
+    words = ["zerosnet", "train", spec.model, "--dataset", spec.dataset, "--recipe", spec.recipe.name]
+    words += _data([spec.dataset])
+    words += [] if spec.scheme is None else ["--scheme", str(spec.scheme)]
+    for name, setting in given.items():
+        words += [_OPTIONS[name], str(setting)]
+    words += [] if spec.precision is None else ["--precision", spec.precision]
+    words += [] if spec.validation is None else ["--validation", str(spec.validation)]
+    for seed in chosen:
+        words += ["--seed", str(seed)]
+    return shlex.join(words)
+
+
+def _is_made_of(spec: RunSpec, given: dict[str, Any]) -> bool:
+    """Whether these options make the run's recipe; the ImageNet recipe's learning rate follows from its batch."""
+    name = spec.recipe.name
+    return name in RECIPES and recipe(name, spec.dataset, spec.model, **given) == spec.recipe
+
+
+def attack_command(runs: Sequence[RunEvidence], name: str) -> str:
+    """`zerosnet attack ...` for what was measured of runs, named as in their folders: "paper-noise+images=500"."""
+    protocol, *reduced = name.split("+")
+    words = ["zerosnet", "attack", *(run.record.id for run in runs), "--protocol", protocol]
+    for option in reduced:
+        key, _, value = option.partition("=")
+        words += [f"--{key}", value]
+    return shlex.join(words + _data(run.record.spec.dataset for run in runs))
+
+
+def _data(datasets: Iterable[str]) -> list[str]:
+    """The option for the folder of the files, where one of the data sets has some."""
+    return ["--data", "DIR"] if set(datasets) - _EMBEDDED else []

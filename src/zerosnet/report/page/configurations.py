@@ -1,0 +1,131 @@
+"""Runs that differ by their seed only, under one name; and such configurations side by side where they compare."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from zerosnet.numerics import PAPER_ROWS, Scheme, root_condition
+from zerosnet.report.page.chart import Series
+from zerosnet.report.page.evidence import RunEvidence
+from zerosnet.training import RunSpec
+
+_LONGEST = 34
+_MOST_NAMED = 12  # lines of a chart that can be told apart
+# zero-stable lines are cool and whole, others warm and dashed; within each kind the marks differ too
+_COOL, _WARM, _NEUTRAL = (0, 6, 2, 4), (1, 3, 7), (5, 4, 7)
+_PAPER_NAMES = {row.scheme: row.label for row in PAPER_ROWS}
+_PARTS = {True: "the paper's schemes and named networks", False: "other schemes, by their coefficients"}
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A spec without its seed, and its runs."""
+
+    runs: tuple[RunEvidence, ...]
+
+    @property
+    def spec(self) -> RunSpec:
+        return self.runs[0].record.spec
+
+    @property
+    def scheme(self) -> Scheme | None:
+        return self.runs[0].scheme
+
+    @property
+    def zero_stable(self) -> bool | None:
+        """None where the coefficients are trained, or where it cannot be decided."""
+        return None if self.scheme is None else is_stable(self.scheme)
+
+    @property
+    def name(self) -> str:
+        """The paper's name of the scheme, or the model's own."""
+        return self.spec.model if self.spec.scheme is None else scheme_name(self.spec.scheme)
+
+    @property
+    def has_name(self) -> bool:
+        """Whether the name is the paper's or a model's, and not the coefficients."""
+        return self.spec.scheme is None or self.spec.scheme in _PAPER_NAMES
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Configurations that share data set, recipe and depth."""
+
+    title: str
+    members: tuple[Configuration, ...]
+
+
+@cache
+def is_stable(scheme: Scheme) -> bool | None:
+    return root_condition(scheme).zero_stable
+
+
+def scheme_name(scheme: Scheme) -> str:
+    """The moduli by which the paper calls it, or its coefficients."""
+    name = _PAPER_NAMES.get(scheme) or str(scheme)
+    return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
+
+
+def panels(runs: Iterable[RunEvidence]) -> list[Panel]:
+    """The configurations of these runs, those that compare together, in a fixed order."""
+    found: dict[str, dict[str, list[RunEvidence]]] = {}
+    for run in runs:
+        alike = found.setdefault(setting(run.record.spec), {})
+        alike.setdefault(replace(run.record.spec, seed=0).canonical(), []).append(run)
+    result = []
+    for title, alike in sorted(found.items()):
+        members = (Configuration(tuple(sorted(group, key=lambda r: r.record.spec.seed))) for group in alike.values())
+        result.append(Panel(title, tuple(sorted(members, key=_rank))))
+    return result
+
+
+def legible(panels: Iterable[Panel]) -> list[Panel]:
+    """Panels of more lines than can be told apart as two: what has a name, and schemes known by their coefficients."""
+    result = []
+    for panel in panels:
+        split = {named: tuple(one for one in panel.members if one.has_name is named) for named in _PARTS}
+        many = len(panel.members) > _MOST_NAMED and all(split.values())
+        result += [Panel(f"{panel.title}: {_PARTS[k]}", part) for k, part in split.items()] if many else [panel]
+    return result
+
+
+def setting(spec: RunSpec) -> str:
+    """Data set, depth and recipe, with what was changed in it: "cifar10, 56 layers, recipe paper (epochs 3)"."""
+    depth = re.search(r"\d+", spec.model)
+    changed = ", ".join(f"{key} {value}" for key, value in spec.changes.items())
+    words = [spec.dataset, f"{depth[0]} layers" if depth else spec.model, f"recipe {spec.recipe.name}"]
+    words[-1] += f" ({changed})" if changed else ""
+    words += [] if spec.precision is None else [spec.precision]
+    words += [] if spec.validation is None else [f"{spec.validation:g} held out"]
+    return ", ".join(words)
+
+
+def as_series(panel: Panel, points: Sequence[Sequence[tuple[float, float]]]) -> list[Series]:
+    """A line for every configuration of a panel that has points; beyond a dozen only the two kinds are named."""
+    kept = [(one, line) for one, line in zip(panel.members, points) if line]
+    many, seen, series = len(kept) > _MOST_NAMED, dict.fromkeys((True, False, None), 0), []
+    for one, line in kept:
+        kind, place = one.zero_stable, seen[one.zero_stable]
+        seen[kind] += 1
+        colours = {True: _COOL, False: _WARM, None: _NEUTRAL}[kind]
+        word = {True: "zero-stable", False: "not zero-stable", None: "trained coefficients"}[kind]
+        series.append(
+            Series(
+                name=word if many else one.name,
+                points=line,
+                colour=colours[0 if many else place % len(colours)],
+                mark=(0 if kind else 1) if many else place,
+                dashed=kind is False,
+                title=f"{one.name} ({word})",
+                legend=not many or place == 0,
+                group="" if many else word,
+            )
+        )
+    return series
+
+
+def _rank(one: Configuration) -> tuple[int, int, str, str]:
+    schemes = list(_PAPER_NAMES)
+    place = schemes.index(one.scheme) if one.scheme in _PAPER_NAMES else len(schemes)
+    return (one.zero_stable is None, place, one.spec.model, str(one.scheme))

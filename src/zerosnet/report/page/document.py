@@ -1,0 +1,147 @@
+"""The report: one self-contained page of everything that stores hold, beside what the paper printed."""
+
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+
+from zerosnet import __version__
+from zerosnet.errors import InputError
+from zerosnet.experiments import (
+    EXPERIMENTS,
+    SCALES,
+    Experiment,
+    Measured,
+    claims,
+    collect,
+    findings,
+    pair_findings,
+    recorded,
+    whole,
+)
+from zerosnet.report.files import page_file, write_page
+from zerosnet.report.page.claims_section import claims_answer, claims_section
+from zerosnet.report.page.configurations import legible, panels
+from zerosnet.report.page.depth_section import depth_section
+from zerosnet.report.page.evidence import Evidence, read_evidence
+from zerosnet.report.page.experiments_section import experiment_section, used_runs
+from zerosnet.report.page.figures_section import (
+    attack_section,
+    modulus_section,
+    noise_section,
+    roots_section,
+    training_section,
+)
+from zerosnet.report.page.glossary import glossary
+from zerosnet.report.page.html import Html, element, join
+from zerosnet.report.page.overview import apart, empty, facts, tested
+from zerosnet.report.page.runs_section import damage, runs_section
+from zerosnet.report.page.tables import key_to_signs
+from zerosnet.report.page.verdict import answers, cards
+from zerosnet.training import RunRecord, Store
+
+TITLE = "Does zero stability predict how well a network does?"
+_SCALES = ("full", "reduced", "demo")
+
+
+def write_report(path: str | Path, stores: Sequence[Store | str | Path]) -> Path:
+    """Write the page about these stores; nothing is trained or measured, and the file appears as a whole or not.
+
+    A store that is not there is an error; an empty one gives a page that says so.
+    """
+    target = page_file(path)
+    opened = [store if isinstance(store, Store) else Store(store) for store in stores]
+    for store in opened:
+        if not store.root.exists():
+            raise InputError(f"store {store.root} does not exist; expected a folder of runs")
+    return write_page(target, render(read_evidence(opened)))
+
+
+def render(evidence: Evidence, experiments: Sequence[Experiment] | None = None) -> str:
+    """The page as text. Tables are made of runs in whose folders nothing is damaged."""
+    chosen = tuple(EXPERIMENTS.values()) if experiments is None else experiments
+    records = {run.record.id: run.record for run in evidence.runs if run.whole}
+    stored = {one.experiment.name: one for one in recorded()}
+    found = [measured_scales(one, records, stored.get(one.name)) for one in chosen]
+    runs = {run.record.id: run for run in evidence.runs}
+    alike = legible(panels(evidence.runs))
+    shown = [measured for scales in found for measured in scales]
+    said = [finding for measured in shown if measured.done for finding in findings(measured, records)]
+    pairs = [pair for measured in shown if measured.done for pair in pair_findings(measured)]
+    earlier = {one.experiment.name for one in shown if one.scale == _SCALES[0] and not used_runs(one, runs)}
+    judged, titles = claims(), {one.name: one.title for one in chosen}
+    sections = [
+        ("claims", "The claims and what became of them", claims_section(judged, said, pairs, titles)),
+        (
+            "tables",
+            "The tables, ours beside the paper's",
+            [key_to_signs(), *(experiment_section(one, runs) for one in found)],
+        ),
+        ("roots", "The schemes and their roots", roots_section()),
+        ("modulus", "Accuracy against the parasitic modulus", modulus_section(shown, records)),
+        ("depth", "Effective depth", depth_section(alike)),
+        ("noise", "Noise", noise_section(alike)),
+        ("attacks", "Adversarial examples", attack_section(alike)),
+        ("training", "Training", training_section(alike)),
+        ("runs", "Runs, commands and environment", runs_section(evidence)),
+    ]
+    contents = element(
+        "nav",
+        element("ul", (element("li", element("a", title, href=f"#{key}")) for key, title, _ in sections)),
+        aria_label="Contents",
+    )
+    header = element(
+        "header",
+        element("h1", TITLE),
+        tested(),
+        cards([*answers(shown, said, pairs, earlier), claims_answer(judged)]),
+        empty(evidence),
+        damage(evidence.problems),
+        facts(evidence, shown),
+        apart(evidence, shown),
+        glossary(),
+        contents,
+    )
+    main = element(
+        "main", (element("section", element("h2", title, id=key), parts) for key, title, parts in sections), id="main"
+    )
+    return _document(join([header, main, _footer()]))
+
+
+def measured_scales(
+    experiment: Experiment, records: Mapping[str, RunRecord], stored: Measured | None = None
+) -> list[Measured]:
+    """The experiment at every scale that has numbers of runs; where none has, as the paper did it.
+
+    `stored` is what was measured at full scale and comes with the package; it is shown where the stores hold none.
+    """
+    settings = {(record.spec.dataset, record.spec.recipe) for record in records.values()}
+    trainings = {cell.training for cell in experiment.cells if cell.training is not None}
+    likely = [scale for scale in _SCALES if any(SCALES[scale].settings(one) in settings for one in trainings)]
+    found = [one for scale in likely if (one := collect(experiment, records, scale)).done]
+    if found and (stored is None or found[0].scale == _SCALES[0]):
+        return found
+    return [collect(experiment, {}, _SCALES[0])] if stored is None else [whole(stored), *found]
+
+
+def _document(body: Html) -> str:
+    style = resources.files(__package__).joinpath("page.css").read_text(encoding="utf-8")
+    head = [
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="generator", content=f"zerosnet {__version__}"),
+        element("title", TITLE),
+        element("style", Html(style)),
+    ]
+    skip = element("a", "To the tables", href="#main", class_="skip")
+    page = element("html", element("head", head), element("body", skip, body), lang="en")
+    return f"<!doctype html>\n{page}\n"
+
+
+def _footer() -> Html:
+    words = (
+        f"Made by zerosnet {__version__} with ",
+        element("code", "zerosnet report"),
+        ". Every number of ours was read from a run in a store, or from the record of runs that comes with the "
+        "package; nothing is filled in that was not measured.",
+    )
+    return element("footer", element("p", words))

@@ -1,0 +1,33 @@
+"""What is known about a run, as the card of its network tells it."""
+
+from typing import Any
+
+from zerosnet.data import SCALINGS, image_size, source
+from zerosnet.report.page.commands import train_command
+from zerosnet.training import RunRecord, files
+
+_METRICS = {
+    "test_accuracy": "test, last epoch",
+    "best_test_accuracy": "test, best epoch",
+    "validation_accuracy": "validation, last epoch",
+    "train_accuracy": "train, last epoch",
+}
+
+
+def run_facts(record: RunRecord) -> dict[str, Any]:
+    """The facts of `zerosnet.models.model_card` for a run: metrics, recipe, command, hardware."""
+    spec, result = record.spec, {} if record.result is None else record.result.to_json()
+    mean_and_std = SCALINGS[spec.recipe.scaling]
+    entry = source(spec.dataset)
+    mean, std = (entry.mean, entry.std) if mean_and_std is None else ([n] * len(entry.mean) for n in mean_and_std)
+    environment = record.folder / "environment.json"
+    return {
+        "run": record.id,
+        "dataset": spec.dataset,
+        "seed": spec.seed,
+        "metrics": {name: result[key] for key, name in _METRICS.items() if key in result},
+        "recipe": spec.recipe.to_json(),
+        "command": train_command(spec),
+        "environment": files.read_json(environment) if environment.exists() else None,
+        "input": {"input_size": [len(mean), *image_size(spec.dataset)], "mean": list(mean), "std": list(std)},
+    }

@@ -1,0 +1,87 @@
+"""The figures of the page: roots, accuracy against them, noise, attacks, training."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from zerosnet.experiments import Measured
+from zerosnet.numerics import PAPER_ROWS, is_consistent
+from zerosnet.report.page.chart import Chart, figure, figures
+from zerosnet.report.page.configurations import Panel
+from zerosnet.report.page.curves import attack_charts, noise_charts, training_chart
+from zerosnet.report.page.experiments_section import warning_list
+from zerosnet.report.page.html import Html, element, join
+from zerosnet.report.page.modulus_charts import modulus_charts, most_measured_first
+from zerosnet.report.page.root_diagram import root_diagram
+from zerosnet.report.page.used_blocks_chart import used_blocks_section
+from zerosnet.robustness import PROTOCOLS
+from zerosnet.training import RunRecord
+
+_NOISE = "paper-noise"
+_NONE = "None of the runs in the stores has this yet."
+
+
+def roots_section() -> list[Html]:
+    """The ten schemes of the paper."""
+    diagrams = [
+        root_diagram(row.scheme, row.label, [f"λ = {row.lam}" if row.lam else "not consistent"]) for row in PAPER_ROWS
+    ]
+    consistent = sum(is_consistent(row.scheme) for row in PAPER_ROWS)
+    words = (
+        "Roots of the characteristic polynomials of the paper's ten schemes, beside the unit circle: a dot inside, "
+        "a diamond on it, a cross outside. A scheme is zero-stable if none lies outside and those on the circle are "
+        f"simple. Only {consistent} of the ten are consistent, so that the rows differ in more than their stability."
+    )
+    return [element("p", words), element("div", diagrams, class_="rootgrid")]
+
+
+def modulus_section(found: Sequence[Measured], records: Mapping[str, RunRecord]) -> list[Html]:
+    """Accuracy against the largest parasitic modulus; first the networks whose used blocks are compared with it."""
+    words = (
+        "Every point is a row of a table above: filled marks are ours, hollow ones are printed in the paper. The "
+        "dotted line is the unit circle. Bars are standard deviations over the seeds."
+    )
+    alike = used_blocks_section(found, records)
+    each = most_measured_first(chart for measured in found for chart in modulus_charts(measured))
+    title = [element("h4", "Table by table, against the largest parasitic modulus")] if alike and each else []
+    return [element("p", words), *alike, *title, *([_charts(each)] if each or not alike else [])]
+
+
+def noise_section(panels: Sequence[Panel]) -> list[Html]:
+    """Accuracy over the level of noise."""
+    words = "Test accuracy under the paper's noises, the mean over the seeds. Dashed lines are not zero-stable."
+    return [element("p", words), *(_panels((panel.title, noise_charts(panel, _NOISE)) for panel in panels))]
+
+
+def attack_section(panels: Sequence[Panel]) -> list[Html]:
+    """Accuracy over eps for every adversarial protocol, with its notes, and the checks that failed or were not made."""
+    every = [run for panel in panels for one in panel.members for run in one.runs]
+    names = sorted({name for run in every for name, attack in run.attacks.items() if attack.checks})
+    if not names:
+        return [element("p", _NONE, class_="none")]
+    parts: list[Html] = []
+    for name in names:
+        attacks = {run.record.id: run.attacks[name] for run in every if name in run.attacks}
+        notes = dict.fromkeys(note for attack in attacks.values() for note in attack.notes)
+        notes |= {f"Sanity check not made: {check}": None for attack in attacks.values() for check in attack.not_made}
+        known = PROTOCOLS.get(name.split("+")[0])
+        parts += [element("h3", name), element("p", known.what if known else None)]
+        parts += [element("ul", (element("li", note) for note in notes), class_="text small")] if notes else []
+        parts += warning_list({run: attack.warnings for run, attack in attacks.items() if attack.warnings})
+        parts += _panels((panel.title, attack_charts(panel, name)) for panel in panels)
+    return parts
+
+
+def training_section(panels: Sequence[Panel]) -> list[Html]:
+    """Test error over the epochs."""
+    words = "Test error over the epochs, the mean over the seeds, on a logarithmic axis."
+    return [element("p", words), _charts(filter(None, map(training_chart, panels)))]
+
+
+def _panels(panels: Iterable[tuple[str, Sequence[Chart]]]) -> list[Html]:
+    """The charts of every panel that has some, below its name and with one legend."""
+    drawn = [join([element("h4", title), figures(charts)]) for title, charts in panels if charts]
+    return drawn or [element("p", _NONE, class_="none")]
+
+
+def _charts(charts: Iterable[Chart]) -> Html:
+    drawn = [figure(chart) for chart in charts]
+    return element("div", drawn, class_="charts") if drawn else element("p", _NONE, class_="none")

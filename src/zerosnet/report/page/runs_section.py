@@ -1,0 +1,112 @@
+"""The runs behind the page: each with its command, the machines they ran on, and what could not be read."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from zerosnet.report.page.commands import attack_command, train_command
+from zerosnet.report.page.configurations import scheme_name, setting
+from zerosnet.report.page.evidence import Evidence, RunEvidence
+from zerosnet.report.page.html import Html, element
+from zerosnet.report.page.tables import folded, plain_table
+
+_OPEN_UP_TO = 30  # a longer list of runs is folded
+
+
+def runs_section(evidence: Evidence) -> list[Html]:
+    """Table of runs, environments, damage."""
+    return [
+        *damage(evidence.problems),
+        folded(
+            f"All {len(evidence.runs)} runs, each with its command",
+            _run_table(evidence.runs),
+            len(evidence.runs),
+            _OPEN_UP_TO,
+        ),
+        *_environments(evidence.runs),
+    ]
+
+
+def damage(problems: Sequence[str]) -> list[Html]:
+    """What could not be read: nothing on the page is made of it."""
+    if not problems:
+        return []
+    title = element(
+        "strong", f"{len(problems)} damaged file{'s' if len(problems) > 1 else ''}, left out of everything:"
+    )
+    return [element("div", title, element("ul", (element("li", p) for p in problems)), class_="note warning")]
+
+
+def hardware(environment: dict[str, Any]) -> str:
+    """The GPU where there was one, else the processor."""
+    gpu, cpu = _part(environment, "gpu"), _part(environment, "cpu")
+    names = gpu.get("names")
+    if isinstance(names, list) and names:
+        counts = Counter(str(name) for name in names)
+        return ", ".join(name if n == 1 else f"{n} x {name}" for name, n in counts.items())
+    return f"{cpu.get('model', 'unknown processor')}, {cpu.get('cores', '?')} cores" if cpu else "unknown hardware"
+
+
+def _part(environment: dict[str, Any], key: str) -> dict[str, Any]:
+    part = environment.get(key)
+    return part if isinstance(part, dict) else {}
+
+
+def _run_table(runs: Iterable[RunEvidence]) -> Html:
+    heads = ("run", "scheme, setting", "status", "command", "last %", "best %", "train %", "seconds")
+    return plain_table("Runs, with accuracies in per cent at the end", heads, map(_row, runs), right=4)
+
+
+def _row(run: RunEvidence) -> list[object]:
+    record, spec = run.record, run.record.spec
+    result = record.result
+    scheme = scheme_name(spec.scheme) if spec.scheme else "the model's own"
+    commands = [train_command(spec), *(attack_command([run], name) for name in run.attacks)]
+    shown = element("details", element("summary", "show"), (element("pre", line) for line in commands), class_="long")
+    status = record.status if result is None or result.reason is None else f"{record.status}: {result.reason}"
+    accuracies = ("test_accuracy", "best_test_accuracy", "train_accuracy")
+    numbers = [_percent(getattr(result, name, None)) for name in accuracies]
+    seconds = "" if result is None else f"{result.seconds:,.0f}"
+    return [element("code", record.id), f"{scheme}; {setting(spec)}", status, shown, *numbers, seconds]
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.2f}"
+
+
+def _environments(runs: Sequence[RunEvidence]) -> list[Html]:
+    """Every environment that occurs, in full, with the number of runs that were made in it."""
+    counted = Counter(json.dumps(run.environment, sort_keys=True) for run in runs if run.environment)
+    sections = []
+    for text, count in counted.most_common():
+        environment = json.loads(text)
+        listed = {"runs": str(count), **_facts(environment)}
+        facts = element("dl", ([element("dt", name), element("dd", value)] for name, value in listed.items()))
+        whole = element(
+            "details",
+            element("summary", "the whole record"),
+            element("pre", json.dumps(environment, indent=1)),
+            class_="long",
+        )
+        sections.append(element("div", facts, whole))
+    missing = sum(not run.environment for run in runs)
+    if missing:
+        sections.append(element("p", f"{missing} runs have no record of their environment.", class_="note"))
+    return [element("h3", "Environments"), *sections] if sections else []
+
+
+def _facts(environment: dict[str, Any]) -> dict[str, str]:
+    cpu, packages = _part(environment, "cpu"), _part(environment, "packages")
+
+    def get(key: str) -> str:
+        return str(environment.get(key) or "not recorded")
+
+    return {
+        "hardware": hardware(environment),
+        "processor": f"{cpu.get('model', 'unknown')}, {cpu.get('cores', '?')} cores",
+        "system": f"{get('platform')}; Python {get('python')}",
+        "zerosnet": f"{get('zerosnet')}, commit {_part(environment, 'git').get('commit') or 'not recorded'}",
+        "packages": ", ".join(f"{name} {version}" for name, version in packages.items() if version),
+        "arithmetic": f"{get('arithmetic')}; kernels: {get('kernels')}",
+    }

@@ -1,0 +1,1 @@
+"""Attacks by gradients, AutoAttack, and sanity checks of both."""

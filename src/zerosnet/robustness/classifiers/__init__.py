@@ -1,0 +1,1 @@
+"""Networks as attacks see them."""

@@ -1,0 +1,30 @@
+"""The fastest form of a classifier on its device: our own kernels where they serve, torch.compile elsewhere on CUDA."""
+
+from typing import cast
+
+import torch
+from torch import nn
+
+from zerosnet.kernels import NativeClassifier, reason_against
+from zerosnet.models import Network
+from zerosnet.robustness.classifiers.normalised import Normalised
+
+
+def fast(classifier: nn.Module, size: tuple[int, int], *, native: bool = True) -> nn.Module:
+    """The same function of images (of that `size`) in evaluation mode, sharing the classifier's parameters.
+
+    Gradients with respect to the images come with it; those of the parameters do not. `native` False: not our kernels.
+    """
+    if not native or why_not_native(classifier, size) is not None:
+        return cast(nn.Module, torch.compile(classifier, dynamic=False))
+    assert isinstance(classifier, Normalised) and isinstance(classifier.model, Network)
+    statistics = (values.flatten().tolist() for values in (classifier.mean, classifier.std))
+    return Normalised(NativeClassifier(classifier.model), *statistics)
+
+
+def why_not_native(classifier: nn.Module, size: tuple[int, int]) -> str | None:
+    """Why our own kernels do not serve a classifier of images of that size; None where they do."""
+    network = classifier.model if isinstance(classifier, Normalised) else None
+    if not isinstance(network, Network):
+        return "it is not a network of this package"
+    return reason_against(network, size, network.conv_dtype, next(network.parameters()).device)

@@ -1,0 +1,1 @@
+"""Noises and common corruptions."""

@@ -1,0 +1,108 @@
+"""Common corruptions (Hendrycks and Dietterich, 2019): CIFAR-10-C, or any set in its layout.
+
+A folder with `labels.npy`, (5 n,), and one `<corruption>.npy` for each corruption, uint8 (5 n, H, W[, C]): five
+severities of the same n images, one after the other.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from zerosnet.errors import InputError
+from zerosnet.robustness.protocols.attacked import Subject, under
+from zerosnet.robustness.protocols.result import Measurement
+
+SEVERITIES = 5
+
+
+class NotGiven(Exception):
+    """A protocol that needs files of the user's was called without: it is reported as not run."""
+
+
+@dataclass(frozen=True)
+class Corruptions:
+    """The corruptions found in a folder."""
+
+    folder: Path
+    names: tuple[str, ...]
+    per_severity: int
+
+
+FOLDERS = {"cifar10": "CIFAR-10-C", "cifar100": "CIFAR-100-C"}  # as published; other data sets: NAME-C
+
+
+def folder_of(dataset: str) -> str:
+    """The name that the folder with a data set's corruptions has."""
+    return FOLDERS.get(dataset, f"{dataset}-C")
+
+
+def find_corruptions(folder: Path, dataset: str = "cifar10") -> Corruptions | None:
+    """The corruptions of a data set in a folder, or in its subfolder CIFAR-10-C (by data set); None without any."""
+    for place in (folder, folder / folder_of(dataset)):
+        if (place / "labels.npy").exists():
+            names = tuple(sorted(path.stem for path in place.glob("*.npy") if path.stem != "labels"))
+            count = _read(place / "labels.npy").size
+            if not names or not count or count % SEVERITIES:
+                raise InputError(
+                    f"{place} holds {len(names)} corruptions of {count} images; expected some, five severities"
+                )
+            return Corruptions(place, names, count // SEVERITIES)
+    return None
+
+
+def require_fitting(found: Corruptions, target: Subject) -> None:
+    """Complain about files that are not images and labels as the subject has them; only their heads are read."""
+    labels = _read(found.folder / "labels.npy")
+    if labels.ndim != 1 or labels.dtype.kind not in "iu" or not 0 <= labels.min() <= labels.max() < target.num_classes:
+        raise InputError(
+            f"{found.folder / 'labels.npy'} holds {labels.dtype} of shape {labels.shape}, from {labels.min()} to "
+            f"{labels.max()}; expected one dimension of classes, 0 to {target.num_classes - 1}"
+        )
+    channels, *size = target.images.shape[1:]
+    shapes = [(len(labels), *size, channels)] + [(len(labels), *size)] * (channels == 1)
+    for name in found.names:
+        path = found.folder / f"{name}.npy"
+        array = _read(path, whole=False)
+        if array.dtype != np.uint8 or array.shape not in shapes:
+            raise InputError(f"{path} holds {array.dtype} of shape {array.shape}; expected uint8 {shapes[0]}")
+
+
+def under_corruptions(target: Subject, found: Corruptions, count: int | None = None) -> list[Measurement]:
+    """Accuracy for each corruption and severity, on `count` images of each (all by default), the same of every one.
+
+    The images of the subject are not used, its network is.
+    """
+    labels = torch.from_numpy(_read(found.folder / "labels.npy").astype(np.int64))
+    rows = []
+    for name in found.names:
+        pixels = _pixels(found.folder / f"{name}.npy")
+        for severity in range(SEVERITIES):
+            part = slice(severity * found.per_severity, (severity + 1) * found.per_severity)
+            device = target.images.device
+            there = replace(
+                target,
+                images=pixels[part].to(device),
+                labels=labels[part].to(device),
+                index=torch.arange(found.per_severity),
+                batch=min(target.batch, found.per_severity),
+            )
+            right = under(there.chosen(count), 1, lambda images, labels, index: [images])[0]
+            settings = {"corruption": name, "severity": severity + 1}
+            rows.append(Measurement(f"{name}, severity {severity + 1}", "corruption", right, settings=settings))
+    return rows
+
+
+def _pixels(path: Path) -> Tensor:
+    array = _read(path)
+    array = array[..., None] if array.ndim == 3 else array
+    return torch.from_numpy(array).permute(0, 3, 1, 2).contiguous()
+
+
+def _read(path: Path, whole: bool = True) -> np.ndarray:
+    try:
+        return np.load(path, mmap_mode=None if whole else "r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"{path} cannot be read as an array: {error}") from None

@@ -1,0 +1,170 @@
+"""What is attacked, and how many of its images each replica still gets right: under noise, attack, or transfer."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor, nn
+
+from zerosnet.data import image_weight, stream
+from zerosnet.errors import InputError
+from zerosnet.robustness.attacks.gradient import Attack, attempt, climb
+from zerosnet.robustness.classifiers.fastest import fast
+from zerosnet.robustness.classifiers.normalised import (
+    each_replica,
+    frozen,
+    is_right,
+    replica_logits,
+    replicas_of,
+    unit_images,
+)
+from zerosnet.robustness.perturbations.noises import NOISE_SEED, Noise, draw_field, shifted
+from zerosnet.robustness.requirements import require_labels, require_logits, require_unit_images
+
+CPU_BATCH = 256  # images of 32 x 32
+CUDA_IMAGES = 5_000  # such images times replicas in one pass with gradients: a third of the memory of a large GPU
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A network that takes images of [0, 1] (see `Normalised`), the images, and their labels; made by `subject`.
+
+    model       one network, or K fused replicas
+    images      (N, C, H, W), uint8 or floats of [0, 1], where the model is
+    surrogate   another network, on which examples for a transfer attack are made
+    index       the images' places in their data set: what is random depends on these
+    batch       how many images are taken at a time; results do not depend on it
+    """
+
+    model: nn.Module
+    images: Tensor
+    labels: Tensor
+    num_classes: int
+    surrogate: nn.Module | None
+    index: Tensor
+    batch: int
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def replicas(self) -> int:
+        return replicas_of(self.model)
+
+    def chosen(self, count: int | None, seed: int = 1) -> "Subject":
+        """A random part of the images, decided by the seed alone; all of them where there are no more than `count`."""
+        if count is None or count >= len(self):
+            return self
+        picked = torch.randperm(len(self), generator=stream(seed, "chosen images"))[:count].sort().values
+        there = picked.to(self.images.device)
+        part = replace(self, images=self.images[there], labels=self.labels[there], index=self.index[picked])
+        return replace(part, batch=min(self.batch, count))
+
+    def compiled(self) -> "Subject":
+        """The same with networks in their fastest form, for CUDA; after the checks, which show another shape."""
+        size = (self.images.shape[2], self.images.shape[3])
+        surrogate = None if self.surrogate is None else fast(self.surrogate, size)
+        return replace(self, model=fast(self.model, size), surrogate=surrogate)
+
+    def chunks(self, positions: Tensor | None = None) -> Iterator[Tensor]:
+        """Positions (all by default) in pieces of `batch`; on CUDA the last one is filled up, to keep one shape."""
+        positions = torch.arange(len(self)) if positions is None else positions
+        for begin in range(0, len(positions), self.batch):
+            chunk = positions[begin : begin + self.batch]
+            if self.images.is_cuda and len(chunk) < self.batch:
+                chunk = torch.cat([chunk, chunk[-1:].expand(self.batch - len(chunk))])
+            yield chunk
+
+    def at(self, chunk: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Images as floats, labels and index of these positions."""
+        there = chunk.to(self.images.device)
+        return unit_images(self.images[there]), self.labels[there], self.index[chunk]
+
+
+def subject(
+    model: nn.Module, images: Tensor, labels: Tensor, *, surrogate: nn.Module | None = None, batch: int | None = None
+) -> Subject:
+    """Check everything that can be wrong before any work is done, and put it together."""
+    require_unit_images(images)
+    classes = require_logits(model, images)
+    if surrogate is not None and (found := require_logits(surrogate, images)) != classes:
+        raise InputError(f"the surrogate has {found} classes; expected {classes}, as the network has")
+    require_labels(labels, len(images), classes)
+    if batch is not None and batch < 1:
+        raise InputError(f"batch is {batch}; expected a number of images, at least 1")
+    if batch is None:
+        most = max(CUDA_IMAGES // replicas_of(model), 64) if images.is_cuda else CPU_BATCH
+        batch = max(1, most // image_weight(images))
+    passes = -(-len(images) // batch)
+    return Subject(
+        model, images, labels.long(), classes, surrogate, torch.arange(len(images)), -(-len(images) // passes)
+    )
+
+
+Versions = Callable[[Tensor, Tensor, Tensor], Iterable[Tensor]]
+
+
+@torch.no_grad()
+def under(target: Subject, count: int, versions: Versions) -> Tensor:
+    """Which images each replica gets right in each of `count` versions of them, (count, N, K).
+
+    `versions` makes them of a batch's images, labels and index, one after the other.
+    """
+    right = torch.zeros(count, len(target), target.replicas, dtype=torch.bool)
+    with frozen(target.model):
+        for chunk in target.chunks():
+            images, labels, index = target.at(chunk)
+            shown = (each_replica(version, target.replicas) for version in versions(images, labels, index))
+            hits = [is_right(replica_logits(target.model, images), labels) for images in shown]
+            right[:, chunk] = torch.stack(hits).cpu()
+    return right
+
+
+def under_noises(target: Subject, noises: Sequence[Noise], seed: int = NOISE_SEED) -> Tensor:
+    """Which noisy images each replica gets right, (noises, N, K); levels of one kind share their field."""
+    kinds = {noise.field for noise in noises if noise.field is not None}
+
+    def noisy(images: Tensor, labels: Tensor, index: Tensor) -> Iterator[Tensor]:
+        fields = {kind: draw_field(kind, index, images.shape[1:], seed).to(images.device) for kind in kinds}
+        for noise in noises:
+            yield shifted(images, noise, fields.get(noise.field or ""))
+
+    return under(target, len(noises), noisy)
+
+
+def under_attack(target: Subject, attack: Attack, resisting: Tensor | None = None) -> Tensor:
+    """Which images each replica gets right under every restart of an attack that sees its gradients, (N, K).
+
+    `resisting` says which are worth attacking at all (all by default): with those that are right when clean, the image
+    itself counts as an attack, as it should. A restart skips images on which every replica has already been fooled.
+    """
+    _require_untargeted(attack)
+    shape = (len(target), target.replicas)
+    resists = torch.ones(shape, dtype=torch.bool) if resisting is None else resisting.clone()
+    for restart in range(attack.restarts):
+        for chunk in target.chunks(resists.any(1).nonzero()[:, 0]):
+            images, labels, index = target.at(chunk)
+            found = attempt(target.model, images, labels, attack, index=index, restart=restart)
+            resists[chunk] &= found.resists.cpu()
+    return resists
+
+
+def under_transfer(target: Subject, attacks: Sequence[Attack]) -> Tensor:
+    """Which examples, made on the surrogate without a look at the network, each replica gets right, (attacks, N, K)."""
+    surrogate = target.surrogate
+    if surrogate is None:
+        raise InputError("a transfer attack needs a surrogate, and there is none")
+    _require_untargeted(*attacks)
+    if any(attack.random_start for attack in attacks):
+        raise InputError("transfer attacks start at the image; expected random_start=False")
+
+    def examples(images: Tensor, labels: Tensor, index: Tensor) -> Iterator[Tensor]:
+        return (climb(surrogate, images, labels, attack) for attack in attacks)
+
+    with frozen(surrogate):
+        return under(target, len(attacks), examples)
+
+
+def _require_untargeted(*attacks: Attack) -> None:
+    if any(attack.targeted for attack in attacks):
+        raise InputError("the attack is targeted, and a subject has no targets; attack_images takes them as labels")

@@ -1,0 +1,142 @@
+"""What the protocols measure: each function here takes a subject and gives one `Measured` a setting."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from torch import Tensor
+
+from zerosnet.errors import InputError
+from zerosnet.robustness.attacks.autoattack import require_classes, under_autoattack
+from zerosnet.robustness.attacks.gradient import Attack, fgsm, pgd
+from zerosnet.robustness.attacks.sanity import HUGE_EPS
+from zerosnet.robustness.perturbations.corruptions import (
+    Corruptions,
+    NotGiven,
+    folder_of,
+    require_fitting,
+    under_corruptions,
+)
+from zerosnet.robustness.perturbations.noises import NOISE_SEED, PAPER_NOISES, constant, random_signs
+from zerosnet.robustness.protocols.attacked import Subject, under_attack, under_noises, under_transfer
+from zerosnet.robustness.protocols.result import Measurement
+
+PAPER_EPS = (3 / 255, 5 / 255, 8 / 255)
+SIGNED_EPS = (0.15, 0.3, 0.5)  # in [-1, 1], where they are twice what they are in [0, 1]
+PAPER_IMAGES = 100
+RESTARTS = 5
+
+
+@dataclass(frozen=True)
+class ProtocolOptions:
+    """What a user may change: restarts of `pgd-whitebox`, number of images (all by default), where corruptions are.
+
+    `dataset` is the one whose corruptions are meant.
+    """
+
+    restarts: int | None = None
+    images: int | None = None
+    corruptions: Corruptions | None = None
+    dataset: str = "cifar10"
+
+    def __post_init__(self) -> None:
+        for name, value in (("restarts", self.restarts), ("images", self.images)):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+                raise InputError(f"{name} is {value!r}; expected a whole number, at least 1")
+
+
+def clean(target: Subject) -> Measurement:
+    return Measurement(f"clean, {len(target)} images", "clean", under_noises(target, [constant(0)])[0])
+
+
+def attacked(target: Subject, method: str, attack: Attack, right: Tensor, access: str, **settings: Any) -> Measurement:
+    """The outcome of a gradient attack, with all its settings."""
+    label = f"{method}, {len(target)} images, eps {attack.eps:.4g}"
+    return Measurement(label, method, right, access, attack.eps, attack.reach, attack.to_json() | settings)
+
+
+def seen(target: Subject, method: str, attack: Attack, start: Measurement) -> Measurement:
+    """A white-box attack; images that are wrong when clean (`start`) count as fooled."""
+    return attacked(target, method, attack, under_attack(target, attack, resisting=start.right), "white-box")
+
+
+def controls(target: Subject, start: Measurement, levels: tuple[float, ...]) -> list[Measurement]:
+    """What the sanity checks need beside an attack: random signs of the same size, and a ball that holds plain grey."""
+    signs = under_noises(target, [random_signs(eps) for eps in levels])
+    settings = {"seed": NOISE_SEED}
+    blind = [
+        Measurement(f"random signs, eps {eps:.4g}", "random signs", right, "black-box", eps, eps, settings)
+        for eps, right in zip(levels, signs)
+    ]
+    return [*blind, seen(target, "huge eps", pgd(HUGE_EPS, 20, step=HUGE_EPS / 10), start)]
+
+
+def paper_noise(target: Subject, options: ProtocolOptions) -> list[Measurement]:
+    right = under_noises(target, PAPER_NOISES)
+    settings = {"seed": NOISE_SEED}
+    noisy = [Measurement(n.label, "noise", r, settings=n.to_json() | settings) for n, r in zip(PAPER_NOISES, right)]
+    return [clean(target), *noisy]
+
+
+def paper_fgsm(target: Subject, options: ProtocolOptions) -> list[Measurement]:
+    """On 100 images and on all; what FGSM turns right counts as right, as in the source. PGD-20 beside it, on all."""
+    levels = tuple(signed / 2 for signed in SIGNED_EPS)
+    # with the batch of all images a compiled network sees one shape, and is compiled once
+    few = replace(target.chosen(PAPER_IMAGES), batch=target.batch)
+    rows: list[Measurement] = []
+    for part in (target,) if len(few) == len(target) else (few, target):
+        rows.append(clean(part))
+        for signed, eps in zip(SIGNED_EPS, levels):
+            attack = fgsm(eps)
+            row = attacked(part, "fgsm", attack, under_attack(part, attack), "white-box", eps_signed=signed)
+            rows.append(replace(row, label=f"{row.label} ({signed:g} in [-1, 1])"))
+    start = next(row for row in rows if row.method == "clean" and len(row.right) == len(target))
+    stronger = [seen(target, "pgd-20", pgd(eps, 20), start) for eps in levels]
+    return [*rows, *stronger, *controls(target, start, levels)]
+
+
+def paper_pgd(target: Subject, options: ProtocolOptions) -> list[Measurement]:
+    """Examples of the surrogate; beside them, on the network itself, the same attack and one by the book."""
+    start = clean(target)
+    sources = [pgd(eps, 7, projection=False, random_start=False) for eps in PAPER_EPS]
+    transferred = under_transfer(target, sources)
+    return [
+        start,
+        *(attacked(target, "transfer", a, right, "black-box") for a, right in zip(sources, transferred)),
+        *(seen(target, "pgd-7 unprojected", attack, start) for attack in sources),
+        *(seen(target, "fgsm", fgsm(eps), start) for eps in PAPER_EPS),
+        *(seen(target, "pgd-20", pgd(eps, 20), start) for eps in PAPER_EPS),
+        *controls(target, start, PAPER_EPS),
+    ]
+
+
+def pgd_whitebox(target: Subject, options: ProtocolOptions) -> list[Measurement]:
+    start, restarts = clean(target), options.restarts or RESTARTS
+    attacks = [(steps, pgd(eps, steps, restarts=restarts)) for steps in (20, 50) for eps in PAPER_EPS]
+    return [
+        start,
+        *(seen(target, "fgsm", fgsm(eps), start) for eps in PAPER_EPS),
+        *(seen(target, f"pgd-{steps}", attack, start) for steps, attack in attacks),
+        *controls(target, start, PAPER_EPS),
+    ]
+
+
+def autoattack(target: Subject, options: ProtocolOptions) -> list[Measurement]:
+    require_classes(target)
+    start, eps = clean(target), PAPER_EPS[-1]
+    right = under_autoattack(target, eps)
+    settings = {"version": "standard", "norm": "linf", "seed": 1}
+    return [
+        start,
+        seen(target, "fgsm", fgsm(eps), start),
+        seen(target, "pgd-20", pgd(eps, 20), start),
+        Measurement(f"AutoAttack, eps {eps:.4g}", "autoattack", right, "white-box", eps, eps, settings),
+        *controls(target, start, (eps,)),
+    ]
+
+
+def corruptions(target: Subject, options: ProtocolOptions) -> list[Measurement]:
+    if options.corruptions is None:
+        folder = folder_of(options.dataset)
+        raise NotGiven(f"{folder} is not there; put its npy files into DIR/{folder} and give --data DIR")
+    require_fitting(options.corruptions, target)
+    return [clean(target), *under_corruptions(target, options.corruptions, options.images)]

@@ -1,0 +1,140 @@
+"""The protocols, as values: what is measured of a network, and what to know of the numbers.
+
+The paper's own (`paper-*`) run as they were; those that a reviewer of today would ask for stand beside them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from zerosnet.errors import InputError
+from zerosnet.robustness.attacks.autoattack import require_autoattack
+from zerosnet.robustness.attacks.sanity import sanity_checks
+from zerosnet.robustness.perturbations.corruptions import NotGiven
+from zerosnet.robustness.protocols import measures
+from zerosnet.robustness.protocols.attacked import Subject
+from zerosnet.robustness.protocols.measures import ProtocolOptions
+from zerosnet.robustness.protocols.result import Measurement, ProtocolResult, rows_of
+
+DEPTH = "the paper does not state the depth of its networks; 56 layers is our reading"
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A protocol and how it is measured.
+
+    dataset       the paper's; a run of any data set can be used
+    recipe        what the paper's networks were trained with; None for protocols that are not the paper's
+    adversarial   its numbers come with sanity checks
+    surrogate     it needs a second network, on which examples are made
+    fused         it can take several networks at once
+    restarts      it makes restarts, whose number is an option
+    corrupted     it reads corrupted images from files
+    ready         called before any work; complains about what is missing
+    """
+
+    name: str
+    what: str
+    measure: Callable[[Subject, ProtocolOptions], list[Measurement]]
+    notes: tuple[str, ...] = ()
+    dataset: str = "cifar10"
+    recipe: str | None = None
+    adversarial: bool = True
+    surrogate: bool = False
+    fused: bool = True
+    restarts: bool = False
+    corrupted: bool = False
+    ready: Callable[[], object] = lambda: None
+
+
+_ALL = (
+    Protocol(
+        name="paper-noise",
+        what="uniform, Gaussian and constant noise, all levels of the appendix",
+        measure=measures.paper_noise,
+        notes=("images in [0, 1], clipped after injection, normalised inside the network: our reading",),
+        recipe="paper",
+        adversarial=False,
+    ),
+    Protocol(
+        name="paper-fgsm",
+        what="FGSM on 100 images as in the paper, and on all of them",
+        measure=measures.paper_fgsm,
+        notes=(
+            "the paper's eps are for inputs in [-1, 1]; in [0, 1] they are half",
+            "the paper used 100 random test images; which ones is not known, ours are chosen by seed 1",
+            DEPTH,
+        ),
+        dataset="mnist",
+        recipe="mnist-fgsm",
+    ),
+    Protocol(
+        name="paper-pgd",
+        what="PGD examples made on a surrogate, as in the source the paper follows; white-box PGD beside them",
+        measure=measures.paper_pgd,
+        notes=(
+            "a transfer test, not white-box robustness; without projection it reaches 7/4 eps",
+            "the paper does not name its surrogate; ours is PreResNet-20, trained normally with seed 1",
+            "the paper does not state the number of steps at test time; ours is 7, as in training",
+            DEPTH,
+        ),
+        recipe="pgd-paper",
+        surrogate=True,
+    ),
+    Protocol(
+        name="pgd-whitebox",
+        what="PGD-20 and PGD-50, step eps/4, five restarts, on the network itself",
+        measure=measures.pgd_whitebox,
+        restarts=True,
+    ),
+    Protocol(
+        name="autoattack",
+        what="AutoAttack, standard version, L-infinity 8/255; needs `pip install pyautoattack`",
+        measure=measures.autoattack,
+        fused=False,
+        ready=require_autoattack,
+    ),
+    Protocol(
+        name="corruptions",
+        what="common corruptions: CIFAR-10-C, CIFAR-100-C or another in their layout, read from npy files",
+        measure=measures.corruptions,
+        adversarial=False,
+        corrupted=True,
+    ),
+)
+PROTOCOLS = {protocol.name: protocol for protocol in _ALL}
+
+
+def protocol(name: str) -> Protocol:
+    if not isinstance(name, str) or name not in PROTOCOLS:
+        raise InputError(f"protocol is {name!r}; expected one of {', '.join(PROTOCOLS)}")
+    return PROTOCOLS[name]
+
+
+def run_protocol(
+    name: str, target: Subject, options: ProtocolOptions | None = None, *, known: Sequence[float | None] | None = None
+) -> list[ProtocolResult]:
+    """Run a protocol on a subject; one result a replica.
+
+    `known` is the clean accuracy that training measured for each replica on the same images: a sanity check.
+    """
+    chosen, options = protocol(name), options or ProtocolOptions()
+    chosen.ready()
+    if chosen.surrogate and target.surrogate is None:
+        raise InputError(f"protocol {name} makes its examples on a surrogate, and there is none")
+    if not chosen.fused and target.replicas > 1:
+        raise InputError(f"protocol {name} takes one network at a time, not {target.replicas} fused ones")
+    if known is not None and len(known) != target.replicas:
+        raise InputError(f"known has {len(known)} accuracies; expected one a network: {target.replicas}")
+    part = target.chosen(options.images)
+    expected = known if known is not None and part is target else [None] * target.replicas
+    settings = {"images": len(part), "of": len(target), "classes": target.num_classes}
+    try:
+        measured = chosen.measure(part, options)
+    except NotGiven as missing:
+        return [ProtocolResult(name, notes=chosen.notes, settings=settings, not_run=str(missing))] * target.replicas
+    results = []
+    for replica in range(target.replicas):
+        rows = rows_of(measured, replica)
+        checks = sanity_checks(rows, target.num_classes, expected[replica]) if chosen.adversarial else ()
+        results.append(ProtocolResult(name, rows, checks, chosen.notes, settings))
+    return results

@@ -1,0 +1,201 @@
+"""Attack finished runs: fuse those that can be, run a protocol on them, and keep the results beside the runs.
+
+STORE/<id>/attacks/<protocol>.json holds what was measured with the protocol as it is; what was measured with fewer
+images or restarts has them in its name, and never takes the place of the whole.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from zerosnet.data import DataSet, load_for_test
+from zerosnet.environment import environment
+from zerosnet.errors import InputError
+from zerosnet.robustness import (
+    RESTARTS,
+    Protocol,
+    ProtocolOptions,
+    find_corruptions,
+    protocol,
+    run_protocol,
+    subject,
+    why_not_native,
+)
+from zerosnet.robustness import ProtocolResult as Measurement
+from zerosnet.training import files
+from zerosnet.training.arithmetic import torch_settings
+from zerosnet.training.engine import cores, in_parallel
+from zerosnet.training.finished.networks import (
+    MOST,
+    Member,
+    as_classifier,
+    convolutions_of,
+    find_surrogate,
+    fused_groups,
+    load_network,
+)
+from zerosnet.training.runs.store import RunRecord, Store
+
+FOLDER = "attacks"
+_SAID: set[str] = set()  # why attacks did without the native kernels: once in the life of a process is enough
+
+
+def attack_runs(
+    store: Store,
+    runs: Sequence[str | RunRecord],
+    name: str,
+    *,
+    device: torch.device,
+    data: Path | None = None,
+    restarts: int | None = None,
+    images: int | None = None,
+    again: bool = False,
+    say: Callable[[str], None] = lambda line: None,
+) -> dict[str, Measurement]:
+    """Run protocol `name` on runs, those of the store by id or part of it; results by run id, in the order given.
+
+    What was measured before is read from the store, unless `again`. Everything that can be wrong is found before any
+    network is attacked, and what is wrong with the runs before data are loaded. As many `images` as there are, or more,
+    are all of them.
+    """
+    chosen, options = protocol(name), ProtocolOptions(None if restarts == RESTARTS else restarts, images)
+    if restarts is not None and not chosen.restarts:
+        raise InputError(f"restarts is {restarts}, and protocol {name} makes none; leave it out")
+    chosen.ready()
+    asked = (store.find(run) if isinstance(run, str) else run for run in runs)
+    records = {record.id: record for record in asked}
+    if not records:
+        raise InputError("no run was given; expected at least one id")
+    stored = {} if again else {r.id: found for r in records.values() if (found := read_attack(r, name, options))}
+    waiting = [record for record in records.values() if record.id not in stored]
+    if stored:
+        say(f"{name}: {len(stored)} of {len(records)} from the store, measured before; --again measures anew")
+    workers = cores() if device.type == "cpu" else 1
+    groups = fused_groups(waiting, MOST if chosen.fused else 1, workers)
+    for record in waiting:
+        record.check_writable(FOLDER)
+    datasets = dict.fromkeys(record.spec.dataset for record in waiting)
+    surrogates = {dataset: find_surrogate(store, dataset) for dataset in datasets} if chosen.surrogate else {}
+    corrupted = {dataset: find_corruptions(data, dataset) for dataset in datasets} if chosen.corrupted and data else {}
+    sets = {dataset: load_for_test(dataset, data, workers=cores(), report=say) for dataset in datasets}
+    stop = threading.Event() if min(workers, len(groups)) > 1 else None
+
+    def work(group: Sequence[Member]) -> None:
+        first = group[0][0].spec
+        say(f"{name}: {len(group)} x {first.model} on {first.dataset}")
+        given = replace(options, corruptions=corrupted.get(first.dataset), dataset=first.dataset)
+        source = surrogates.get(first.dataset)
+        test = sets[first.dataset]
+        stored.update(_attack_group(group, chosen, _whole(given, test), test, source, device, stop, say))
+
+    with torch_settings(device, deterministic=False):
+        in_parallel(work, groups, min(workers, len(groups)), one_thread=False, stop=stop)
+    return {run: stored[run] for run in records}
+
+
+def _whole(options: ProtocolOptions, data: DataSet) -> ProtocolOptions:
+    """The options without a number of images where these are all that there are."""
+    there = len(data.test) if options.corruptions is None else max(len(data.test), options.corruptions.per_severity)
+    return options if options.images is None or options.images < there else replace(options, images=None)
+
+
+def _attack_group(
+    group: Sequence[Member],
+    chosen: Protocol,
+    options: ProtocolOptions,
+    data: DataSet,
+    surrogate: RunRecord | None,
+    device: torch.device,
+    stop: threading.Event | None,
+    say: Callable[[str], None],
+) -> dict[str, Measurement]:
+    records, networks = zip(*group)
+    source = None if surrogate is None else as_classifier([surrogate], [load_network(surrogate)], data, device)
+    began = time.monotonic()
+    test, classifier = data.test.to(device), as_classifier(records, networks, data, device)
+    if stop is not None:
+        for network in filter(None, (classifier, source)):
+            network.register_forward_pre_hook(partial(_give_up, stop))
+    target = subject(classifier, test.images, test.labels, surrogate=source)
+    why = why_not_native(classifier, (test.images.shape[2], test.images.shape[3]))
+    if device.type == "cuda":
+        target = target.compiled()
+        _say_why_plain(why, say)
+    known = [None if record.result is None else record.result.test_accuracy for record in records]
+    measured = run_protocol(chosen.name, target, options, known=known)
+    made_on = [] if surrogate is None else [f"examples made on {surrogate.id}"]
+    results = [
+        replace(result, notes=(*result.notes, *made_on, *_differences(record, chosen)))
+        for record, result in zip(records, measured)
+    ]
+    facts = {
+        "dataset": data.name,
+        "surrogate": None if surrogate is None else surrogate.id,
+        "device": device.type,
+        "convolutions": convolutions_of(records[0], device),
+        "kernels": "native" if why is None else "torch",
+        "seconds": (time.monotonic() - began) / len(records),
+        "environment": environment(),
+    }
+    for record, result in zip(records, results):
+        write_attack(record, options, result, facts)
+    return {record.id: result for record, result in zip(records, results)}
+
+
+def _say_why_plain(why: str | None, say: Callable[[str], None]) -> None:
+    if why is not None and why not in _SAID:
+        _SAID.add(why)
+        say(f"plain torch instead of the native kernels: {why}")
+
+
+class Stopped(Exception):
+    """Another thread failed, or the user interrupted all of them."""
+
+
+def _give_up(stop: threading.Event, *_: Any) -> None:
+    """Asked before every pass through a network: threads cannot be interrupted, they have to leave by themselves."""
+    if stop.is_set():
+        raise Stopped
+
+
+def _differences(record: RunRecord, chosen: Protocol) -> list[str]:
+    """What is other than in the paper's protocol, where it is one."""
+    if chosen.recipe is None:
+        return []
+    data, recipe = record.spec.dataset, record.spec.recipe.name
+    pairs = (("on {}", data, chosen.dataset), ("trained with recipe {}", recipe, chosen.recipe))
+    return [f"{words.format(ours)}; the paper: {theirs}" for words, ours, theirs in pairs if ours != theirs]
+
+
+def attack_path(record: RunRecord, name: str, options: ProtocolOptions | None = None) -> Path:
+    """Where a result is kept; reduced ones have other names than whole ones."""
+    reduced = {} if options is None else {"images": options.images, "restarts": options.restarts}
+    suffix = "".join(f"+{key}={value}" for key, value in reduced.items() if value is not None)
+    return record.folder / FOLDER / f"{name}{suffix}.json"
+
+
+def read_attack(record: RunRecord, name: str, options: ProtocolOptions | None = None) -> Measurement | None:
+    """What a protocol measured of a run; None where it has not been run, or could not be.
+
+    What was measured on all images also answers for as many, or more.
+    """
+    path = attack_path(record, name, options)
+    result = files.read_value(path, Measurement.from_json) if path.exists() else None
+    if result is not None and result.not_run is None:
+        return result
+    if options is None or options.images is None:
+        return None
+    whole = read_attack(record, name, replace(options, images=None))
+    return whole if whole is not None and all(row.images <= options.images for row in whole.rows) else None
+
+
+def write_attack(record: RunRecord, options: ProtocolOptions, result: Measurement, facts: dict[str, Any]) -> None:
+    path = attack_path(record, result.protocol, options)
+    path.parent.mkdir(exist_ok=True)
+    files.write_json(path, {"run": record.id, **result.to_json(), **facts})

@@ -1,0 +1,151 @@
+"""The networks of finished runs, taken from the store: to be attacked, or to make adversarial examples on."""
+
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import torch
+
+from zerosnet.data import DataSet, pixel_statistics, source
+from zerosnet.errors import InputError
+from zerosnet.models import Network, combine, load_model, model_facts, weights_file
+from zerosnet.robustness import Normalised
+from zerosnet.training import files
+from zerosnet.training.arithmetic import Precision, precision
+from zerosnet.training.recipes.book import RECIPES
+from zerosnet.training.recipes.recipe import Recipe
+from zerosnet.training.runs.result import Result
+from zerosnet.training.runs.spec import RunSpec
+from zerosnet.training.runs.store import RunRecord, Store
+
+MOST = 16  # networks that are shown images side by side
+WEIGHTS = "weights.safetensors"
+Member = tuple[RunRecord, Network]
+
+
+def load_network(record: RunRecord) -> Network:
+    """The network of a finished run, as its last epoch left it."""
+    if record.status != "finished":
+        raise InputError(f"run {record.id} is {record.status}; expected a finished one")
+    weights = record.folder / WEIGHTS
+    if not weights.exists():
+        raise InputError(
+            f"{record.folder} is a record without {weights.name}; `zerosnet sweep` of its spec.json trains it"
+        )
+    return load_model(weights)
+
+
+@contextmanager
+def trained_run(name: str) -> Iterator[RunRecord]:
+    """A trained network that comes with the package as a finished run, in a folder that is gone afterwards.
+
+    It computes in plain float32, whatever the device, as its recorded accuracy was measured.
+    """
+    facts = model_facts(name)
+    recipe, model = Recipe.from_json(facts["recipe"]), name.removesuffix(f".{facts['dataset']}")
+    spec = RunSpec(model, facts["dataset"], recipe, facts["seed"], precision="fp32")
+    result = Result("finished", recipe.epochs, seconds=0.0, test_accuracy=facts["test_accuracy"])
+    with TemporaryDirectory() as folder:
+        (Path(folder) / WEIGHTS).symlink_to(weights_file(name).resolve())
+        yield RunRecord(name, Path(folder), spec, result.status, result)
+
+
+def find_surrogate(store: Store, dataset: str, model: str = "preresnet20", seed: int = 1) -> RunRecord:
+    """The finished, normally trained run of this model and seed; of several the one whose recipe is first in the book.
+
+    The paper does not name the network on which its PGD examples were made; PreResNet-20 with seed 1 is our choice.
+    """
+    fitting = [
+        record
+        for record in store.records()
+        if (record.spec.model, record.spec.dataset, record.spec.seed) == (model, dataset, seed)
+        and record.spec.scheme is None
+        and record.spec.recipe.adversarial is None
+        and record.status == "finished"
+    ]
+    if not fitting:
+        raise InputError(
+            f"there is no surrogate in store {store.root}: a finished, normally trained {model} on {dataset} with seed "
+            f"{seed}; make it with: zerosnet train {model} --dataset {dataset} --seed {seed} --store {store.root}"
+        )
+    book = {name: place for place, name in enumerate(RECIPES)}
+    return min(fitting, key=lambda r: (book.get(r.spec.recipe.name, len(book)), bool(r.spec.changes), r.id))
+
+
+def surrogate_of(spec: RunSpec, store: Store) -> RunRecord | None:
+    """The run on whose network the examples of an adversarial training are made; None where it needs none.
+
+    A training that has begun goes on with the surrogate that it began with.
+    """
+    settings = spec.recipe.adversarial
+    if settings is None or settings.surrogate is None or settings.surrogate_seed is None:
+        return None
+    begun = store.folder(spec) / "environment.json"
+    if begun.exists() and (name := files.read_json(begun).get("surrogate")):
+        return store.find(name)
+    return find_surrogate(store, spec.dataset, settings.surrogate, settings.surrogate_seed)
+
+
+def numbers_of(record: RunRecord, device: torch.device) -> Precision:
+    """What a run's network computes with: as in its training, as far as the device has that."""
+    wanted, usual = record.spec.precision, "mixed" if source(record.spec.dataset).streamed else "bf16"
+    return precision(None if wanted in ("bf16", "mixed") and device.type != "cuda" else wanted, device, usual=usual)
+
+
+def fusion_key(record: RunRecord, network: Network) -> Hashable:
+    """Equal for runs whose networks can be shown the same images as one fused network."""
+    config = network.config
+    terms = tuple((len(scheme.alphas), len(scheme.betas)) for scheme in config.schemes)
+    structure = (config.structure, config.law, config.shared, config.stage_change, config.num_classes, terms)
+    return structure, record.spec.dataset, record.spec.recipe.scaling, record.spec.precision
+
+
+def fused_groups(records: Sequence[RunRecord], most: int, workers: int) -> list[list[Member]]:
+    """Runs and their networks by what can be fused, at most `most` at a time, and in as many groups as workers.
+
+    Networks on streamed data stay alone: they are wide enough to fill a device.
+    """
+    alike: dict[Hashable, list[Member]] = {}
+    for record in records:
+        network = load_network(record)
+        alike.setdefault(fusion_key(record, network), []).append((record, network))
+    groups = []
+    for same in alike.values():
+        alone = source(same[0][0].spec.dataset).streamed
+        size = 1 if alone else min(most, -(-len(same) // workers))
+        groups += [same[i : i + size] for i in range(0, len(same), size)]
+    return groups
+
+
+def convolutions_of(record: RunRecord, device: torch.device) -> str:
+    """The type that a run's convolutions compute in on a device, as records name it."""
+    numbers = numbers_of(record, device)
+    return str(numbers.conv_dtype or numbers.dtype).removeprefix("torch.")
+
+
+def check_fits(network: Network, data: DataSet, name: str) -> None:
+    """That a network of that name can be shown these data: folders of images may have changed since its training."""
+    config, there = network.config, (data.num_classes, data.in_chans)
+    if (config.num_classes, config.in_chans) != there:
+        raise InputError(
+            f"dataset {data.name!r} has {there[0]} classes and {there[1]} channels; {name} was trained on "
+            f"{config.num_classes} and {config.in_chans}"
+        )
+
+
+def as_classifier(
+    records: Sequence[RunRecord], networks: Sequence[Network], data: DataSet, device: torch.device
+) -> Normalised:
+    """The networks of runs with one `fusion_key`, fused, on a device, ready for images of [0, 1]."""
+    for record, network in zip(records, networks):
+        check_fits(network, data, record.id)
+    config, numbers = networks[0].config, numbers_of(records[0], device)
+    schemes = tuple(scheme for network in networks for scheme in network.config.schemes)
+    fused = Network(replace(config, schemes=schemes, replicas=len(networks)), seeds=[0] * len(networks))
+    fused.to(numbers.dtype).load_state_dict(combine([network.state_dict() for network in networks]))
+    fused.conv_dtype, fused.state_dtype = numbers.conv_dtype, numbers.state_dtype
+    layout = torch.channels_last if device.type == "cuda" else torch.contiguous_format
+    statistics = pixel_statistics(data, records[0].spec.recipe.scaling)
+    return Normalised(fused.to(memory_format=layout), *statistics).to(device, numbers.dtype).eval()

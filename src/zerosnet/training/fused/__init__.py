@@ -1,0 +1,1 @@
+"""Several networks trained as one, on data in memory."""

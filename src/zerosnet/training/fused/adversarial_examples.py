@@ -1,0 +1,118 @@
+"""What a recipe does to the images before a step learns from them: nothing, or adversarial examples of them.
+
+Everything is on the device and a function of seed, epoch and step, so that it can be recorded in a CUDA graph, goes on
+after an interruption as if there had been none, and is the same for a replica alone and among others.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from zerosnet.errors import InputError
+from zerosnet.robustness import Attack, Normalised, climb, counted_uniform, fast, frozen
+from zerosnet.training.recipes.adversarial import Adversarial
+
+
+class Examples(Protocol):
+    """Makes of images (B, K*C, H, W) and labels (K, B) the images to learn from, of the same shape."""
+
+    def __call__(self, images: Tensor, labels: Tensor) -> Tensor: ...
+
+    def begin(self, epoch: int) -> None:
+        """Told at the beginning of every epoch."""
+        ...
+
+
+class AsTheyAre:
+    """The images themselves."""
+
+    def __call__(self, images: Tensor, labels: Tensor) -> Tensor:
+        return images
+
+    def begin(self, epoch: int) -> None:
+        pass
+
+
+class AdversarialExamples:
+    """L-infinity examples of the images, made on the network in training or on a frozen surrogate, in evaluation mode.
+
+    source       takes images of [0, 1]: the network with its normalisation inside, or the surrogate with its own
+    statistics   mean and std, (C,), of the images that come in and go out
+    counter      the number of the step in the epoch, (1,), on the device
+    compiled     use the fastest form of the source; with `native` that may be our own kernels
+    """
+
+    def __init__(
+        self,
+        settings: Adversarial,
+        source: Normalised,
+        *,
+        seeds: Sequence[int],
+        statistics: tuple[Tensor, Tensor],
+        counter: Tensor,
+        compiled: bool = False,
+        native: bool = True,
+    ) -> None:
+        self.attack = Attack(
+            settings.eps,
+            settings.step,
+            settings.steps,
+            random_start=settings.random_start,
+            projection=settings.project,
+        )
+        self.source, self.replicas, self.native = source, len(seeds), native
+        self._classify: nn.Module | None = None if compiled else source  # made when the size of the images is known
+        self._mean, self._std = (values.view(1, 1, -1, 1, 1) for values in statistics)
+        self._seeds = torch.tensor(list(seeds), dtype=torch.int64, device=counter.device)
+        self._epoch, self._step = torch.zeros_like(counter), counter
+
+    def begin(self, epoch: int) -> None:
+        self._epoch.fill_(epoch)
+
+    def __call__(self, images: Tensor, labels: Tensor) -> Tensor:
+        batch, _, height, width = images.shape
+        apart = images.reshape(batch, self.replicas, -1, height, width)
+        # a surrogate is one network and sees the images of all replicas one after the other
+        shape = images.shape if self.source.replicas == self.replicas else (batch * self.replicas, -1, height, width)
+        pixels = (apart * self._std + self._mean).clamp(0, 1).reshape(shape)
+        targets = labels.t().reshape(len(pixels), -1)
+        start = self._starts(apart).reshape(shape) if self.attack.random_start else None
+        if self._classify is None:
+            self._classify = fast(self.source, (height, width), native=self.native)
+        with frozen(self.source):
+            found = climb(self._classify, pixels, targets, self.attack, start)
+        return ((found.reshape(apart.shape) - self._mean) / self._std).reshape(images.shape)
+
+    def _starts(self, apart: Tensor) -> Tensor:
+        """Points of [-1, 1] for every pixel, (B, K, C, H, W), replica k's by its own seed."""
+        position = torch.cat([self._epoch, self._step])
+        drawn = counted_uniform(self._seeds, position, apart[:, 0].numel())
+        by_image = drawn.view(self.replicas, len(apart), *apart.shape[2:]).transpose(0, 1)
+        return (2 * by_image - 1).to(apart.dtype)
+
+
+def make_examples(
+    settings: Adversarial | None,
+    model: nn.Module,
+    surrogate: Normalised | None,
+    *,
+    seeds: Sequence[int],
+    statistics: tuple[Tensor, Tensor],
+    counter: Tensor,
+    compiled: bool,
+    native: bool,
+) -> Examples:
+    """What the settings of a recipe ask for; `model` is the network in training, whose images have `statistics`."""
+    if settings is None:
+        return AsTheyAre()
+    if settings.kind == "surrogate":
+        if surrogate is None:
+            raise InputError("the recipe makes its adversarial examples on a surrogate, and there is none")
+        source = surrogate
+    else:
+        source = Normalised(model, *(values.tolist() for values in statistics))
+    return AdversarialExamples(
+        settings, source, seeds=seeds, statistics=statistics, counter=counter, compiled=compiled, native=native
+    )

@@ -1,0 +1,79 @@
+"""Who computes the step: kernels of our own where they serve the network and the chip, plain torch everywhere else."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from zerosnet.errors import InputError
+from zerosnet.kernels import KernelsUnavailable, NativePredictor, NativeStep, reason_against
+from zerosnet.models import Network
+from zerosnet.training.fused.evaluation import LEAST, Predict, Predictor
+from zerosnet.training.fused.optimizer import Optimizer
+from zerosnet.training.fused.prepacked_weights import ready_weights
+from zerosnet.training.fused.step import GradientStep, TorchStep
+
+KERNELS = ("native", "torch")
+ASKED_FOR = "asked for"
+NATIVE = "bf16 convolutions, state in two bf16 halves, its gradient in bf16"
+TORCH_BATCH = 500  # with weights scaled and rounded anew in every batch; as much memory as a training step's, or less
+PLAIN = {torch.bfloat16: "bf16 convolutions, state in float32", None: "all in the type of the parameters"}
+
+
+@dataclass(frozen=True)
+class Backend:
+    """How a network's step and its predictions are computed."""
+
+    kernels: str
+    arithmetic: str
+    step: GradientStep
+    predictor: Callable[[int], Predict]
+    """Makes a predictor for batches of a size."""
+    why_not_native: str = ""
+    least_batch: int = LEAST
+    """Of how many images of a replica a pass on a GPU should consist."""
+
+
+def check_kernels(kernels: str | None) -> None:
+    if kernels is not None and kernels not in KERNELS:
+        raise InputError(f"kernels is {kernels!r}; expected one of {', '.join(KERNELS)}")
+
+
+def choose_backend(
+    kernels: str | None,
+    network: Network,
+    *,
+    size: tuple[int, int],
+    batch: int,
+    label_smoothing: float,
+    device: torch.device,
+    compiled: bool,
+    optimizer: Optimizer | None = None,
+) -> Backend:
+    """The backend of that name, or the best there is; one that cannot serve gives way to plain torch and says why.
+
+    `optimizer`: the one that will be given the gradients, for a step that computes in its buffers.
+    """
+    check_kernels(kernels)
+    why = ASKED_FOR if kernels == "torch" else reason_against(network, size, network.conv_dtype, device) or ""
+    if not why:
+        try:
+            gradients = None if optimizer is None else optimizer.gradients
+            native = NativeStep(network, batch=batch, label_smoothing=label_smoothing, gradients=gradients)
+            native.native.warm_up()
+        except KernelsUnavailable as error:
+            why = str(error)
+        else:
+            return Backend("native", NATIVE, native, lambda size: NativePredictor(network, batch=size))
+    replicas = network.replicas
+    parameters = list(network.parameters())
+    step = TorchStep(
+        network,
+        parameters,
+        replicas=replicas,
+        label_smoothing=label_smoothing,
+        compiled=compiled,
+        ready=None if optimizer is None else ready_weights(network, optimizer),
+    )
+    predictor = Predictor(network, replicas=replicas, compiled=compiled)
+    return Backend("torch", PLAIN[network.conv_dtype], step, lambda _: predictor, why, TORCH_BATCH)

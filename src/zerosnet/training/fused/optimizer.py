@@ -1,0 +1,174 @@
+"""SGD and Adam for replicas that are stacked along dim 0, each with a learning rate and a decay of its own.
+
+Everything that changes from step to step is a tensor on the device, so an update can sit in a CUDA graph. Only
+multiplication, addition, division and square root are used, never a fused multiply-add whose rounding depends on where
+an element happens to lie: on the CPU a replica is updated to the same bits alone or among others.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from zerosnet.training.fused.cuda_graph import compile_static
+from zerosnet.training.fused.flat import Flat
+
+State = tuple[Tensor, ...]
+
+
+class Rule(Protocol):
+    """An update as a pure elementwise function; `rates` are what it needs of a replica at a step.
+
+    `buffers` names what it remembers of every parameter, `powers` the numbers whose powers it needs.
+    """
+
+    @property
+    def buffers(self) -> tuple[str, ...]: ...
+
+    @property
+    def powers(self) -> tuple[float, ...]: ...
+
+    def rates(self, lr: Tensor, powers: Tensor) -> tuple[Tensor, ...]: ...
+
+    def __call__(self, p: Tensor, g: Tensor, state: State, rates: tuple[Tensor, ...]) -> tuple[Tensor, State]: ...
+
+
+@dataclass(frozen=True)
+class Sgd:
+    """v <- mu v + g;  p <- p - lr v, or with Nesterov p <- p - lr (g + mu v)."""
+
+    momentum: float = 0.9
+    nesterov: bool = False
+    buffers: ClassVar[tuple[str, ...]] = ("momentum",)
+    powers: ClassVar[tuple[float, ...]] = ()
+
+    def rates(self, lr: Tensor, powers: Tensor) -> tuple[Tensor, ...]:
+        return (lr,)
+
+    def __call__(self, p: Tensor, g: Tensor, state: State, rates: tuple[Tensor, ...]) -> tuple[Tensor, State]:
+        velocity = state[0] * self.momentum + g
+        direction = velocity * self.momentum + g if self.nesterov else velocity
+        return p - rates[0] * direction, (velocity,)
+
+
+@dataclass(frozen=True)
+class Adam:
+    """m <- b1 m + (1-b1) g;  v <- b2 v + (1-b2) g^2;  p <- p - lr/(1-b1^t) m / (sqrt(v/(1-b2^t)) + eps)."""
+
+    beta1: float = 0.9
+    beta2: float = 0.999
+    eps: float = 1e-8
+    buffers: ClassVar[tuple[str, ...]] = ("mean", "square")
+
+    @property
+    def powers(self) -> tuple[float, ...]:
+        return (self.beta1, self.beta2)
+
+    def rates(self, lr: Tensor, powers: Tensor) -> tuple[Tensor, ...]:
+        return (lr / (1 - powers[:, 0]), (1 - powers[:, 1]).sqrt())
+
+    def __call__(self, p: Tensor, g: Tensor, state: State, rates: tuple[Tensor, ...]) -> tuple[Tensor, State]:
+        mean = state[0] * self.beta1 + g * (1 - self.beta1)
+        square = state[1] * self.beta2 + g * g * (1 - self.beta2)
+        return p - rates[0] * mean / (square.sqrt() / rates[1] + self.eps), (mean, square)
+
+
+class Optimizer:
+    """Applies a rule to all parameters of a fused network; a replica that is not alive is left exactly as it is.
+
+    `decays` holds one row a parameter group, one column a replica; `groups` names the row of every parameter. On CUDA
+    the update is one compiled kernel over the flat buffers, elsewhere a loop over the parameters.
+    """
+
+    def __init__(
+        self,
+        parameters: Mapping[str, nn.Parameter],
+        rule: Rule,
+        *,
+        replicas: int,
+        decays: Sequence[Sequence[float]],
+        groups: Mapping[str, int],
+        flat_update: bool | None = None,
+    ) -> None:
+        self.rule = rule
+        self.flat = Flat(parameters, groups, replicas)
+        values = self.flat.values
+        self.decays = torch.tensor(decays, dtype=values.dtype, device=values.device)
+        self.buffers = tuple(self.flat.empty() for _ in rule.buffers)
+        factors = torch.tensor(rule.powers, dtype=torch.float64, device=values.device)
+        self.factors = factors.expand(replicas, -1).contiguous()
+        self.powers = torch.ones_like(self.factors)
+        self.one_kernel = values.is_cuda if flat_update is None else flat_update
+        self.gradients: list[Tensor] | None = None
+        """Where a step may leave its gradients, shaped as the parameters, to save copying them; None: anywhere."""
+        if self.one_kernel:
+            self.flat_gradients = self.flat.empty()
+            self.gradients = self.flat.views(self.flat_gradients)
+            update = partial(_update_flat, rule)
+            self._update_flat: Callable[..., None] = compile_static(update) if values.is_cuda else update
+
+    @torch.no_grad()
+    def update(self, gradients: Sequence[Tensor], lr: Tensor, alive: Tensor) -> None:
+        """One step of every living replica; lr and alive have an entry a replica."""
+        self.powers.mul_(self.factors)
+        rates = tuple(rate.to(self.flat.values.dtype) for rate in self.rule.rates(lr, self.powers))
+        if self.gradients is not None:
+            if gradients[0] is not self.gradients[0]:
+                self.flat.fill(self.flat_gradients, gradients)
+            flat = self.flat
+            self._update_flat(flat.values, self.flat_gradients, self.buffers, rates, self.decays, alive, flat.slots)
+            return
+        columns = tuple(rate[:, None] for rate in rates)
+        rows = zip(
+            self.flat.groups,
+            self.flat.rows(self.flat.values),
+            self.flat.rows_of(gradients),
+            zip(*map(self.flat.rows, self.buffers)),
+        )
+        for group, p, g, state in rows:
+            _update(self.rule, p, g, state, columns, self.decays[group][:, None], alive[:, None])
+
+    @torch.no_grad()
+    def reset(self) -> None:
+        """Forget the past: a fresh optimiser, in place."""
+        for buffer in self.buffers:
+            buffer.zero_()
+        self.powers.fill_(1)
+
+    def state(self) -> dict[str, Tensor]:
+        """What a checkpoint must hold beside the parameters: tensors that stack the replicas along dim 0."""
+        state = {
+            f"{buffer_name}.{name}": view
+            for buffer_name, buffer in zip(self.rule.buffers, self.buffers)
+            for name, view in zip(self.flat.names, self.flat.views(buffer))
+        }
+        return state | {"powers": self.powers} if self.rule.powers else state
+
+
+def _update_flat(
+    rule: Rule,
+    values: Tensor,
+    gradients: Tensor,
+    buffers: State,
+    rates: tuple[Tensor, ...],
+    decays: Tensor,
+    alive: Tensor,
+    slots: Tensor,
+) -> None:
+    groups = len(decays)
+    per_element = tuple(rate.repeat(groups).index_select(0, slots) for rate in rates)
+    decay = decays.flatten().index_select(0, slots)
+    _update(rule, values, gradients, buffers, per_element, decay, alive.repeat(groups).index_select(0, slots))
+
+
+def _update(
+    rule: Rule, p: Tensor, g: Tensor, state: State, rates: tuple[Tensor, ...], decay: Tensor, alive: Tensor
+) -> None:
+    # torch.where and not a product with the mask: what a dead replica computes may be NaN, and 0 * NaN is NaN
+    new, new_state = rule(p, g + decay * p, state, rates)
+    p.copy_(torch.where(alive, new, p))
+    for old, fresh in zip(state, new_state):
+        old.copy_(torch.where(alive, fresh, old))

@@ -1,0 +1,186 @@
+"""How a network is trained, as a value: every number that decides the outcome, and nothing about where it runs."""
+
+import math
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from typing import Any
+
+from zerosnet.data import SCALINGS, Augmentation
+from zerosnet.errors import InputError
+from zerosnet.training.recipes.adversarial import Adversarial
+from zerosnet.training.recipes.schedule import Schedule, schedule_from_json, schedule_to_json
+
+OPTIMISERS = ("sgd", "adam")
+_LATER_FIELDS = ("decay_norms",)  # which the oldest records do not have
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A resolved recipe. Every epoch is shuffled anew, and its last partial batch is dropped.
+
+    optimiser           "sgd" (with `momentum`, `nesterov`) or "adam" (`momentum` is its beta_1, `beta2` its beta_2)
+    weight_decay        added to the gradient, of all parameters but the coefficients of a trainable scheme
+    coefficient_decay   the same for those coefficients; none by default, as it drives them out of the stable region
+    schedule            factor on `lr`, a pure function of the step
+    decay_norms         decay batch norms and biases too, as CIFAR's recipes do and ImageNet's do not
+    augmentation        random crop and flip of the training images
+    scaling             "normalised" (by the data set's mean and std), "unit" ([0, 1]) or "signed" ([-1, 1])
+    reset_momentum      start every epoch with a fresh optimiser
+    adversarial         train on adversarial examples; None: on the images as they are
+
+    A default never changes and a later field gets a default that changes nothing, because `identity` leaves defaults
+    out: so the id of a run stays what it is.
+    """
+
+    name: str
+    epochs: int
+    batch: int
+    lr: float
+    schedule: Schedule
+    optimiser: str = "sgd"
+    momentum: float = 0.9
+    nesterov: bool = False
+    beta2: float | None = None
+    weight_decay: float = 0.0
+    coefficient_decay: float = 0.0
+    augmentation: Augmentation = Augmentation()  # noqa: RUF009 (frozen)
+    scaling: str = "normalised"
+    label_smoothing: float = 0.0
+    reset_momentum: bool = False
+    adversarial: Adversarial | None = None
+    decay_norms: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch"):
+            _check(name, getattr(self, name), _is_int(getattr(self, name)) and getattr(self, name) >= 1, "1 or more")
+        _number("lr", self.lr, 0, math.inf)
+        _number("momentum", self.momentum, 0, 1)
+        _number("weight_decay", self.weight_decay, 0, math.inf)
+        _number("coefficient_decay", self.coefficient_decay, 0, math.inf)
+        _number("label_smoothing", self.label_smoothing, 0, 1)
+        for name in ("nesterov", "reset_momentum", "decay_norms"):
+            _check(name, getattr(self, name), isinstance(getattr(self, name), bool), "true or false")
+        _check("optimiser", self.optimiser, self.optimiser in OPTIMISERS, f"one of {', '.join(OPTIMISERS)}")
+        _check("scaling", self.scaling, self.scaling in SCALINGS, f"one of {', '.join(SCALINGS)}")
+        if self.optimiser == "adam":
+            _check("nesterov", self.nesterov, not self.nesterov, "false with adam")
+            _number("beta2", self.beta2, 0, 1)
+        else:
+            _check("beta2", self.beta2, self.beta2 is None, "none with sgd")
+            _check("nesterov", self.nesterov, not self.nesterov or self.momentum > 0, "false without momentum")
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields, lossless, JSON-ready."""
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Recipe":
+        """The inverse of `to_json`; fields that a record does not have, because it is older, have their default."""
+        if not isinstance(data, dict) or not isinstance(data.get("name"), str):
+            raise InputError(f"recipe is {data!r}; expected an object with a name")
+        missing = [f.name for f in fields(cls) if f.default is MISSING and f.name not in data]
+        if missing:
+            raise InputError(f"recipe {data['name']!r} lacks {', '.join(missing)}; expected a complete record")
+        return cls(**read_settings(data))
+
+    def identity(self) -> dict[str, Any]:
+        """What distinguishes this recipe: its name and all settings, down to the inner ones, not at their default."""
+        return _identity(self)
+
+    def describe(self) -> str:
+        """Every setting, at its default or not, as two lines to print: how it learns, and from what.
+
+        >>> from zerosnet.training import recipe
+        >>> print(recipe("mnist-fgsm", "mnist").describe())
+        mnist-fgsm: 20 epochs, batch 100 (last partial batch dropped), adam with betas 0.5 and 0.999, lr 0.0002, \
+constant, weight decay 0.0 (norms and biases 0.0, coefficients 0.0)
+          scaling signed, no augmentation, label smoothing 0.0, no adversarial examples
+        """
+        learning = [
+            f"{self.epochs} epoch" + ("s" if self.epochs > 1 else ""),
+            f"batch {self.batch} (last partial batch dropped)",
+            self._optimiser_in_words(),
+            f"lr {self.lr}, {self.schedule.describe(self.epochs)}",
+            f"weight decay {self.weight_decay} (norms and biases {self.weight_decay if self.decay_norms else 0.0}, "
+            f"coefficients {self.coefficient_decay})",
+        ]
+        images = [
+            f"scaling {self.scaling}",
+            self.augmentation.describe(),
+            f"label smoothing {self.label_smoothing}",
+            "no adversarial examples" if self.adversarial is None else self.adversarial.describe(),
+        ]
+        return f"{self.name}: {', '.join(learning)}\n  {', '.join(images)}"
+
+    def _optimiser_in_words(self) -> str:
+        kind = "Nesterov momentum" if self.nesterov else "momentum"
+        numbers = f"betas {self.momentum} and {self.beta2}" if self.optimiser == "adam" else f"{kind} {self.momentum}"
+        return f"{self.optimiser} with {numbers}" + (", begun anew every epoch" if self.reset_momentum else "")
+
+
+def is_record(settings: dict[str, Any]) -> bool:
+    """Whether settings are those of a whole recipe, as `to_json` of any version writes them, and not just some."""
+    first = [f.name for f in fields(Recipe) if f.name not in _LATER_FIELDS]
+    return all(name in settings for name in first)
+
+
+def lr_at(recipe: Recipe, step: int, steps_per_epoch: int) -> float:
+    """The learning rate of step `step`, counted from 0 over the whole training."""
+    return recipe.lr * recipe.schedule.factor(step, steps_per_epoch, recipe.epochs)
+
+
+def read_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """Turn JSON-like settings into arguments of `Recipe`; an unknown one is an error."""
+    accepted = [f.name for f in fields(Recipe)]
+    for key in settings:
+        if key not in accepted:
+            raise InputError(f"recipe has no option {key!r}; it has {', '.join(accepted[1:])}")
+    return {key: _READERS[key](value) if key in _READERS else value for key, value in settings.items()}
+
+
+def _augmentation(value: Any) -> Augmentation:
+    if isinstance(value, Augmentation):
+        return value
+    if value is None:
+        return Augmentation()
+    if not isinstance(value, dict) or not set(value) <= {f.name for f in fields(Augmentation)}:
+        raise InputError(
+            f"augmentation is {value!r}; expected an object with crop (pixels), flip (true or false), area and aspect "
+            "(two numbers each)"
+        )
+    return Augmentation(**value)
+
+
+_READERS = {
+    "schedule": lambda value: value if isinstance(value, Schedule) else schedule_from_json(value),
+    "augmentation": _augmentation,
+    "adversarial": lambda value: value if isinstance(value, Adversarial | None) else Adversarial.from_json(value),
+}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Schedule):
+        return schedule_to_json(value)
+    return value.to_json() if hasattr(value, "to_json") else value
+
+
+def _identity(value: Any) -> Any:
+    if not is_dataclass(value):
+        return value
+    kind = {"kind": value.kind} if isinstance(value, Schedule) else {}
+    settings = {f.name: _identity(v) for f in fields(value) if (v := getattr(value, f.name)) != f.default}
+    return {**kind, **settings}
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _number(name: str, value: Any, low: float, high: float) -> None:
+    good = _is_int(value) or isinstance(value, float)
+    expected = f"a number from {low}" + (" on" if high == math.inf else f" up to, not including, {high}")
+    _check(name, value, good and low <= value < high, expected)
+
+
+def _check(name: str, value: Any, holds: bool, expected: str) -> None:
+    if not holds:
+        raise InputError(f"recipe option {name} is {value!r}; expected {expected}")

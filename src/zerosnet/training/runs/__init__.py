@@ -1,0 +1,1 @@
+"""Runs: specs, folders, results, checkpoints and the store that holds them."""

@@ -1,0 +1,127 @@
+"""What is written down of a group in training: a line an epoch for every run, and how each one ended."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from torch import Tensor
+
+from zerosnet.numerics import Scheme
+from zerosnet.training.fused.evaluation import Score
+from zerosnet.training.recipes.recipe import lr_at
+from zerosnet.training.runs.result import Result
+from zerosnet.training.runs.run import Run
+from zerosnet.training.screen.loggers import open_loggers
+
+
+class Tested(Protocol):
+    """A pass over a set of images; one score a replica."""
+
+    def run(self) -> None: ...
+
+    def scores(self) -> list[Score]: ...
+
+
+class Training(Protocol):
+    """What there is to write down about networks in training."""
+
+    steps: int
+    lived: Tensor
+
+    @property
+    def tests(self) -> Mapping[str, Tested]: ...
+
+    def train_scores(self) -> list[Score]: ...
+
+    def trained_schemes(self) -> list[list[Scheme]] | None: ...
+
+
+class Journal:
+    """The metrics of the runs of a group, in memory and in their folders."""
+
+    def __init__(self, runs: Sequence[Run], training: Training, *, log: Sequence[str] = ()) -> None:
+        self.runs, self.training = list(runs), training
+        self.rows: list[list[dict[str, Any]]] = [run.metrics() for run in runs]
+        self._loggers = [open_loggers(log, run) for run in runs]
+
+    def last(self) -> list[dict[str, Any] | None]:
+        """The newest row of every run with the best test accuracy so far, for display."""
+        return [{**rows[-1], "best_test_accuracy": best(rows)[1]} if rows else None for rows in self.rows]
+
+    def record(self, epoch: int, seconds: Callable[[], float], open_runs: Sequence[bool]) -> None:
+        """Evaluate all replicas after `epoch` epochs and add a row to every run that has not ended.
+
+        `seconds` of the epoch are read once the device has done all of it, evaluation included.
+        """
+        training = self.training
+        for test in training.tests.values():
+            test.run()
+        tests = {name: test.scores() for name, test in training.tests.items()}
+        train, schemes, taken = training.train_scores(), training.trained_schemes(), seconds()
+        for k, run in enumerate(self.runs):
+            if not open_runs[k]:
+                continue
+            row: dict[str, Any] = {
+                "epoch": epoch,
+                "lr": lr_at(run.spec.recipe, epoch * training.steps - 1, training.steps),
+            }
+            row |= _named("train", train[k])
+            for name, scores in tests.items():
+                row |= _named(name, scores[k])
+            row["seconds"] = taken
+            if schemes is not None and schemes[k]:
+                row["coefficients"] = [scheme.to_json() for scheme in schemes[k]]
+            run.append_metrics(row)
+            self.rows[k].append(row)
+            for logger in self._loggers[k]:
+                logger.log(row)
+
+    def finished(self, k: int, seconds: float, train: Score) -> Result:
+        """The result of a run that has come to its last epoch."""
+        rows = self.rows[k]
+        last, (best_epoch, best_accuracy) = rows[-1], best(rows)
+        return Result(
+            "finished",
+            last["epoch"],
+            seconds,
+            test_accuracy=last["test_accuracy"],
+            test_loss=finite(last["test_loss"]),
+            best_epoch=best_epoch,
+            best_test_accuracy=best_accuracy,
+            train_accuracy=train.accuracy,
+            train_loss=finite(train.loss),
+            validation_accuracy=last.get("validation_accuracy"),
+            validation_loss=finite(last.get("validation_loss")),
+            test_top5_accuracy=last.get("test_top5_accuracy"),
+        )
+
+    def diverged(self, k: int, seconds: float) -> Result:
+        """The result of a run whose loss or weights are no longer finite."""
+        rows = self.rows[k]
+        reason = f"loss or weights not finite after {int(self.training.lived[k])} steps"
+        best_epoch, best_accuracy = best([row for row in rows if finite(row["test_loss"]) is not None])
+        return Result(
+            "diverged", len(rows), seconds, best_epoch=best_epoch, best_test_accuracy=best_accuracy, reason=reason
+        )
+
+    def close(self) -> None:
+        for loggers in self._loggers:
+            for logger in loggers:
+                logger.close()
+
+
+def best(rows: Sequence[Mapping[str, Any]]) -> tuple[int | None, float | None]:
+    """The epoch with the highest test accuracy, the first of several, and that accuracy."""
+    if not rows:
+        return None, None
+    row = max(rows, key=lambda row: (row["test_accuracy"], -row["epoch"]))
+    return row["epoch"], row["test_accuracy"]
+
+
+def finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _named(name: str, score: Score) -> dict[str, float]:
+    top5 = {} if score.top5_accuracy is None else {f"{name}_top5_accuracy": score.top5_accuracy}
+    return {f"{name}_loss": score.loss, f"{name}_accuracy": score.accuracy, **top5}

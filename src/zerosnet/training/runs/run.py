@@ -1,0 +1,170 @@
+"""A run's folder, held by one process: STORE/<id>/ with everything the run leaves behind.
+
+spec.json             the resolved spec, from which the run can be replayed
+environment.json      versions, hardware and commit it was last continued with (and `earlier` ones that differ)
+metrics.jsonl         one line an epoch
+checkpoints/          where it goes on after an interruption; empty once it has ended
+weights.safetensors   the last epoch, once finished
+result.json           how it ended; its presence means that it has
+lock                  held while a process works on the run
+"""
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from torch import Tensor
+
+from zerosnet.training import files
+from zerosnet.training.runs.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from zerosnet.training.runs.result import Result
+from zerosnet.training.runs.spec import RunSpec
+
+
+class Run:
+    """A claimed run: this process alone may write to it, until `release` (or its end, even by kill -9)."""
+
+    def __init__(self, spec: RunSpec, folder: Path, lock: int) -> None:
+        self.spec = spec
+        self.folder = folder
+        self._lock: int | None = lock
+
+    @property
+    def id(self) -> str:
+        return self.folder.name
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.folder / "checkpoints"
+
+    @property
+    def weights(self) -> Path:
+        return self.folder / "weights.safetensors"
+
+    # -- while it is trained -------------------------------------------------------------------------------------------
+
+    def environment(self) -> dict[str, Any]:
+        """What `write_environment` has recorded; nothing where the run has not begun."""
+        path = self.folder / "environment.json"
+        found = files.read_json(path) if path.exists() else {}
+        return found if isinstance(found, dict) else {}
+
+    def write_environment(self, environment: Mapping[str, Any]) -> None:
+        """Record what the run is trained with; where it is continued elsewhere, both are kept."""
+        path, record, before = self.folder / "environment.json", dict(environment), self.environment()
+        if before:
+            earlier = before.pop("earlier", [])
+            record["earlier"] = earlier if before == dict(environment) else [*earlier, before]
+            if not record["earlier"]:
+                del record["earlier"]
+        files.write_json(path, record)
+
+    def append_metrics(self, row: Mapping[str, Any]) -> None:
+        """Add the line of an epoch; `row["epoch"]` counts finished epochs, from 1. Not a number is written as null."""
+        line = json.dumps({key: _finite(value) for key, value in row.items()}, allow_nan=False)
+        with (self.folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+
+    def metrics(self) -> list[dict[str, Any]]:
+        return read_metrics(self.folder)
+
+    def rewind(self, epochs: int) -> None:
+        """Forget the metrics after the first `epochs`, which are trained again; to be called where a run goes on."""
+        kept = [row for row in self.metrics() if row["epoch"] <= epochs]
+        text = "".join(json.dumps(row, allow_nan=False) + "\n" for row in kept)
+        files.write_bytes(self.folder / "metrics.jsonl", text.encode())
+
+    def save_checkpoint(self, position: int, tensors: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
+        """Write a checkpoint; the metrics up to here are on the disk before it is."""
+        path = self.folder / "metrics.jsonl"
+        if path.exists():
+            files.sync(path)
+        write_checkpoint(self.checkpoints, position, tensors, state)
+
+    def load_checkpoint(self, at_most: int | None = None) -> Checkpoint | None:
+        """The newest checkpoint that is whole (and not past a position); None: the run begins at the beginning."""
+        return read_checkpoint(self.checkpoints, at_most)
+
+    # -- its end -------------------------------------------------------------------------------------------------------
+
+    def finish(self, result: Result, save_weights: Callable[[Path], object] | None = None) -> None:
+        """End the run: weights first (`save_weights` writes them to the path it is given), then the result.
+
+        The result appears last and at once: where it is, everything is. Checkpoints are removed after it.
+        """
+        files.remove_temporaries(self.folder)
+        if save_weights is not None:
+            files.write_with(self.weights, save_weights)
+        path = self.folder / "metrics.jsonl"
+        if path.exists():
+            files.sync(path)
+        files.write_json(self.folder / "result.json", result.to_json())
+        shutil.rmtree(self.checkpoints, ignore_errors=True)
+
+    def result(self) -> Result | None:
+        return read_result(self.folder)
+
+    # -- the claim -----------------------------------------------------------------------------------------------------
+
+    def release(self) -> None:
+        """Let others have it."""
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            os.close(lock)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+def try_lock(folder: Path, *, create: bool) -> int | None:
+    """Take a run's lock: its descriptor, or None where another process holds it.
+
+    The kernel lets go of it when the process ends, however it ends.
+    """
+    descriptor = os.open(folder / "lock", os.O_RDONLY | (os.O_CREAT if create else 0), 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def read_result(folder: Path) -> Result | None:
+    path = folder / "result.json"
+    return files.read_value(path, Result.from_json) if path.exists() else None
+
+
+def read_metrics(folder: Path) -> list[dict[str, Any]]:
+    """The metrics so far, one object an epoch; a last line that was cut off by a kill is left out."""
+    path = folder / "metrics.jsonl"
+    rows = []
+    for line in path.read_bytes().split(b"\n") if path.exists() else []:
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(row, dict) and "epoch" in row:
+            rows.append(row)
+    return rows
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and value - value != 0 else value

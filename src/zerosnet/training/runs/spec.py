@@ -1,0 +1,144 @@
+"""What a run is: model, scheme, data set, recipe and seed, as a value that names the folder the run lives in."""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from zerosnet.data import source
+from zerosnet.errors import InputError
+from zerosnet.numerics import Scheme
+from zerosnet.training.arithmetic import PRECISIONS
+from zerosnet.training.recipes.book import changes, recipe
+from zerosnet.training.recipes.recipe import Recipe, is_record
+
+_REQUIRED = ("model", "dataset", "recipe", "seed")
+_OPTIONAL = ("scheme", "precision", "validation")
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """One training, with everything that decides its outcome and nothing about where it runs.
+
+    Device, kernels, and how many networks are trained side by side are not part of it. `scheme` None is the model's
+    own; `precision` None is the device's usual one; `validation` None trains on the whole training set.
+    """
+
+    model: str
+    dataset: str
+    recipe: Recipe
+    seed: int
+    scheme: Scheme | None = None
+    precision: str | None = None
+    validation: float | None = None
+
+    def __post_init__(self) -> None:
+        _check_names(self.model, self.dataset)
+        if not isinstance(self.recipe, Recipe):
+            raise InputError(f"recipe is {self.recipe!r}; expected a Recipe")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
+            raise InputError(f"seed is {self.seed!r}; expected a whole number from 0 on, below 2^63")
+        if not isinstance(self.scheme, Scheme | None):
+            raise InputError(f"scheme is {self.scheme!r}; expected a Scheme")
+        if self.precision is not None and self.precision not in PRECISIONS:
+            raise InputError(f"precision is {self.precision!r}; expected one of {', '.join(PRECISIONS)}")
+        fraction = self.validation
+        if fraction is not None and (not isinstance(fraction, float) or not 0 < fraction < 1):
+            raise InputError(f"validation is {fraction!r}; expected a fraction between 0 and 1, exclusive")
+
+    @property
+    def id(self) -> str:
+        """The name of the run's folder, such as zerosnet20_opt-cifar10-paper-s1-1a2b3c4d.
+
+        What can be read comes first, the hash of the whole spec ends it. It depends on nothing but the spec: not on
+        what a recipe of that name holds today.
+        """
+        words = (self.model, self.dataset, self.recipe.name, f"s{self.seed}")
+        readable = "-".join(re.sub(r"[^A-Za-z0-9_.]+", "_", word) for word in words)[:160]
+        return f"{readable}-{blake2b(self.canonical().encode(), digest_size=4).hexdigest()}"
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """The options in which the recipe differs from the one of its name."""
+        return changes(self.recipe, self.dataset, self.model)
+
+    def canonical(self) -> str:
+        """The one text of this spec that is hashed: sorted keys, settings at their default left out."""
+        data = {**self.to_json(), "recipe": self.recipe.identity()}
+        return json.dumps(_canonical(data), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole spec, resolved: a run can be replayed from this record alone."""
+        record = {
+            "model": self.model,
+            "scheme": None if self.scheme is None else self.scheme.to_json(),
+            "dataset": self.dataset,
+            "recipe": self.recipe.to_json(),
+            "seed": self.seed,
+        }
+        given = {"precision": self.precision, "validation": self.validation}
+        return record | {key: value for key, value in given.items() if value is not None}
+
+    @classmethod
+    def from_json(cls, data: Any) -> "RunSpec":
+        """Read a record, or a shorter form: a scheme as text, a recipe by name or by name with options.
+
+        >>> short = {"model": "zerosnet20", "dataset": "digits", "recipe": {"name": "quick", "epochs": 2}, "seed": 1}
+        >>> RunSpec.from_json(RunSpec.from_json(short).to_json()) == RunSpec.from_json(short)
+        True
+        """
+        if not isinstance(data, dict):
+            raise InputError(f"a spec is {data!r}; expected an object with {', '.join(_REQUIRED)}")
+        unknown = sorted(set(data) - {*_REQUIRED, *_OPTIONAL})
+        if unknown:
+            raise InputError(f"a spec has no field {unknown[0]!r}; it has {', '.join((*_REQUIRED, *_OPTIONAL))}")
+        missing = [key for key in _REQUIRED if data.get(key) is None]
+        if missing:
+            raise InputError(f"a spec lacks {missing[0]!r}; it needs {', '.join(_REQUIRED)}")
+        _check_names(data["model"], data["dataset"])
+        fields = {**data, "scheme": _scheme(data.get("scheme")), "recipe": _recipe(data)}
+        return cls(**fields)
+
+
+def distinct(specs: Iterable[RunSpec]) -> list[RunSpec]:
+    """The runs that specs ask for, each once: the first of those with the same id."""
+    runs: dict[str, RunSpec] = {}
+    for spec in specs:
+        runs.setdefault(spec.id, spec)
+    return list(runs.values())
+
+
+def _check_names(model: Any, dataset: Any) -> None:
+    if not isinstance(model, str) or not model:
+        raise InputError(f"model is {model!r}; expected a model's name")
+    source(dataset)
+
+
+def _scheme(value: Any) -> Scheme | None:
+    if value is None or isinstance(value, Scheme):
+        return value
+    try:
+        return Scheme.parse(value) if isinstance(value, str) else Scheme.from_json(value)
+    except InputError as error:
+        raise InputError(f"scheme: {error}") from None
+
+
+def _recipe(data: dict[str, Any]) -> Recipe:
+    value, dataset, model = (data[key] for key in ("recipe", "dataset", "model"))
+    if isinstance(value, str):
+        return recipe(value, dataset, model)
+    if isinstance(value, dict) and isinstance(value.get("name"), str) and not is_record(value):
+        options = {key: setting for key, setting in value.items() if key != "name"}
+        return recipe(value["name"], dataset, model, **options)
+    return Recipe.from_json(value)
+
+
+def _canonical(value: Any) -> Any:
+    """Equal numbers are written alike, 1 and 1.0, and lists stand for tuples."""
+    if isinstance(value, dict):
+        return {key: _canonical(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_canonical(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

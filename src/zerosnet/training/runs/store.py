@@ -1,0 +1,172 @@
+"""The store: a folder of runs, in which a finished run is never run again and two processes never run the same one."""
+
+import os
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zerosnet.errors import InputError
+from zerosnet.training import files
+from zerosnet.training.runs.checkpoint import positions
+from zerosnet.training.runs.result import Result
+from zerosnet.training.runs.run import Run, read_metrics, read_result, try_lock
+from zerosnet.training.runs.spec import RunSpec
+
+_LISTING_HOLDS = 0.2  # seconds; a listing takes a lock for a moment to see whether it is free
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What the store knows about a run; read, not claimed.
+
+    status: "finished" or "diverged" (it has ended), "running" (a process holds it), "stopped" (to be continued).
+    """
+
+    id: str
+    folder: Path
+    spec: RunSpec
+    status: str
+    result: Result | None
+
+    def metrics(self) -> list[dict[str, Any]]:
+        return read_metrics(self.folder)
+
+    def check_writable(self, part: str = "") -> None:
+        """Refuse a run to which nothing can be added, or not to this folder of it: before anything is computed."""
+        inner = self.folder / part
+        _make_sure(inner if inner.is_dir() else self.folder, self.folder.parent)
+
+    def summary(self) -> dict[str, Any]:
+        """A JSON-ready line for a list of runs."""
+        spec = self.spec
+        line: dict[str, Any] = {
+            "id": self.id,
+            "model": spec.model,
+            "scheme": None if spec.scheme is None else str(spec.scheme),
+            "dataset": spec.dataset,
+            "recipe": spec.recipe.name,
+            "changes": spec.changes,
+            "seed": spec.seed,
+            "precision": spec.precision,
+            "validation": spec.validation,
+            "status": self.status,
+        }
+        if self.result is not None:
+            return line | {key: value for key, value in self.result.to_json().items() if key != "status"}
+        rows = self.metrics()
+        steps = max(positions(self.folder / "checkpoints"), default=0)
+        return line | {"epochs": rows[-1]["epoch"] if rows else 0, "steps": steps}
+
+
+class Store:
+    """Runs below a folder, each in STORE/<id>/; the id depends on the spec only."""
+
+    def __init__(self, root: Path | str = "runs") -> None:
+        self.root = Path(root)
+        if self.root.exists() and not self.root.is_dir():
+            raise InputError(f"store is {self.root}, which is a file; expected a folder")
+
+    def folder(self, spec: RunSpec) -> Path:
+        return self.root / spec.id
+
+    def claim(self, spec: RunSpec) -> Run | None:
+        """Take a run for this process; None where another process has it.
+
+        The run's folder and spec.json are made where they do not exist. Look at `run.result()` first: a run that has
+        ended is not to be run again.
+        """
+        folder = self.folder(spec)
+        _make_sure(folder, self.root)
+        deadline = time.monotonic() + _LISTING_HOLDS
+        while (lock := try_lock(folder, create=True)) is None:
+            if time.monotonic() > deadline:
+                return None
+            time.sleep(0.02)
+        run = Run(spec, folder, lock)
+        try:
+            _settle(run)
+        except BaseException:
+            run.release()
+            raise
+        return run
+
+    def find(self, name: str) -> RunRecord:
+        """A run by its id, or by any part of it that only one run has; s1 is seed 1 before it is a part of s11."""
+        matches = [folder for folder in self._folders() if name in folder.name]
+        whole = [folder for folder in matches if name in folder.name.split("-")]
+        exact = [folder for folder in matches if folder.name == name] or (whole if len(whole) == 1 else [])
+        if not matches:
+            raise InputError(f"run is {name!r}; there is none of that name in store {self.root}")
+        if not exact and len(matches) > 1:
+            some = ", ".join(sorted(folder.name for folder in matches)[:3]) + (", ..." if len(matches) > 3 else "")
+            raise InputError(
+                f"run is {name!r}, which {len(matches)} runs in store {self.root} have in their id: {some}"
+            )
+        return _record((exact or matches)[0])
+
+    def records(self) -> list[RunRecord]:
+        """All runs, ordered by id; one that cannot be read is an error that names the file."""
+        records, problems = self.scan()
+        if problems:
+            raise InputError(problems[0])
+        return records
+
+    def scan(self) -> tuple[list[RunRecord], list[str]]:
+        """All runs that can be read, ordered by id, and a line for each one that cannot."""
+        records, problems = [], []
+        for folder in self._folders():
+            try:
+                records.append(_record(folder))
+            except InputError as error:
+                problems.append(str(error))
+        return records, problems
+
+    def _folders(self) -> list[Path]:
+        return sorted(path.parent for path in self.root.glob("*/spec.json"))
+
+
+def _make_sure(folder: Path, root: Path) -> None:
+    """Make a folder of a store where there is none; a store in which it cannot be, or be written into, is refused."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(f"store {root} cannot be written ({error.strerror})") from None
+
+
+def _settle(run: Run) -> None:
+    """Make sure that the folder is this spec's, and clear away what a killed process left half-written."""
+    path = run.folder / "spec.json"
+    files.remove_temporaries(run.folder)
+    if not path.exists():
+        files.write_json(path, run.spec.to_json())
+    elif (found := _read_spec(path)).canonical() != run.spec.canonical():
+        raise InputError(f"{path} holds another spec than its id says, that of {found.id}; move the folder away")
+    if run.result() is not None:
+        shutil.rmtree(run.checkpoints, ignore_errors=True)
+
+
+def _record(folder: Path) -> RunRecord:
+    spec, result = _read_spec(folder / "spec.json"), read_result(folder)
+    if result is not None:
+        return RunRecord(folder.name, folder, spec, result.status, result)
+    return RunRecord(folder.name, folder, spec, "running" if _is_locked(folder) else "stopped", None)
+
+
+def _read_spec(path: Path) -> RunSpec:
+    return files.read_value(path, RunSpec.from_json)
+
+
+def _is_locked(folder: Path) -> bool:
+    try:
+        lock = try_lock(folder, create=False)
+    except FileNotFoundError:
+        return False
+    if lock is None:
+        return True
+    os.close(lock)
+    return False

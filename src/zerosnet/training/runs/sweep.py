@@ -1,0 +1,78 @@
+"""A sweep file, JSON or TOML, as a list of runs.
+
+Either a list of specs, or an object with `specs` (such a list), `grid` (an object with lists for fields: all
+combinations, in the order written, the last field fastest; or a list of such objects), or both; or one spec, such as
+the spec.json of a run, which is then run again from its own record:
+
+    {"grid": {"model": "zerosnet56", "scheme": ["zerosnet(1/2)", "zerosnet(10)"],
+              "dataset": "cifar10", "recipe": "paper", "seed": [1, 2, 3]}}
+"""
+
+import itertools
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from zerosnet.errors import InputError
+from zerosnet.training.runs.spec import RunSpec, distinct
+
+
+def read_sweep(path: Path | str) -> list[RunSpec]:
+    """The runs a sweep file asks for, each once."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not text"
+        raise InputError(f"sweep file {path} cannot be read ({reason}); expected JSON or TOML") from None
+    try:
+        data = tomllib.loads(text) if path.suffix.lower() == ".toml" else json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"sweep file {path} is not valid {path.suffix.lstrip('.').upper() or 'JSON'}: {error}"
+        ) from None
+    try:
+        return expand(data)
+    except InputError as error:
+        raise InputError(f"sweep file {path}: {error}") from None
+
+
+def expand(data: Any) -> list[RunSpec]:
+    """The runs of a list of specs, of an object with `specs` or `grid`, or of a single spec."""
+    if isinstance(data, dict) and "model" in data:
+        data = [data]
+    if isinstance(data, list):
+        data = {"specs": data}
+    if not isinstance(data, dict) or not data or not set(data) <= {"specs", "grid"}:
+        raise InputError("expected a list of specs, or an object with specs (a list) or grid (an object) and no more")
+    specs = _list(data.get("specs", []), "specs")
+    entries = [(f"spec {i}", entry) for i, entry in enumerate(specs, 1)]
+    grids = data.get("grid", [])
+    for grid in grids if isinstance(grids, list) else [grids]:
+        entries += [("grid", entry) for entry in _combinations(grid)]
+    runs: list[RunSpec] = []
+    for place, entry in entries:
+        try:
+            runs.append(RunSpec.from_json(entry))
+        except InputError as error:
+            raise InputError(f"{place}: {error}") from None
+    if not runs:
+        raise InputError("there is not a single run in it")
+    return distinct(runs)
+
+
+def _combinations(grid: Any) -> list[dict[str, Any]]:
+    if not isinstance(grid, dict):
+        raise InputError(f"grid is {grid!r}; expected an object of fields and lists of their values")
+    axes = [value if isinstance(value, list) else [value] for value in grid.values()]
+    for key, axis in zip(grid, axes):
+        if not axis:
+            raise InputError(f"grid field {key!r} is an empty list; expected at least one value")
+    return [dict(zip(grid, values)) for values in itertools.product(*axes)]
+
+
+def _list(value: Any, name: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise InputError(f"{name} is {value!r}; expected a list")
+    return value

@@ -1,0 +1,262 @@
+"""What a person sees while networks train: a live table on a terminal, a line an epoch elsewhere, all on stderr."""
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from zerosnet.training.runs.spec import RunSpec
+from zerosnet.training.screen.time_left import Outlook, duration
+
+REFRESH = 0.25  # seconds between two pictures of the live table
+SILENCE = 60.0  # seconds after which a line says how many steps are done
+Row = Mapping[str, Any]
+
+
+@dataclass
+class GroupProgress:
+    """A group of runs on its way: `done` of `total` steps, and the newest metrics of every run (None: none yet).
+
+    A run that has diverged keeps the metrics it had then, and is no longer one of the `living`.
+    """
+
+    specs: Sequence[RunSpec]
+    rows: Sequence[Row | None]
+    done: int
+    total: int
+    changed: "Callable[[GroupProgress, bool], None]"
+    """Called after every step (False) and every epoch (True)."""
+    first: int = field(init=False)
+    since: float = field(init=False)
+    living: Sequence[bool] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.first, self.since = self.done, time.monotonic()
+        self.living = [True] * len(self.specs)
+
+    def step(self, done: int) -> None:
+        self.done = done
+        self.changed(self, False)
+
+    def epoch(self, rows: Sequence[Row | None], living: Sequence[bool]) -> None:
+        self.rows, self.living = rows, list(living)
+        self.changed(self, True)
+
+    @property
+    def over(self) -> bool:
+        return self.done >= self.total or not any(self.living)
+
+    def seconds_left(self) -> float | None:
+        """How long the rest will take, if it goes on as it went; None where it has not gone yet."""
+        if self.done == self.first:
+            return None
+        pace = (time.monotonic() - self.since) / (self.done - self.first)
+        return pace * (self.total - self.done)
+
+    def left(self) -> str:
+        seconds = self.seconds_left()
+        return "?" if seconds is None else duration(seconds)
+
+
+class Progress(Protocol):
+    """Where the engine reports; from several threads at once, where several groups train side by side."""
+
+    def expect(self, work: Mapping[str, float]) -> None:
+        """What is going to be trained, by run id, in any unit of work: for the time that all of it will take."""
+
+    def forget(self, run: str) -> None:
+        """Of what was expected, a run that another process has, or has ended."""
+
+    def group(self, specs: Sequence[RunSpec], rows: Sequence[Row | None], done: int, total: int) -> GroupProgress: ...
+
+    def say(self, line: str) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class Lines:
+    """Plain lines: one an epoch and group, and one a minute where epochs are long; nothing at all where quiet.
+
+    Where several groups train side by side each line says whose it is.
+    """
+
+    def __init__(self, quiet: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+        self.quiet, self.outlook = quiet, Outlook()
+        self._clock, self._said = clock, clock()
+        self._groups: list[GroupProgress] = []
+
+    def expect(self, work: Mapping[str, float]) -> None:
+        self.outlook.expect(work)
+
+    def forget(self, run: str) -> None:
+        self.outlook.forget(run)
+
+    def group(self, specs: Sequence[RunSpec], rows: Sequence[Row | None], done: int, total: int) -> GroupProgress:
+        for spec in specs:
+            self.say(f"training {describe(spec)}" + (f", from step {done} of {total}" if done else ""))
+        group = GroupProgress(specs, rows, done, total, self._changed)
+        self._groups = [*(other for other in self._groups if not other.over), group]
+        self.outlook.begin(group, (spec.id for spec in specs))
+        return group
+
+    def say(self, line: str) -> None:
+        self._said = self._clock()
+        if not self.quiet:
+            print(f"{line}\n", end="", file=sys.stderr, flush=True)  # in one piece, whatever other threads say
+
+    def _changed(self, group: GroupProgress, epoch: bool) -> None:
+        if epoch and any(row is not None for row in group.rows):
+            in_all = self.outlook.left()
+            self.say(self._whose(group) + _epoch_line(group) + (f", in all {in_all}" if in_all else ""))
+        elif not epoch and self._clock() - self._said >= SILENCE:
+            self.say(f"{self._whose(group)}step {group.done}/{group.total}  left {group.left()}")
+
+    def _whose(self, group: GroupProgress) -> str:
+        if self._groups == [group]:
+            return ""
+        others = f" and {len(group.specs) - 1} more" if len(group.specs) > 1 else ""
+        return f"{group.specs[0].id}{others}: "
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass
+
+
+class LiveTable:
+    """A table that stays in place: a bar a group, and below, where a small terminal cuts it, a row a replica."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self.console = Console(stderr=True)
+        self.live = Live(console=self.console, auto_refresh=False)
+        self.groups: list[GroupProgress] = []
+        self.outlook = Outlook()
+        self._lock = threading.Lock()
+        self._shown = 0.0
+
+    def expect(self, work: Mapping[str, float]) -> None:
+        self.outlook.expect(work)
+
+    def forget(self, run: str) -> None:
+        self.outlook.forget(run)
+
+    def group(self, specs: Sequence[RunSpec], rows: Sequence[Row | None], done: int, total: int) -> GroupProgress:
+        group = GroupProgress(specs, rows, done, total, self._changed)
+        with self._lock:
+            self.outlook.begin(group, (spec.id for spec in specs))
+            over = [other for other in self.groups if other.over]
+            self.groups = [other for other in self.groups if other not in over] + [group]
+        for other in over:
+            for spec, row in zip(other.specs, other.rows):
+                self.say(f"{describe(spec)}: test {_cells(row or {})[2]}")
+        self._changed(group, True)
+        return group
+
+    def say(self, line: str) -> None:
+        self.console.print(line, highlight=False, markup=False)
+
+    def _changed(self, group: GroupProgress, epoch: bool) -> None:
+        if not epoch and time.monotonic() - self._shown < REFRESH:
+            return
+        with self._lock:
+            self._shown = time.monotonic()
+            self.live.update(self._picture(), refresh=True)
+
+    def _picture(self) -> Any:
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+
+        table, bars = Table("run", box=None, pad_edge=False), Table.grid(padding=(0, 1))
+        for heading in ("epoch", "loss", "train", "test", "best"):
+            table.add_column(heading, justify="right")
+        for group in self.groups:
+            for spec, row in zip(group.specs, group.rows):
+                table.add_row(describe(spec), f"{row['epoch'] if row else 0}/{spec.recipe.epochs}", *_cells(row or {}))
+            if not group.over:
+                bar = ProgressBar(total=group.total, completed=group.done, width=40)
+                bars.add_row(bar, f"step {group.done}/{group.total}", f"left {group.left()}")
+        if in_all := self.outlook.left():
+            bars.add_row("", "in all", f"left {in_all}")
+        return Group(bars, table)
+
+    def __enter__(self) -> Self:
+        self.live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.live.stop()
+
+
+def progress(quiet: bool = False) -> Progress:
+    """The live table on a terminal, lines elsewhere."""
+    return LiveTable() if sys.stderr.isatty() and not quiet else Lines(quiet)
+
+
+def say_recipes(specs: Sequence[RunSpec], progress: Progress) -> None:
+    """Every recipe of these runs once, resolved, with all its numbers."""
+    for recipe in dict.fromkeys(spec.recipe for spec in specs):
+        for line in f"recipe {recipe.describe()}".splitlines():
+            progress.say(line)
+
+
+def describe(spec: RunSpec) -> str:
+    """A run in a few words: model, scheme if it is not the model's own, data set, recipe, seed."""
+    scheme = [] if spec.scheme is None else [f"({spec.scheme})"]
+    return " ".join([spec.model, *scheme, spec.dataset, spec.recipe.name, f"seed {spec.seed}"])
+
+
+def _epoch_line(group: GroupProgress) -> str:
+    """An epoch of a group: the span of the living networks, and the seconds of all, which share them evenly."""
+    networks, epochs = len(group.specs), group.specs[0].recipe.epochs
+    rows = [row for row, lives in zip(group.rows, group.living) if row is not None and lives]
+    if not rows:
+        reached = max(row["epoch"] for row in group.rows if row is not None)
+        return f"epoch {reached}/{epochs}  " + ("all networks" if networks > 1 else "the network") + " diverged"
+    count = f"{networks}" if len(rows) == networks else f"{len(rows)} of {networks}"
+    parts = [
+        f"epoch {rows[0]['epoch']}/{epochs}",
+        f"{count} x" if networks > 1 else "",
+        "loss " + _span([row["train_loss"] for row in rows], "{:.4f}"),
+        "train " + _span([row["train_accuracy"] for row in rows], "{:.2%}"),
+        "test " + _span([row["test_accuracy"] for row in rows], "{:.2%}"),
+        f"{networks * rows[0]['seconds']:.1f} s",
+        f"left {group.left()}",
+    ]
+    return "  ".join(part for part in parts if part)
+
+
+_FORMS = {
+    "train_loss": "{:.4f}",
+    "train_accuracy": "{:.2%}",
+    "test_accuracy": "{:.2%}",
+    "best_test_accuracy": "{:.2%}",
+}
+
+
+def _cells(row: Row) -> list[str]:
+    return [_span([row.get(name)], form) for name, form in _FORMS.items()]
+
+
+def _span(values: Sequence[float | None], form: str) -> str:
+    """Lowest and highest of several numbers; "-" where there is none."""
+    finite = [value for value in values if value is not None and value - value == 0]
+    if not finite:
+        return "-"
+    low, high = form.format(min(finite)), form.format(max(finite))
+    return low if low == high else f"{low}..{high}"

@@ -1,0 +1,107 @@
+"""Where metrics go besides a run's own metrics.jsonl, for those who ask: TensorBoard, Weights & Biases.
+
+Every logger writes into the run's folder, takes a row an epoch, and goes on where an interrupted run goes on. Another
+one is a class with the two methods of `Logger`, a line in `LOGGERS`, and an extra in pyproject.toml.
+"""
+
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+from zerosnet.errors import InputError, MissingExtra
+from zerosnet.training.runs.run import Run
+
+Row = Mapping[str, Any]
+
+
+class Logger(Protocol):
+    """Takes the metrics of one run. Its constructor takes the run."""
+
+    def log(self, row: Row) -> None:
+        """Take the row of an epoch; what is not a number is left out."""
+
+    def close(self) -> None: ...
+
+
+class TensorBoard:
+    """Event files in RUN/tensorboard, for `tensorboard --logdir STORE`."""
+
+    def __init__(self, run: Run) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        first = len(run.metrics()) + 1  # what a killed process wrote after its last checkpoint is not shown
+        self._writer = SummaryWriter(str(run.folder / "tensorboard"), purge_step=first)
+
+    def log(self, row: Row) -> None:
+        for name, value in _scalars(row):
+            self._writer.add_scalar(name, value, row["epoch"])
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class WeightsAndBiases:
+    """A run of wandb's project "zerosnet", below RUN/wandb; where it goes is wandb's own setting.
+
+    WANDB_MODE=offline needs neither account nor network; `wandb sync` sends the files later. The id that wandb knows
+    the run by is kept, so that a run that was interrupted stays one.
+    """
+
+    def __init__(self, run: Run) -> None:
+        import wandb
+
+        folder = run.folder / "wandb"
+        folder.mkdir(exist_ok=True)
+        known = folder / "id"
+        if not known.exists():
+            known.write_text(secrets.token_hex(8))
+        try:
+            self._run = wandb.init(
+                project="zerosnet",
+                id=known.read_text(),
+                name=run.id,
+                dir=str(run.folder),
+                config=run.spec.to_json(),
+                resume="allow",
+                reinit="create_new",  # networks that train as one are runs of their own
+                settings=wandb.Settings(silent=True, console="off"),
+            )
+        except wandb.Error as error:
+            reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+            raise InputError(f"wandb cannot log: {reason}; WANDB_MODE=offline needs no account") from None
+
+    def log(self, row: Row) -> None:
+        self._run.log(dict(_scalars(row)), step=row["epoch"])
+
+    def close(self) -> None:
+        self._run.finish()
+
+
+LOGGERS: dict[str, Callable[[Run], Logger]] = {"tensorboard": TensorBoard, "wandb": WeightsAndBiases}
+"""By name, which is the name of the package and of the extra that brings it."""
+
+
+def check_loggers(names: Iterable[str]) -> None:
+    """Find out before anything is trained that all loggers are known and installed."""
+    for name in names:
+        if name not in LOGGERS:
+            raise InputError(f"log is {name!r}; expected one of {', '.join(LOGGERS)}")
+        found = find_spec(name)
+        if found is None or found.origin is None:  # a folder ./wandb is no package
+            raise MissingExtra(name, name)
+
+
+def open_loggers(names: Sequence[str], run: Run) -> list[Logger]:
+    check_loggers(names)
+    return [LOGGERS[name](run) for name in dict.fromkeys(names)]
+
+
+def _scalars(row: Row) -> list[tuple[str, float]]:
+    """The numbers of a row, those of one set of images under one heading: test_top5_accuracy is test/top5_accuracy."""
+    return [
+        (f"{head}/{rest}" if rest else name, value)
+        for name, value in row.items()
+        if isinstance(value, float)
+        for head, _, rest in [name.partition("_")]
+    ]

@@ -1,0 +1,1 @@
+"""One network trained on streamed images, by one process or several."""

@@ -1,0 +1,277 @@
+"""One network in training on images that are decoded as they are needed, by one process or by several together.
+
+Where the images of a small set live on the device and the whole step in a CUDA graph (`fused`), here images come from
+workers, and gradients are averaged over processes by torch's DistributedDataParallel.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.parallel import DistributedDataParallel
+
+from zerosnet.data import (
+    Balance,
+    Batch,
+    Decoder,
+    FolderData,
+    Stream,
+    pixel_statistics,
+    reason_against,
+    to_numbers,
+    training_items,
+)
+from zerosnet.errors import InputError
+from zerosnet.models import BatchNorm, Network
+from zerosnet.numerics import Scheme
+from zerosnet.training.arithmetic import precision
+from zerosnet.training.fused.cuda_graph import compile_static
+from zerosnet.training.fused.evaluation import Score
+from zerosnet.training.fused.step import sample_losses
+from zerosnet.training.fused.trainer import make_optimizer
+from zerosnet.training.grouping import network_config
+from zerosnet.training.options import StreamOptions
+from zerosnet.training.recipes.recipe import lr_at
+from zerosnet.training.runs.checkpoint import copy_into
+from zerosnet.training.runs.spec import RunSpec
+from zerosnet.training.streamed.evaluation import FolderEvaluation
+from zerosnet.training.streamed.processes import World
+from zerosnet.training.streamed.sync_batch_norm import synchronise_batch_norms
+
+USUAL = "mixed"  # on CUDA: the networks of this size have few blocks, and half the traffic of a float32 state
+
+
+def micro_batch(batch: int, world: World, wanted: int | None) -> int:
+    """The number of images that one process computes with at once."""
+    if batch % world.size:
+        raise InputError(f"{world.size} processes do not share a batch of {batch} evenly; expected a divisor of it")
+    share = batch // world.size
+    micro = share if wanted is None else wanted
+    if micro < 1 or share % micro:
+        raise InputError(f"micro-batch is {micro}; expected a divisor of {share}, the images of a process in a step")
+    return micro
+
+
+def choose_balance(wanted: str | None, device: torch.device) -> Balance | None:
+    """How workers and device share the decoding; None where it is the workers' alone, an error where it cannot be."""
+    if wanted == "workers":
+        return None
+    exact, why = torch.are_deterministic_algorithms_enabled(), reason_against(device)
+    if wanted == "gpu" and (why or exact):
+        raise InputError(f"decoder is 'gpu', but {why or 'the same bits every time are not to be had so'}; see workers")
+    return None if why or exact else Balance(1.0 if wanted == "gpu" else None)
+
+
+class LargeTraining:
+    """The network of a run, its optimiser and its stream of images; the same on every process of the world.
+
+    Everything that decides the outcome is a function of the spec and of the micro-batch, but for the rounding of pixels
+    where a GPU helps to decode them. Running statistics of batch norm move by the mean over a step's micro-batches, so
+    it does not matter which process has which.
+    """
+
+    replicas = 1
+
+    def __init__(
+        self,
+        spec: RunSpec,
+        data: FolderData,
+        device: torch.device,
+        world: World,
+        options: StreamOptions,
+        *,
+        workers: int,
+        report: Callable[[str], None],
+        compiled: bool | None = None,
+    ) -> None:
+        self.spec, self.specs, self.data, self.device, self.world = spec, [spec], data, device, world
+        self.options, self.workers, self.report = options, workers, report
+        self.balance = choose_balance(options.decoder, device)
+        recipe, numbers = spec.recipe, precision(spec.precision, device, usual=USUAL)
+        self.steps = len(data.train) // recipe.batch
+        self.micro = micro_batch(recipe.batch, world, options.micro_batch)
+        self.turns = recipe.batch // world.size // self.micro
+        self.dtype = numbers.dtype
+        if compiled is None:
+            compiled = device.type == "cuda" and not options.sync_bn
+        compiled = compiled and not torch.are_deterministic_algorithms_enabled()  # see `compile_static`
+
+        model = Network(network_config(spec, data), [spec.seed]).to(device, numbers.dtype)
+        self.model = model.to(memory_format=torch.channels_last)
+        self.model.conv_dtype, self.model.state_dtype = numbers.conv_dtype, numbers.state_dtype
+        if options.sync_bn:
+            synchronise_batch_norms(self.model)
+        self.optimizer = make_optimizer(self.model, [recipe])
+        self.parameters = list(self.model.parameters())
+        norms = [module for module in self.model.modules() if isinstance(module, BatchNorm)]
+        self.running = [buffer for norm in norms for buffer in (norm.running_mean, norm.running_var)]
+        if compiled:
+            self.model.compile(dynamic=False)
+        self.network: Any = self.model
+        if world.size > 1:
+            self.network = _parallel(self.model, device)
+        mean, std = (torch.tensor(values, device=device) for values in pixel_statistics(data, recipe.scaling))
+        prepare = partial(to_numbers, mean=mean, std=std, dtype=numbers.dtype)
+        self.prepare: Callable[[Tensor, Tensor], Tensor] = compile_static(prepare) if compiled else prepare
+
+        self.lr = torch.zeros(1, dtype=torch.float64, device=device)
+        self.alive = torch.ones(1, dtype=torch.bool, device=device)
+        self.lived = torch.zeros(1, dtype=torch.int64, device=device)
+        self.sums = torch.zeros(1, 2, dtype=torch.float64, device=device)  # of losses and of correct answers
+        self.loss = torch.zeros(1, dtype=torch.float64, device=device)  # of the last step, over all processes
+        self.position = 0
+        self.skipped: set[str] = set()  # what was said about broken files, by this process
+        self._batches: Iterator[Batch] = iter(())
+        self.tests = {"test": FolderEvaluation(self, data.test)}
+        if data.validation is not None:
+            self.tests["validation"] = FolderEvaluation(self, data.validation)
+        self.facts = {
+            "data": data.fingerprint,
+            "kernels": "torch",
+            "processes": world.size,
+            "micro_batch": self.micro,
+            "sync_bn": options.sync_bn,
+            "workers": workers,
+            "decoder": "workers" if self.balance is None else options.decoder or "gpu and workers",
+            "arithmetic": f"parameters {numbers.dtype}, convolutions {numbers.conv_dtype or numbers.dtype}, "
+            f"state {numbers.state_dtype or numbers.dtype}".replace("torch.", ""),
+        }
+
+    def begin(self, position: int) -> None:
+        """Have images decoded from a step on, to the end of the training, without a pause between epochs."""
+        recipe = self.spec.recipe
+        items = partial(
+            training_items,
+            len(self.data.train),
+            seed=self.spec.seed,
+            batch=recipe.batch,
+            part=self.world.part,
+            micro=self.micro,
+            position=position,
+            steps=self.steps * recipe.epochs,
+        )
+        decoder = Decoder(self.data.train, self.data.side, recipe.augmentation, self.spec.seed)
+        self.position = position
+        self._batches = iter(self.stream(decoder, items, batch=self.micro, balance=self.balance))
+
+    def begin_epoch(self, step: int) -> None:
+        """An epoch that is taken up in the middle keeps the sums it has."""
+        if step == 0:
+            self.sums.zero_()
+            if self.spec.recipe.reset_momentum:
+                self.optimizer.reset()
+
+    def step(self) -> None:
+        """One step of the optimiser, on one batch over all processes; nothing waits for the device."""
+        if not self.model.training:
+            self.model.train()
+        found = torch.zeros(1, 2, dtype=torch.float64, device=self.device)
+        before = [buffer.clone() for buffer in self.running] if self.turns > 1 else []
+        collected = [torch.zeros_like(buffer) for buffer in before]
+        for turn in range(self.turns):
+            more = turn < self.turns - 1
+            with self.network.no_sync() if more and self.world.size > 1 else nullcontext():
+                found += self._learn(next(self._batches))
+            if before:
+                torch._foreach_add_(collected, self.running, alpha=1 / self.turns)
+                torch._foreach_copy_(self.running, before if more else collected)
+        self.world.add_up(found)
+        self.loss.copy_(found[:, 0] / (self.turns * self.world.size))
+        self.alive &= self.loss.isfinite()
+        self.lived += self.alive
+        self.sums += torch.stack([self.loss, found[:, 1]], dim=1)
+        self.lr.fill_(lr_at(self.spec.recipe, self.position, self.steps))
+        gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
+        self.optimizer.update(gradients, self.lr, self.alive)
+        for parameter in self.parameters:
+            parameter.grad = None
+        self.position += 1
+
+    def _learn(self, batch: Batch) -> Tensor:
+        """Add the gradient of a micro-batch; its mean loss and its number of correct answers."""
+        logits = self.network(self.prepare(batch.images, batch.flips))
+        loss = sample_losses(logits[None], batch.labels[None], self.spec.recipe.label_smoothing).mean()
+        (loss / self.turns).backward()
+        correct = (logits.detach().argmax(1) == batch.labels).sum()
+        return torch.stack([loss.detach().double(), correct.double()])[None]
+
+    @torch.no_grad()
+    def settle(self) -> None:
+        """Running statistics become the mean over the processes, which is what they are before they are looked at."""
+        if self.world.size > 1:
+            flat = self.world.add_up(torch.cat(self.running)) / self.world.size
+            torch._foreach_copy_(self.running, list(flat.split([len(buffer) for buffer in self.running])))
+
+    def stream(self, decoder: Decoder, items: Callable[[], Any], *, batch: int, **options: Any) -> Stream:
+        return Stream(
+            decoder, items, batch=batch, device=self.device, workers=self.workers, report=self._broken, **options
+        )
+
+    def _broken(self, line: str) -> None:
+        if self.options.broken == "fatal":
+            raise InputError(f"{line}; --broken skip goes on without it")
+        if line not in self.skipped:
+            self.skipped.add(line)
+            self.report(f"skipped: {line}")
+
+    # -- what the journal and the checkpoints ask for ------------------------------------------------------------------
+
+    def train_scores(self) -> list[Score]:
+        """Loss and accuracy over the epoch so far, as the steps saw them."""
+        steps = (self.position - 1) % self.steps + 1
+        loss, correct = self.sums[0].tolist()
+        return [Score(loss / steps, correct / (steps * self.spec.recipe.batch))]
+
+    def watch_training_set(self) -> None:
+        """Have the training images scored after every epoch too: centre crops, in evaluation mode."""
+        self.tests["train_eval"] = FolderEvaluation(self, self.data.train)
+
+    def final_train_scores(self) -> list[Score]:
+        """On the training set as it is: centre crops, in evaluation mode."""
+        evaluation = FolderEvaluation(self, self.data.train, persistent=False)
+        evaluation.run()
+        return evaluation.scores()
+
+    def counted(self) -> dict[str, int]:
+        """What a result says besides, where files were skipped."""
+        return {"test_images": self.tests["test"].images, "skipped_files": len(self.skipped)} if self.skipped else {}
+
+    @torch.no_grad()
+    def diverged(self) -> bool:
+        """Whether a loss or a parameter is not finite; the network is frozen from then on."""
+        self.alive &= torch.stack([parameter.isfinite().all() for parameter in self.parameters]).all()
+        return not bool(self.alive)
+
+    def tensors(self) -> dict[str, Tensor]:
+        state = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
+        state |= {f"optimizer.{name}": tensor for name, tensor in self.optimizer.state().items()}
+        return state | {"alive": self.alive, "lived": self.lived, "epoch.sums": self.sums}
+
+    def load(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take up the state of `tensors()`, in place."""
+        copy_into(self.tensors(), tensors)
+
+    def weights(self) -> dict[str, Tensor]:
+        return self.model.state_dict()
+
+    def trained_schemes(self) -> list[list[Scheme]] | None:
+        """Where coefficients are trained: the scheme of every block as it is now."""
+        return [self.model.schemes()] if any(True for _ in self.model.coefficient_parameters()) else None
+
+    def close(self) -> None:
+        """Let the workers go."""
+        self._batches = iter(())
+        self.tests = {}
+
+
+def _parallel(model: Network, device: torch.device) -> DistributedDataParallel:
+    """Gradients averaged over the processes; running statistics are left to `LargeTraining.settle`."""
+    known = inspect.signature(DistributedDataParallel).parameters
+    buffers = "forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers"  # its name up to 2.1x
+    ids = [device.index] if device.type == "cuda" else None
+    options: dict[str, Any] = {"device_ids": ids, "gradient_as_bucket_view": True, buffers: False}
+    return DistributedDataParallel(model, **options)
