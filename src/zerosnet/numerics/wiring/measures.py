@@ -11,6 +11,9 @@ from zerosnet.numerics.wiring.step import Floats
 TAU = 0.1
 """Share at which a block counts half."""
 
+HEAD_TAU = 1 / 6
+"""Weight in what the head reads at which a block counts half."""
+
 
 def effective_depth(shares: npt.ArrayLike, tau: float = TAU) -> Floats:
     """sum_n s_n / (s_n + tau): a block counts fully where its share is far above tau, and s_n / tau far below it.
@@ -43,9 +46,3 @@ def number_of_sources(weights: npt.ArrayLike) -> Floats:
     parts = parts / np.where(total > 0, total, 1.0)
     logs = np.log(np.where(parts > 0, parts, 1.0))
     return np.asarray(np.exp(-(parts * logs).sum(axis=-1)))
-
-
-def participation(weights: npt.ArrayLike) -> Floats:
-    """1 / sum of the fourth powers of unit weights: the same question with less regard for small weights."""
-    parts = np.square(np.asarray(weights, dtype=np.float64))
-    return np.asarray(parts.sum(axis=-1) ** 2 / np.square(parts).sum(axis=-1))

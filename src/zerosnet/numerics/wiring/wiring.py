@@ -17,7 +17,7 @@ from zerosnet.numerics.wiring.companion import (
     scheme_of_step,
     scheme_per_block,
 )
-from zerosnet.numerics.wiring.measures import TAU
+from zerosnet.numerics.wiring.measures import HEAD_TAU, TAU
 from zerosnet.numerics.wiring.stages import (
     BLOCKS,
     Projection,
@@ -203,10 +203,19 @@ class Wiring:
         self, per_block: Sequence[float] | None = None, tau: float = TAU, stem: float = STEM
     ) -> float:
         """sum_n p_n s_n / (s_n + tau), p_n the parameters of block n: `per_block`, or 4^stage."""
-        weights = [float(p) for p in (parameters_by_stage(self.stages) if per_block is None else per_block)]
-        if len(weights) != len(self.steps):
-            raise InputError(f"per_block has {len(weights)} entries; expected {len(self.steps)}, one per block")
+        weights = self._parameters(per_block)
         return float(measures.effective_parameters(self.shares(stem), weights, _positive(tau, "tau")))
+
+    def head_parameters(
+        self, per_block: Sequence[float] | None = None, tau: float = HEAD_TAU, stem: float = STEM
+    ) -> float:
+        """sum_n p_n h_n / (h_n + tau), h_n the weight of block n in what the head reads.
+
+        The same sum as for effective parameters, of what is left of a block at the end: schemes that forget early
+        blocks have less of it.
+        """
+        weights = self._parameters(per_block)
+        return float(measures.effective_parameters(self.contributions(stem)[-1, 1:], weights, _positive(tau, "tau")))
 
     def blocks_above(self, least: float = 0.1, stem: float = STEM) -> int:
         """How many blocks have at least this share."""
@@ -215,6 +224,12 @@ class Wiring:
     def number_of_sources(self, stem: float = STEM) -> float:
         """exp(entropy) of the contributions to the head: how many sources it reads, between 1 and N + 1."""
         return float(measures.number_of_sources(self.contributions(stem)[-1]))
+
+    def _parameters(self, per_block: Sequence[float] | None) -> list[float]:
+        weights = [float(p) for p in (parameters_by_stage(self.stages) if per_block is None else per_block)]
+        if len(weights) != len(self.steps):
+            raise InputError(f"per_block has {len(weights)} entries; expected {len(self.steps)}, one per block")
+        return weights
 
     # -- gains and gauge ----------------------------------------------------------------------------------------------
 
