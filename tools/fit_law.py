@@ -1,7 +1,7 @@
 """Fit the accuracy law to the records of trained networks; the constants go to src/zerosnet/numerics/wiring/law.json.
 
     python tools/fit_law.py
-    python tools/fit_law.py --register FILE   predictions for the networks of results/predictions, before they are known
+    python tools/fit_law.py --register FILE   predictions for the networks of results/sweeps, before training
 
 Networks on CIFAR-10 with recipe `paper` count, in the standard arithmetic, with coefficients that are not trained.
 LM-ResNet, which trains its k, stands for k = -1/20, the mean of its start values. Runs of one wiring count once, by
@@ -71,13 +71,13 @@ def write() -> None:
 
 
 def register(target: Path) -> None:
-    """Write down what every law says of the networks that are registered in results/predictions."""
+    """Write down what every law says of the networks of the sweeps that are registered in results/predictions."""
     if target.exists():
         sys.exit(f"{target} exists; predictions are never edited")
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
     entries = []
-    for path in sorted(RUNS.parent.glob("predictions/*.json")):
-        for known in json.loads(path.read_text())["predictions"]:
+    for sweep in sorted(RUNS.parent.glob("sweeps/*.json")):
+        for known in json.loads((RUNS.parent / "predictions" / sweep.name).read_text())["predictions"]:
             wiring = Wiring.of(Scheme.parse(known["scheme"]))
             predicted = {f"{m}, {e}": load_law(m, e).predict(wiring) for m in MEASURES for e in EPOCHS}
             entries.append(
