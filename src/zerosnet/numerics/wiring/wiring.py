@@ -30,8 +30,11 @@ from zerosnet.numerics.wiring.stages import (
 from zerosnet.numerics.wiring.step import Floats, Step, Vector, as_array, matrix, unit, vector
 
 STEM = 0.375
-"""Second moment of the stem's output in units of that of f: 27 inputs of variance 1, weights of variance 2 / (9 * 16).
-For networks of bottlenecks, whose first skip is normalised, it is about 1."""
+"""Second moment of the stem's output in units of that of f: 27 inputs of variance 1 and weights of
+variance 2 / (9 * 16)."""
+
+BOTTLENECK_STEM = 1.0
+"""The same for networks of bottlenecks, whose first skip is normalised."""
 
 
 @dataclass(frozen=True)
