@@ -11,12 +11,12 @@ import numpy as np
 from fit_law import read_points
 
 from zerosnet.numerics import PAPER_ROWS, Scheme, euler, is_zero_stable, root_condition
-from zerosnet.numerics.wiring.fit import Point, _constants, _line
-from zerosnet.numerics.wiring.law import MEASURES, load_law
-from zerosnet.numerics.wiring.wiring import Wiring
+from zerosnet.numerics.wirings.fit import Point, _constants, _line
+from zerosnet.numerics.wirings.law import MEASURES, load_law
+from zerosnet.numerics.wirings.wiring import Wiring
 
 Floats = np.ndarray
-TABLES = Path(__file__).parents[1] / "src" / "zerosnet" / "experiments" / "tables"
+TABLES = Path(__file__).parents[1] / "src" / "zerosnet" / "experiments" / "paper" / "tables"
 
 
 def _largest(W: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Fit the accuracy law to the records of trained networks; the constants go to src/zerosnet/numerics/wiring/law.json.
+"""Fit the accuracy law to the records of trained networks; the constants go to src/zerosnet/numerics/wirings/law.json.
 
     python tools/fit_law.py
     python tools/fit_law.py --register FILE   predictions for the networks of results/sweeps, before training
@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from zerosnet.numerics import Scheme
-from zerosnet.numerics.wiring.fit import Point, fit_law
-from zerosnet.numerics.wiring.law import LAW_FILE, MEASURES, load_law
-from zerosnet.numerics.wiring.wiring import Wiring
+from zerosnet.numerics.wirings.fit import Point, fit_law
+from zerosnet.numerics.wirings.law import LAW_FILE, MEASURES, load_law
+from zerosnet.numerics.wirings.wiring import Wiring
 
 RUNS = Path(__file__).parents[1] / "results" / "runs"
 EPOCHS = {"best": "best_test_accuracy", "last": "test_accuracy"}

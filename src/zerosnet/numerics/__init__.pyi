@@ -55,3 +55,17 @@ from zerosnet.numerics.stability.stable_set import solve_stable_set as solve_sta
 from zerosnet.numerics.stability.verdict import Verdict as Verdict
 from zerosnet.numerics.stability.verdict import is_zero_stable as is_zero_stable
 from zerosnet.numerics.stability.verdict import root_condition as root_condition
+from zerosnet.numerics.wirings.batch import head_contributions_of_many as head_contributions_of_many
+from zerosnet.numerics.wirings.batch import shares_of_many as shares_of_many
+from zerosnet.numerics.wirings.depth_design import DepthDesign as DepthDesign
+from zerosnet.numerics.wirings.depth_design import depth_trade_off as depth_trade_off
+from zerosnet.numerics.wirings.depth_design import design_by_depth as design_by_depth
+from zerosnet.numerics.wirings.fit import Point as Point
+from zerosnet.numerics.wirings.fit import fit_law as fit_law
+from zerosnet.numerics.wirings.gains import Gains as Gains
+from zerosnet.numerics.wirings.gauge import same_up_to_gauge as same_up_to_gauge
+from zerosnet.numerics.wirings.law import AccuracyLaw as AccuracyLaw
+from zerosnet.numerics.wirings.law import Prediction as Prediction
+from zerosnet.numerics.wirings.law import load_law as load_law
+from zerosnet.numerics.wirings.stage_gain import stage_gain as stage_gain
+from zerosnet.numerics.wirings.wiring import Wiring as Wiring

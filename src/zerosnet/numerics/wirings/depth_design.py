@@ -1,0 +1,204 @@
+"""Design by depth: the scheme whose blocks are used most, among those of given steps and order with one slope.
+
+The order conditions are linear in the coefficients, so the schemes of d steps and order p are a space of d - p
+dimensions. It is searched by sampling: draw schemes from a normal distribution, keep the best, fit the distribution to
+them, repeat, and refine the best one. The draws have a fixed seed, so that the same question has the same answer.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zerosnet.errors import InputError
+from zerosnet.numerics.designs.search import design
+from zerosnet.numerics.rationals import number
+from zerosnet.numerics.scheme import Scheme
+from zerosnet.numerics.wirings.batch import head_contributions_of_many, shares_of_many
+from zerosnet.numerics.wirings.law import load_law
+from zerosnet.numerics.wirings.measures import HEAD_TAU, effective_depth
+from zerosnet.numerics.wirings.stage_gain import stage_gain
+from zerosnet.numerics.wirings.stages import BLOCKS, block_counts
+from zerosnet.numerics.wirings.step import Floats
+
+MOST_STEPS = 6
+GROWTHS = (0.5, 2.0)
+"""Where a free growth of the betas is looked for."""
+
+_STARTS, _DRAWS, _KEPT, _ROUNDS = 2, 120, 20, 25
+_SPREAD, _INFLATION, _LEAST_STEP = 0.6, 1.5, 1e-7
+_CIRCLE = 1e-9  # roundings of a modulus on the bound
+
+
+def _by_shares(alphas: Floats, betas: Floats, counts: tuple[int, ...], change: str, growth: npt.ArrayLike) -> Floats:
+    return effective_depth(shares_of_many(alphas, betas, counts, change, growth))
+
+
+def _by_head(alphas: Floats, betas: Floats, counts: tuple[int, ...], change: str, growth: npt.ArrayLike) -> Floats:
+    return effective_depth(np.square(head_contributions_of_many(alphas, betas, counts, change, growth)), HEAD_TAU)
+
+
+def _by_accuracy(alphas: Floats, betas: Floats, counts: tuple[int, ...], change: str, growth: npt.ArrayLike) -> Floats:
+    per_block = np.repeat(4.0 ** np.arange(len(counts)), counts)
+    parts = np.square(head_contributions_of_many(alphas, betas, counts, change, growth))
+    return load_law().accuracy_of(parts, per_block)
+
+
+OBJECTIVES: dict[str, Callable[..., Floats]] = {"depth": _by_shares, "head": _by_head, "accuracy": _by_accuracy}
+"""Effective depth; the same sum of the parts of what the head reads; accuracy by the law, calibrated or not."""
+
+
+@dataclass(frozen=True)
+class DepthDesign:
+    """The best scheme found, what it has of the objective, and its price.
+
+    value: the objective. euler: that of Euler's scheme, with the same growth 1. parasitic_modulus: the largest one.
+    stage_gain: what independent projections do to its state. growth: the betas are multiplied by growth^n.
+    """
+
+    steps: int
+    order: int
+    blocks: tuple[int, ...]
+    objective: str
+    scheme: Scheme
+    growth: float
+    value: float
+    euler: float
+    parasitic_modulus: float
+    stage_gain: float
+
+
+def design_by_depth(
+    steps: int,
+    blocks: Any = BLOCKS,
+    order: int = 1,
+    *,
+    objective: str = "depth",
+    modulus: float | None = 1.0,
+    growth: Any = 1,
+    stage_change: str = "project-each",
+) -> DepthDesign:
+    """The scheme of that many steps and at least that order with the most effective depth in these blocks.
+
+    objective: "depth" (effective depth, of shares), "head" (of parts of what the head reads) or "accuracy" (the law).
+    modulus: bound of the parasitic moduli; 1 asks for zero stability, None for nothing.
+    growth: factor of beta from block to block; None looks for the best one between 1/2 and 2. Shares always grow with
+        it, as the network forgets its early blocks, so that the objective "depth" ends at 2.
+
+    >>> best = design_by_depth(2)
+    >>> round(best.value, 1), round(best.euler, 1)
+    (22.7, 20.0)
+    """
+    counts, bound = block_counts(blocks), inf if modulus is None else float(number(modulus, "modulus"))
+    if objective not in OBJECTIVES:
+        raise InputError(f"objective is {objective!r}; expected one of {', '.join(OBJECTIVES)}")
+    if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= MOST_STEPS:
+        raise InputError(f"steps is {steps!r}; expected a whole number from 1 to {MOST_STEPS}")
+    first = design(steps, order).scheme  # refuses an order that is not possible
+    free_growth, fixed = growth is None, 1.0 if growth is None else float(number(growth, "growth"))
+    base, directions = _space(steps, order)
+
+    def coefficients(points: Floats) -> tuple[Floats, Floats, npt.ArrayLike]:
+        found = base + points[:, : len(directions)] @ directions
+        return found[:, :-1], found[:, -1], points[:, -1] if free_growth else fixed
+
+    def values(points: Floats) -> Floats:
+        alphas, betas, factors = coefficients(points)
+        feasible = np.ones(len(points), dtype=np.bool_)
+        if bound < inf and steps > 1:
+            feasible = _parasitic_moduli(alphas) <= bound + _CIRCLE
+        if free_growth:
+            feasible &= (points[:, -1] >= GROWTHS[0]) & (points[:, -1] <= GROWTHS[1])
+        found = OBJECTIVES[objective](alphas, betas, counts, stage_change, factors)
+        return np.where(feasible & np.isfinite(found), found, -inf)
+
+    middle = np.zeros(len(directions)) if first is None else directions @ (_vector(first) - base)
+    best = _search(values, np.append(middle, 1.0) if free_growth else middle)
+    alphas, betas, factors = coefficients(best[None])
+    value = float(values(best[None])[0])
+    if value == -inf:
+        raise InputError(f"modulus is {modulus!r}; no scheme of {steps} steps and order {order} was found within it")
+    scheme = Scheme(alphas[0].tolist(), [float(betas[0])])
+    one = np.ones((1, 1))
+    return DepthDesign(
+        steps=steps,
+        order=order,
+        blocks=counts,
+        objective=objective,
+        scheme=scheme,
+        growth=float(np.ravel(factors)[0]),
+        value=value,
+        euler=float(OBJECTIVES[objective](one, one[0], counts, stage_change, 1.0)[0]),
+        parasitic_modulus=float(_parasitic_moduli(alphas)[0]) if steps > 1 else 0.0,
+        stage_gain=stage_gain(scheme),
+    )
+
+
+def depth_trade_off(
+    steps: int, blocks: Any = BLOCKS, order: int = 1, moduli: Sequence[float] = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+    objective: str = "depth",
+) -> tuple[DepthDesign, ...]:  # fmt: skip
+    """The best scheme for every bound of the parasitic moduli: what small roots cost."""
+    return tuple(design_by_depth(steps, blocks, order, objective=objective, modulus=bound) for bound in moduli)
+
+
+def _space(steps: int, order: int) -> tuple[Floats, Floats]:
+    """A point of the space of schemes (alphas, beta) of that order, and an orthonormal basis of its directions."""
+    lags = np.arange(steps)
+    rows, right = [np.append(np.ones(steps), 0.0)], [1.0]
+    for q in range(1, order + 1):
+        rows.append(np.append((-1.0 * lags) ** q, float(q == 1)))
+        right.append(1.0)
+    matrix = np.array(rows)
+    point = np.linalg.lstsq(matrix, np.array(right), rcond=None)[0]
+    basis = np.linalg.svd(matrix)[2][len(rows) :]
+    return point, basis
+
+
+def _search(values: Callable[[Floats], Floats], middle: Floats) -> Floats:
+    """The best point found: sampling about the best points so far, then in smaller and smaller steps about the best."""
+    size = len(middle)
+    if not size:
+        return middle
+    random = np.random.default_rng(0)
+    best, best_value = middle, float(values(middle[None])[0])
+    for _ in range(_STARTS):
+        centre, root = middle, _SPREAD * np.eye(size)
+        for _ in range(_ROUNDS):
+            points = centre + random.standard_normal((_DRAWS, size)) @ root.T
+            found = values(points)
+            order = np.argsort(-found, kind="stable")[:_KEPT]
+            kept = points[order[found[order] > -inf]]
+            if len(kept) <= size:
+                root = root * 0.7
+                continue
+            if found[order[0]] > best_value:
+                best, best_value = kept[0], float(found[order[0]])
+            centre = np.asarray(kept.mean(axis=0), dtype=np.float64)
+            covariance = np.atleast_2d(np.cov(kept.T)) * _INFLATION + 1e-16 * np.eye(size)
+            root = np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
+    step = 0.1
+    while step > _LEAST_STEP:
+        points = best + step * random.standard_normal((_DRAWS, size))
+        found = values(points)
+        winner = int(found.argmax())
+        if found[winner] > best_value:
+            best, best_value = points[winner], float(found[winner])
+        else:
+            step /= 2
+    return best
+
+
+def _parasitic_moduli(alphas: Floats) -> Floats:
+    """Largest modulus of a root of q, rho(z) = (z-1) q(z), for schemes with alphas (K, steps) of sum 1."""
+    q = 1 - np.cumsum(alphas[:, :-1], axis=1)
+    companions = np.zeros((len(alphas), q.shape[1], q.shape[1])) + np.eye(q.shape[1], k=-1)
+    companions[:, 0] = -q
+    return np.asarray(np.abs(np.linalg.eigvals(companions)).max(axis=1))
+
+
+def _vector(scheme: Scheme) -> Floats:
+    return np.array([float(c) for c in (*scheme.alphas, scheme.betas[0])])

@@ -1,0 +1,75 @@
+"""Gain of the products of the A_n: how far a perturbation of the streams, or a gradient, can grow.
+
+Two readings are in use. The largest absolute row sum (infinity norm) bounds what a perturbation of streams of size 1
+can become; the largest absolute column sum (1-norm) does the same for gradients, which pass the transposed product.
+Neither is invariant under a change of gauge: where branches are normalised, the network does not see them.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from zerosnet.numerics.wirings.step import Floats
+
+if TYPE_CHECKING:
+    from zerosnet.numerics.wirings.wiring import Wiring
+
+
+@dataclass(frozen=True)
+class Gains:
+    """Decimal logarithms of the gain, for n = 0..N; -inf where a product is 0.
+
+    forward: of A_{n-1} ... A_0, from the first streams to those that block n reads.
+    backward: of A_{N-1} ... A_n, from those that block n reads to the last ones.
+    rows, columns: the largest absolute row sum and column sum.
+    """
+
+    forward_rows: Floats
+    forward_columns: Floats
+    backward_rows: Floats
+    backward_columns: Floats
+
+
+def gains(wiring: "Wiring") -> Gains:
+    """Gains forward and backward to every depth."""
+    keep = wiring.arrays[0]
+    forward = _products(keep, len(wiring.start))
+    backward = _products([a.T for a in reversed(keep)], len(wiring.read))[::-1]  # transposed: rows become columns
+    return Gains(
+        forward_rows=np.array([_log10_norm(p, e, axis=1) for p, e in forward]),
+        forward_columns=np.array([_log10_norm(p, e, axis=0) for p, e in forward]),
+        backward_rows=np.array([_log10_norm(p, e, axis=0) for p, e in backward]),
+        backward_columns=np.array([_log10_norm(p, e, axis=1) for p, e in backward]),
+    )
+
+
+def second_singular_values(wiring: "Wiring", first: int = 0) -> Floats:
+    """Second singular value of A_{n-1} ... A_first relative to the first one, for n = first..N.
+
+    Where it falls to 0, the streams become multiples of one another; below 1e-15 it is rounding. 0 for one stream.
+    """
+    keep = wiring.arrays[0][first:]
+    size = keep[0].shape[1] if keep else len(wiring.read)
+    found = []
+    for product, _ in _products(keep, size):
+        values = np.linalg.svd(product, compute_uv=False)
+        found.append(values[1] / values[0] if len(values) > 1 and values[0] > 0 else 0.0)
+    return np.array(found)
+
+
+def _products(factors: list[Floats], size: int) -> list[tuple[Floats, int]]:
+    """1, A_0, A_1 A_0, ...: each as a matrix with entries of about 1 and a power of two."""
+    product, exponent = np.eye(size), 0
+    found = [(product, exponent)]
+    for factor in factors:
+        product = factor @ product
+        shift = int(np.frexp(np.abs(product).max())[1])
+        product, exponent = np.ldexp(product, -shift), exponent + shift
+        found.append((product, exponent))
+    return found
+
+
+def _log10_norm(product: Floats, exponent: int, axis: int) -> float:
+    size = np.abs(product).sum(axis=axis).max()
+    return float(np.log10(size) + exponent * np.log10(2.0)) if size > 0 else -np.inf

@@ -1,0 +1,173 @@
+"""The accuracy law: test error from the coefficients of a wiring alone.
+
+    error = a D^-p,   D = sum_n p_n u_n / (u_n + tau)
+
+with p_n the parameters of block n in units of the first stage's (4^stage) and u_n how much the network uses block n:
+the part of the second moment of what the head reads that comes from it (`parts`), the square root of that
+(`contributions`), or its share (`shares`). Three constants, a, tau and p, are fitted to trained networks and stored
+with what they were fitted on; see `fit`. `parts` is the law. Predictions were registered with the others too.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from math import ceil, exp, log, sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zerosnet.errors import InputError
+from zerosnet.numerics.wirings.measures import effective_parameters
+from zerosnet.numerics.wirings.stages import parameters_by_stage
+from zerosnet.numerics.wirings.step import Floats
+from zerosnet.numerics.wirings.wiring import Wiring
+
+LAW_FILE = Path(__file__).with_name("law.json")
+MEASURES = ("parts", "contributions", "shares")
+COVERAGE = 0.9
+"""Of a prediction interval."""
+
+
+@dataclass(frozen=True)
+class FittedNetwork:
+    """A trained network that the law was fitted on, and what the law says of it when it is left out.
+
+    accuracy: mean over its runs, in percent.
+    """
+
+    scheme: str
+    blocks: tuple[int, ...]
+    stage_change: str
+    runs: int
+    accuracy: float
+    left_out: float
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Accuracy in percent with its 90 % interval; None, and the reason, where the law was not calibrated."""
+
+    accuracy: float | None
+    interval: tuple[float, float] | None
+    calibrated: bool
+    why_not: str | None = None
+
+
+@dataclass(frozen=True)
+class AccuracyLaw:
+    """error = a D^-p in percent, with what it was fitted on.
+
+    measure: what D is made of, "parts", "contributions" or "shares". epoch: whose accuracy, "best" or "last".
+    """
+
+    measure: str
+    a: float
+    tau: float
+    p: float
+    dataset: str
+    recipe: str
+    epoch: str
+    networks: tuple[FittedNetwork, ...]
+
+    def __post_init__(self) -> None:
+        if self.measure not in MEASURES:
+            raise InputError(f"measure is {self.measure!r}; expected one of {', '.join(MEASURES)}")
+
+    @property
+    def rmse(self) -> float:
+        """Root mean square of the leave-one-out errors, in points."""
+        return sqrt(sum((n.left_out - n.accuracy) ** 2 for n in self.networks) / len(self.networks))
+
+    @property
+    def log_halfwidth(self) -> float:
+        """Half the width of a prediction interval of log(error), from the leave-one-out residuals.
+
+        The k-th smallest of n absolute residuals, k = 90 % of n + 1: as many new networks of the same kind lie inside.
+        Errors of 6 % and of 25 % have residuals of one size on this scale.
+        """
+        residuals = sorted(abs(log((100 - n.left_out) / (100 - n.accuracy))) for n in self.networks)
+        return residuals[min(ceil(COVERAGE * (len(residuals) + 1)), len(residuals)) - 1]
+
+    def quantity(self, wiring: Wiring) -> float:
+        """D of a wiring."""
+        weights = used(wiring, self.measure)
+        return float(effective_parameters(weights, _parameters(wiring), self.tau))
+
+    def accuracy_of(self, weights: npt.ArrayLike, per_block: npt.ArrayLike) -> Floats:
+        """Accuracy in percent from what the measure takes of every block (..., N); calibration is not checked."""
+        return np.asarray(100 - self.a * effective_parameters(weights, per_block, self.tau) ** -self.p)
+
+    def predict(self, wiring: Wiring, dataset: str | None = None, normalised: bool = True) -> Prediction:
+        """Predict the test accuracy of a network, where the law was calibrated.
+
+        dataset: the data, the law's own by default. normalised: whether every branch begins with a normalisation.
+        """
+        why_not = self.not_calibrated(wiring, dataset, normalised)
+        if why_not is not None:
+            return Prediction(None, None, calibrated=False, why_not=why_not)
+        error = self.a * self.quantity(wiring) ** -self.p
+        low, high = (100 - min(error * exp(sign * self.log_halfwidth), 100.0) for sign in (1, -1))
+        return Prediction(100 - error, (low, high), calibrated=True)
+
+    def not_calibrated(self, wiring: Wiring, dataset: str | None = None, normalised: bool = True) -> str | None:
+        """Why the law says nothing of this network; None where it does."""
+        counts = [sum(n.blocks) for n in self.networks]
+        least, most = min(counts) // 2, 2 * max(counts)
+        stages = {len(n.blocks) for n in self.networks}
+        if dataset is not None and dataset != self.dataset:
+            return f"the law was fitted on {self.dataset}, not on {dataset}"
+        if not normalised:
+            return "the law was fitted on networks whose branches begin with a normalisation"
+        if len(wiring.stages) not in stages:
+            return f"the law was fitted on networks of {max(stages)} stages, not {len(wiring.stages)}"
+        if not least <= len(wiring.steps) <= most:
+            return f"the law is used from {least} to {most} blocks, not for {len(wiring.steps)}"
+        return None
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-ready object, lossless; the leave-one-out error and the interval are repeated for the reader."""
+        fields = {name: getattr(self, name) for name in _FIELDS}
+        networks = [{**vars(network), "blocks": list(network.blocks)} for network in self.networks]
+        runs = sum(network.runs for network in self.networks)
+        facts = {"runs": runs, "leave_one_out_rmse": self.rmse, "log_halfwidth": self.log_halfwidth}
+        return {**fields, **facts, "networks": networks}
+
+    @classmethod
+    def from_json(cls, data: Any) -> "AccuracyLaw":
+        missing = [name for name in (*_FIELDS, "networks") if not isinstance(data, dict) or name not in data]
+        if missing:
+            raise InputError(
+                f"a law in JSON has no {missing[0]}; expected an object with {', '.join(_FIELDS)}, networks"
+            )
+        networks = (FittedNetwork(**{**network, "blocks": tuple(network["blocks"])}) for network in data["networks"])
+        return cls(**{name: data[name] for name in _FIELDS}, networks=tuple(networks))
+
+
+_FIELDS = ("measure", "a", "tau", "p", "dataset", "recipe", "epoch")
+
+
+def used(wiring: Wiring, measure: str) -> Floats:
+    """Compute u_n of every block."""
+    if measure == "shares":
+        return wiring.shares()
+    return wiring.head_parts() if measure == "parts" else np.sqrt(wiring.head_parts())
+
+
+@cache
+def load_law(measure: str = "parts", epoch: str = "best") -> AccuracyLaw:
+    """The law that comes with the package, by what it is made of and whose accuracy it predicts.
+
+    >>> law = load_law()
+    >>> law.dataset, len(law.networks)
+    ('cifar10', 50)
+    """
+    for data in json.loads(LAW_FILE.read_text())["laws"]:
+        if (data["measure"], data["epoch"]) == (measure, epoch):
+            return AccuracyLaw.from_json(data)
+    raise InputError(f"no law of {measure!r} and {epoch!r}; expected one of {', '.join(MEASURES)}, and best or last")
+
+
+def _parameters(wiring: Wiring) -> list[float]:
+    return [float(p) for p in parameters_by_stage(wiring.stages)]

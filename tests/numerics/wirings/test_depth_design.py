@@ -1,0 +1,43 @@
+import pytest
+
+from zerosnet.errors import InputError
+from zerosnet.numerics import is_zero_stable, order, zerosnet
+from zerosnet.numerics.wirings.depth_design import depth_trade_off, design_by_depth
+from zerosnet.numerics.wirings.wiring import Wiring
+
+
+@pytest.mark.parametrize(("steps", "least_order"), [(1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (4, 3)])
+def test_a_design_has_its_order_and_is_zero_stable(steps: int, least_order: int) -> None:
+    found = design_by_depth(steps, (3, 3, 3), least_order)
+    assert order(found.scheme) >= least_order
+    assert found.scheme.steps == steps
+    assert is_zero_stable(found.scheme) is not False
+    assert found.value == pytest.approx(Wiring.of(found.scheme, (3, 3, 3)).effective_depth())
+
+
+def test_more_steps_use_more_depth_than_euler_and_than_the_smallest_roots() -> None:
+    depths = [design_by_depth(steps).value for steps in (1, 2, 3, 4)]
+    assert depths == sorted(depths)
+    assert depths[2] > Wiring.of(zerosnet("-9/5")).effective_depth() > depths[0]
+
+
+def test_the_head_reads_most_from_euler() -> None:
+    found = design_by_depth(3, objective="head")
+    assert found.value == pytest.approx(found.euler, rel=1e-3)
+
+
+def test_smaller_roots_cost_depth() -> None:
+    rows = depth_trade_off(3, moduli=(0.4, 0.6, 0.8))
+    assert [row.value for row in rows] == sorted(row.value for row in rows)
+    assert all(row.parasitic_modulus <= bound + 1e-6 for row, bound in zip(rows, (0.4, 0.6, 0.8)))
+
+
+def test_a_free_growth_runs_to_its_bound_for_shares_and_not_for_accuracy() -> None:
+    assert design_by_depth(2, growth=None).growth == pytest.approx(2, abs=1e-3)
+    assert 1 < design_by_depth(2, growth=None, objective="accuracy").growth < 1.5
+
+
+@pytest.mark.parametrize("options", [{"steps": 9}, {"steps": 3, "order": 4}, {"steps": 2, "objective": "roots"}])
+def test_bad_questions_are_named(options: dict) -> None:
+    with pytest.raises(InputError, match="expected"):
+        design_by_depth(**options)
