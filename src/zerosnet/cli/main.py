@@ -123,6 +123,7 @@ from zerosnet.cli.commands import (  # noqa: E402, F401
     evaluate,
     explore,
     export,
+    predict,
     region,
     report,
     reproduce,

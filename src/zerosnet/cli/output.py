@@ -62,6 +62,18 @@ def _parsed(text: str) -> "Scheme":
     return scheme
 
 
+def parsed_scheme(text: str) -> "Scheme":
+    """Read a scheme that was given as one word."""
+    return _parsed(text)
+
+
+def refuse_options(words: Sequence[str], command: str) -> None:
+    """Refuse words that look like options: a command that takes "-3,5,-1;4" for a scheme lets all words through."""
+    for word in words:
+        if word.startswith("-") and word.lstrip("-")[:1].isalpha():
+            raise InputError(f"no such option: {word}; see zerosnet {command} --help")
+
+
 def checked_plot(plot: str | None) -> Path | None:
     """The figure file, if it can be written; asked before anything is computed."""
     if plot is None:

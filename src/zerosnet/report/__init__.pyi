@@ -2,6 +2,8 @@ from zerosnet.report.figures.concepts import stability_concepts_figure as stabil
 from zerosnet.report.figures.design_tradeoff import design_figure as design_figure
 from zerosnet.report.figures.diagnosis import diagnosis_figure as diagnosis_figure
 from zerosnet.report.figures.families import family_figure as family_figure
+from zerosnet.report.figures.forecast import accuracy_map as accuracy_map
+from zerosnet.report.figures.forecast import forecast_figure as forecast_figure
 from zerosnet.report.figures.panels import region_window as region_window
 from zerosnet.report.figures.panels import root_places as root_places
 from zerosnet.report.figures.schemes import paper_figure as paper_figure

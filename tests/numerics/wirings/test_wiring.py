@@ -119,15 +119,14 @@ def test_effective_depth_counts_blocks() -> None:
     assert wiring.blocks_above(0.1) == 27
     assert 20 < wiring.effective_depth() < 27
     assert wiring.effective_depth(tau=1e-9) == pytest.approx(27)
-    assert wiring.effective_parameters([1] * 27) == pytest.approx(wiring.effective_depth())
-    assert wiring.effective_parameters(tau=1e-9) == pytest.approx(9 * 21)
+    assert wiring.effective_parameters(tau=1e-9) == pytest.approx(9 * 21, rel=1e-4)
     assert 1 <= wiring.number_of_sources() <= 28
 
 
 def test_schemes_that_forget_have_fewer_parameters_in_the_head() -> None:
     forgets = Wiring.of(euler("1/2"))
-    assert forgets.effective_parameters() > Wiring.of(euler()).effective_parameters()
-    assert forgets.head_parameters() < Wiring.of(euler()).head_parameters()
+    assert forgets.effective_depth() > Wiring.of(euler()).effective_depth()
+    assert forgets.effective_parameters() < Wiring.of(euler()).effective_parameters()
 
 
 @pytest.mark.parametrize(

@@ -55,9 +55,7 @@ def analyze(
 
 def _refuse_other_words(words: list[str]) -> None:
     """A scheme is one word, and no word of letters begins with a dash."""
-    for word in words:
-        if word.startswith("-") and word.lstrip("-")[:1].isalpha():
-            raise InputError(f"no such option: {word}; see zerosnet analyze --help")
+    output.refuse_options(words, "analyze")
     if len(words) > 1:
         raise InputError(f'a scheme is one word, in quotes if need be, "zerosnet(-9/5)"; got {" ".join(words)!r}')
 

@@ -55,6 +55,9 @@ def fit_law(
     def log_quantities(log_tau: float) -> Floats:
         return np.log([float(effective_parameters(u, p, exp(log_tau))) for u, p in zip(weights, per_block)])
 
+    log_tau, log_a, p = _constants(log_quantities, log_errors, np.ones(len(points), dtype=np.bool_))
+    constants = exp(log_a), exp(log_tau), p
+    quantities = np.exp(log_quantities(log_tau))
     networks = []
     for i, point in enumerate(points):
         others = np.arange(len(points)) != i
@@ -62,10 +65,13 @@ def fit_law(
         left_out = 100 - exp(log_a - p * log_quantities(log_tau)[i])
         blocks = point.wiring.counts
         networks.append(
-            FittedNetwork(point.scheme, blocks, point.stage_change, point.runs, point.accuracy, float(left_out))
+            FittedNetwork(
+                *(point.scheme, blocks, point.stage_change, point.runs, point.accuracy),
+                left_out=float(left_out),
+                quantity=float(quantities[i]),
+            )
         )
-    log_tau, log_a, p = _constants(log_quantities, log_errors, np.ones(len(points), dtype=np.bool_))
-    return AccuracyLaw(measure, exp(log_a), exp(log_tau), p, dataset, recipe, epoch, tuple(networks))
+    return AccuracyLaw(measure, *constants, dataset, recipe, epoch, tuple(networks))
 
 
 def _constants(

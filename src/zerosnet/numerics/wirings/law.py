@@ -34,7 +34,7 @@ COVERAGE = 0.9
 class FittedNetwork:
     """A trained network that the law was fitted on, and what the law says of it when it is left out.
 
-    accuracy: mean over its runs, in percent.
+    accuracy: mean over its runs, in percent. quantity: D of its wiring.
     """
 
     scheme: str
@@ -43,6 +43,7 @@ class FittedNetwork:
     runs: int
     accuracy: float
     left_out: float
+    quantity: float
 
 
 @dataclass(frozen=True)

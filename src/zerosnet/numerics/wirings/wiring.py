@@ -209,19 +209,12 @@ class Wiring:
         return float(measures.effective_depth(self.shares(stem), _positive(tau, "tau")))
 
     def effective_parameters(
-        self, per_block: Sequence[float] | None = None, tau: float = TAU, stem: float = STEM
-    ) -> float:
-        """sum_n p_n s_n / (s_n + tau), p_n the parameters of block n: `per_block`, or 4^stage."""
-        weights = self._parameters(per_block)
-        return float(measures.effective_parameters(self.shares(stem), weights, _positive(tau, "tau")))
-
-    def head_parameters(
         self, per_block: Sequence[float] | None = None, tau: float = HEAD_TAU, stem: float = STEM
     ) -> float:
         """sum_n p_n v_n / (v_n + tau), v_n the part of what the head reads that comes from block n.
 
-        The same sum as for effective parameters, of what is left of a block at the end: schemes that forget early
-        blocks have less of it. The accuracy law is a power of it.
+        p_n are the parameters of block n: `per_block`, or 4^stage, how they grow from stage to stage. The accuracy law
+        is a power of this number.
         """
         weights = self._parameters(per_block)
         return float(measures.effective_parameters(self.head_parts(stem), weights, _positive(tau, "tau")))

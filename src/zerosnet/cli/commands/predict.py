@@ -1,0 +1,144 @@
+"""`zerosnet predict`: how much of its depth a network will use, and how accurate it will be, before training."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from zerosnet.cli import output
+from zerosnet.cli.main import app
+from zerosnet.errors import InputError
+
+if TYPE_CHECKING:
+    from zerosnet.numerics import Forecast
+
+_HELP = """Predict how much of its depth a network uses, and its test accuracy, from its coefficients alone.
+
+The share of a block is how much it adds to the state, relative to the state; its part is how much of what the head
+reads comes from it. Both are computed for the network at initialisation. The accuracy law was fitted to trained
+networks on CIFAR-10 (recipe paper); for other data, and for depths far from these, only shares are given.
+
+Examples: zerosnet predict "zerosnet(-9/5)"; zerosnet predict "1,1,1;1" --beta-growth 1.839 --layers 110."""
+
+_BAR = 24
+
+
+@app.command(
+    help=_HELP,
+    short_help="Predict depth in use and accuracy of a network, before training.",
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+)
+def predict(
+    context: typer.Context,
+    scheme: str | None = typer.Argument(None, help='"zerosnet(-9/5)" or "alphas;betas"; may be repeated.'),
+    layers: int = typer.Option(56, help="20, 32, 44, 56, 110, 164, 326, 650 or 1298."),
+    dataset: str = typer.Option("cifar10", help="The data set that accuracy is predicted for."),
+    beta_growth: str = typer.Option("1", help="The beta of the n-th multistep block is multiplied by its n-th power."),
+    stage_change: str = typer.Option("project-each", help="project-each, project-shared or restart."),
+    register: str | None = typer.Option(None, metavar="FILE", help="Append the predictions, with date and commit."),
+    accuracies: str | None = typer.Option(None, "--map", metavar="FILE", help="Draw accuracy over the disc of roots."),
+    plot: str | None = typer.Option(None, metavar="FILE", help="Draw shares and parts of the (first) scheme."),
+    json: bool = typer.Option(False, "--json", help=output.JSON_HELP),
+) -> None:
+    words = [*([] if scheme is None else [scheme]), *context.args]
+    output.refuse_options(words, "predict")
+    if not words and accuracies is None:
+        raise InputError('no scheme given; expected one such as "zerosnet(-9/5)" or "1/3,5/9,1/9;16/9", or --map FILE')
+    from zerosnet.numerics import forecast
+
+    figure_path, map_path = output.checked_plot(plot), output.checked_plot(accuracies)
+    if plot is not None and not words:
+        raise InputError("--plot draws a scheme, and none is given")
+    found = [
+        forecast(
+            output.parsed_scheme(word),
+            layers,
+            dataset=dataset,
+            stage_change=stage_change,
+            beta_growth=beta_growth,
+        )
+        for word in words
+    ]
+    if register is not None:
+        _register(register, found)
+    if json:
+        documents = [one.to_json() for one in found]
+        output.print_json(documents[0] if len(documents) == 1 else documents)
+    elif len(found) == 1:
+        _show_one(found[0])
+    elif found:
+        _show_several(found)
+    _draw(figure_path, map_path, found, layers, quiet=json)
+
+
+def _show_one(found: "Forecast") -> None:
+    predicted = found.prediction
+    rows = [
+        ("effective depth", f"{found.effective_depth:.1f} of {len(found.shares)} blocks"),
+        ("parameters in use", f"{100 * _used(found):.0f} % (those of blocks that reach the head)"),
+        ("accuracy", _accuracy_text(found)),
+    ]
+    if predicted.calibrated:
+        nearest = (f"{one.scheme} has {one.accuracy:.2f} %" for one in found.nearest)
+        rows += [("measured nearby", "; ".join(nearest))]
+    output.print_facts(f"{found.scheme}, {found.layers} layers, before training", [*rows, ("limited by", found.limit)])
+    print("\nblock   share    " + " " * _BAR + " part of what the head reads")
+    for block, (share, part) in enumerate(zip(found.shares, found.parts)):
+        print(f"{block:5}  {_percent(share)}  {_bar(share)}  {_percent(part)}")
+
+
+def _show_several(found: "list[Forecast]") -> None:
+    lines = [
+        (str(one.scheme).replace(";", "; "), f"{one.effective_depth:.1f}", f"{100 * _used(one):.0f} %", _short(one))
+        for one in found
+    ]
+    columns = ("scheme", "effective depth", "parameters in use", "accuracy")
+    title = f"{found[0].layers} layers, {len(found[0].shares)} blocks, before training"
+    output.print_table(title, columns, lines, right=columns[1:])
+    why_not = found[0].prediction.why_not
+    if why_not is not None:
+        print(f"no accuracy: {why_not}")
+
+
+def _used(found: "Forecast") -> float:
+    """Effective parameters as a part of those of all blocks."""
+    whole = sum(4**i * stage.blocks for i, stage in enumerate(found.wiring.stages))
+    return found.effective_parameters / whole
+
+
+def _short(found: "Forecast") -> str:
+    accuracy = found.prediction.accuracy
+    return "none" if accuracy is None else f"{accuracy:.1f} %"
+
+
+def _accuracy_text(found: "Forecast") -> str:
+    predicted = found.prediction
+    if predicted.accuracy is None or predicted.interval is None:
+        return f"none: {predicted.why_not}"
+    low, high = predicted.interval
+    law = found.law
+    return (
+        f"{predicted.accuracy:.1f} % on {found.dataset} (90 % interval {low:.1f} to {high:.1f}; "
+        f"law of {len(law.networks)} networks, leave-one-out error {law.rmse:.2f} points)"
+    )
+
+
+def _percent(value: float) -> str:
+    text = f"{100 * value:.1f} %" if value >= 1e-3 else f"{100 * value:.0e} %"
+    return text.rjust(8)
+
+
+def _bar(share: float) -> str:
+    return ("#" * round(_BAR * min(float(share), 1.0))).ljust(_BAR)
+
+
+def _draw(figure_path: object, map_path: object, found: "list[Forecast]", layers: int, quiet: bool) -> None:
+    from zerosnet.report import accuracy_map, forecast_figure
+
+    output.draw(figure_path, lambda: forecast_figure(found[0]), quiet=quiet)  # type: ignore[arg-type]
+    output.draw(map_path, lambda: accuracy_map(layers), quiet=quiet)  # type: ignore[arg-type]
+
+
+def _register(file: str, found: "list[Forecast]") -> None:
+    from zerosnet.experiments import register_predictions
+
+    register_predictions(file, [one.to_json() for one in found])

@@ -1,0 +1,184 @@
+"""What can be known of a network before it is trained: shares, effective depth, accuracy, and what limits it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+from typing import Any
+
+import numpy as np
+
+from zerosnet.errors import InputError
+from zerosnet.numerics import rationals as num
+from zerosnet.numerics.rationals import Number, number
+from zerosnet.numerics.scheme import Scheme
+from zerosnet.numerics.wirings.law import AccuracyLaw, FittedNetwork, Prediction, load_law
+from zerosnet.numerics.wirings.measures import effective_depth, effective_parameters
+from zerosnet.numerics.wirings.stages import parameters_by_stage
+from zerosnet.numerics.wirings.step import Floats
+from zerosnet.numerics.wirings.wiring import BOTTLENECK_STEM, STEM, Wiring
+
+LAYERS = {20: 2, 32: 2, 44: 2, 56: 2, 110: 2, 164: 3, 326: 3, 650: 3, 1298: 3}
+"""Layers of the CIFAR-size networks, and convolutions per block: basic blocks have two, bottlenecks three."""
+
+MUCH, LITTLE = 0.75, 0.1
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """A network before training, and what its coefficients promise.
+
+    Attributes:
+        scheme: The scheme of its multistep blocks.
+        layers: Its layers.
+        dataset: The data that accuracy is predicted for.
+        stage_change: What becomes of older states where a stage begins.
+        beta_growth: The betas of the n-th multistep block are multiplied by its n-th power.
+        normalised: Whether every branch begins with a normalisation.
+    """
+
+    scheme: Scheme
+    layers: int = 56
+    dataset: str = "cifar10"
+    stage_change: str = "project-each"
+    beta_growth: Number = 1
+    normalised: bool = True
+
+    @cached_property
+    def wiring(self) -> Wiring:
+        return Wiring.of(self.scheme, blocks_of(self.layers), self.stage_change, self.beta_growth)
+
+    @property
+    def stem(self) -> float:
+        return STEM if LAYERS[self.layers] == 2 else BOTTLENECK_STEM
+
+    @cached_property
+    def contributions(self) -> Floats:
+        """Weight of every source in what every block and the head read (`Wiring.contributions`)."""
+        return self.wiring.contributions(self.stem)
+
+    @property
+    def shares(self) -> Floats:
+        """Share of every block in the state that it makes."""
+        return self.contributions[1:, 1:].diagonal().copy()
+
+    @property
+    def parts(self) -> Floats:
+        """Part of what the head reads that comes from every block."""
+        return np.asarray(np.square(self.contributions[-1, 1:]))
+
+    @property
+    def law(self) -> AccuracyLaw:
+        return load_law()
+
+    @property
+    def effective_depth(self) -> float:
+        """sum_n s_n / (s_n + 0.1), between 0 and the number of blocks."""
+        return float(effective_depth(self.shares))
+
+    @property
+    def effective_parameters(self) -> float:
+        """D of the accuracy law, in units of a block of the first stage."""
+        per_block = [float(p) for p in parameters_by_stage(self.wiring.stages)]
+        return float(effective_parameters(self.parts, per_block, self.law.tau))
+
+    @property
+    def prediction(self) -> Prediction:
+        """Accuracy and interval; without them, and with the reason, if the law was not calibrated for this network."""
+        if LAYERS[self.layers] != 2:
+            return Prediction(None, None, calibrated=False, why_not="the law was fitted on networks of basic blocks")
+        return self.law.predict(self.wiring, self.dataset, self.normalised)
+
+    @property
+    def nearest(self) -> tuple[FittedNetwork, ...]:
+        """The three measured networks of this depth whose effective parameters are nearest."""
+        alike = [one for one in self.law.networks if one.blocks == self.wiring.counts]
+        own = log(self.effective_parameters)
+        return tuple(sorted(alike, key=lambda one: abs(log(one.quantity) - own))[:3])
+
+    @property
+    def limit(self) -> str:
+        """What keeps blocks from being used, in one sentence."""
+        blocks = len(self.shares)
+        counting = int((self.parts >= self.law.tau).sum())
+        if counting >= MUCH * blocks:
+            return f"Nothing in the coefficients: {counting} of {blocks} blocks reach the head."
+        steps = self.scheme.steps - 1
+        early, late = self.shares[steps : steps + 3], self.shares[-3:]
+        growth = float(np.abs(np.roots([float(c) for c in self.scheme.rho])).max())
+        if growth > 1.01:
+            return f"The state grows {growth:.3g}-fold per block, so that later blocks add little to it."
+        if late.mean() > 2 * LITTLE and self.parts[: blocks // 2].sum() < LITTLE:
+            return f"Early blocks are forgotten: the largest root of the scheme is {growth:.3g}."
+        if early.size and early.mean() < LITTLE:
+            return f"beta is small against the state: the first multistep blocks add {100 * early.mean():.2g} % to it."
+        return (
+            f"Later blocks add little to a state that has become large: {100 * late.mean():.2g} % each at the end, "
+            f"{counting} of {blocks} blocks reach the head."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """What `zerosnet predict --json` prints; `calibration` is what the law was fitted on, or why it is silent."""
+        predicted = self.prediction
+        law = self.law
+        return {
+            "scheme": str(self.scheme),
+            "layers": self.layers,
+            "dataset": self.dataset,
+            "stage_change": self.stage_change,
+            "beta_growth": num.to_json(self.beta_growth),
+            "shares": self.shares.tolist(),
+            "parts": self.parts.tolist(),
+            "effective_depth": self.effective_depth,
+            "effective_parameters": self.effective_parameters,
+            "accuracy": predicted.accuracy,
+            "interval": None if predicted.interval is None else list(predicted.interval),
+            "calibration": {
+                "calibrated": predicted.calibrated,
+                "why_not": predicted.why_not,
+                "constants": {"a": law.a, "tau": law.tau, "p": law.p},
+                "dataset": law.dataset,
+                "recipe": law.recipe,
+                "epoch": law.epoch,
+                "networks": len(law.networks),
+                "leave_one_out_rmse": law.rmse,
+            },
+            "nearest": [{"scheme": one.scheme, "accuracy": one.accuracy} for one in self.nearest],
+            "limit": self.limit,
+        }
+
+
+def forecast(
+    scheme: Scheme | str,
+    layers: int = 56,
+    *,
+    dataset: str = "cifar10",
+    stage_change: str = "project-each",
+    beta_growth: Any = 1,
+    normalised: bool = True,
+) -> Forecast:
+    """Compute what the coefficients of a network promise, before it is trained.
+
+    >>> found = forecast("1,1,1;1")
+    >>> found.limit
+    'The state grows 1.84-fold per block, so that later blocks add little to it.'
+    >>> round(found.effective_depth, 1), round(found.prediction.accuracy)
+    (4.6, 80)
+    """
+    known = Scheme.parse(scheme) if isinstance(scheme, str) else scheme
+    blocks_of(layers)
+    growth = number(beta_growth, "beta_growth")
+    made = Forecast(known, layers, dataset, stage_change, growth, normalised)
+    made.wiring  # noqa: B018 (refuses what cannot be)
+    return made
+
+
+def blocks_of(layers: int) -> tuple[int, int, int]:
+    """Count the blocks of every stage of a CIFAR-size network.
+
+    >>> blocks_of(56), blocks_of(164)
+    ((9, 9, 9), (18, 18, 18))
+    """
+    if isinstance(layers, bool) or layers not in LAYERS:
+        raise InputError(f"layers is {layers!r}; expected one of {', '.join(map(str, LAYERS))}")
+    n = (layers - 2) // (3 * LAYERS[layers])
+    return n, n, n

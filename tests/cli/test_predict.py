@@ -1,0 +1,116 @@
+"""`zerosnet predict`: what is printed, what programs get, and what is refused."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from zerosnet.cli.main import run
+
+
+def predict(*arguments: str) -> int:
+    return run(["predict", *arguments])
+
+
+def document(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
+    assert predict(*arguments, "--json") == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_json_document_has_what_programs_need(capsys: pytest.CaptureFixture[str]) -> None:
+    found = document(capsys, "zerosnet(-9/5)")
+    keys = {"shares", "effective_depth", "effective_parameters", "accuracy", "interval", "calibration"}
+    assert keys <= set(found)
+    assert len(found["shares"]) == 27
+    low, high = found["interval"]
+    assert low < found["accuracy"] < high
+    assert found["calibration"]["calibrated"] is True
+
+
+def test_an_unstable_scheme_is_predicted_ten_points_below_the_optimum(capsys: pytest.CaptureFixture[str]) -> None:
+    optimum, unstable = (document(capsys, text) for text in ("zerosnet(-9/5)", "-3,5,-1;4"))
+    assert optimum["accuracy"] - unstable["accuracy"] > 10
+
+
+def test_growing_betas_bring_an_unstable_scheme_back(capsys: pytest.CaptureFixture[str]) -> None:
+    plain = document(capsys, "1,1,1;1")
+    grown = document(capsys, "1,1,1;1", "--beta-growth", "1.839")
+    assert grown["accuracy"] - plain["accuracy"] > 10
+    assert grown["effective_depth"] > 4 * plain["effective_depth"]
+
+
+def test_a_restart_at_stage_changes_changes_the_shares(capsys: pytest.CaptureFixture[str]) -> None:
+    each, restart = (document(capsys, "1,1,1;1", "--stage-change", name) for name in ("project-each", "restart"))
+    assert each["shares"] != restart["shares"]
+
+
+@pytest.mark.parametrize(
+    ("options", "why"), [(["--dataset", "mnist"], "fitted on cifar10"), (["--layers", "326"], "basic blocks")]
+)
+def test_no_accuracy_is_given_if_the_law_was_not_calibrated(
+    options: list[str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = document(capsys, "zerosnet(-9/5)", *options)
+    assert found["accuracy"] is None and found["interval"] is None
+    assert why in found["calibration"]["why_not"]
+    assert all(share > 0 for share in found["shares"])
+
+
+def test_one_scheme_is_shown_with_a_bar_per_block(capsys: pytest.CaptureFixture[str]) -> None:
+    assert predict("1,1,1;1") == 0
+    printed = capsys.readouterr().out
+    assert "The state grows 1.84-fold per block" in printed
+    assert printed.count(" %  ") >= 27
+
+
+def test_several_schemes_are_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert predict("1,1,1;1", "-3,5,-1;4", "zerosnet(10)") == 0
+    printed = capsys.readouterr().out
+    assert printed.count("%") >= 6 and "-3,5,-1; 4" in printed
+
+
+def test_figure_and_map_are_drawn(tmp_path: Path) -> None:
+    figure, picture = tmp_path / "shares.png", tmp_path / "map.png"
+    assert predict("zerosnet(1/2)", "--plot", str(figure), "--map", str(picture)) == 0
+    assert figure.stat().st_size > 10_000 and picture.stat().st_size > 10_000
+
+
+def test_predictions_are_appended_and_never_edited(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "predictions.json"
+    assert predict("zerosnet(1/2)", "--register", str(file)) == 0
+    assert predict("1,1,1;1", "--register", str(file)) == 0
+    held = json.loads(file.read_text())["predictions"]
+    assert [one["scheme"] for one in held] == ["9/4,-2,3/4;1/2", "1,1,1;1"]
+    assert all(one["date"].endswith("UTC") and "git" in one for one in held)
+    before = file.read_bytes()
+    assert predict("1,1,1;1", "--register", str(file)) == 2
+    assert "never edited" in capsys.readouterr().err
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no scheme given"),
+        (["1,1,1;1", "--layers", "57"], "layers is 57; expected one of 20"),
+        (["1,1,1;1", "--stage-change", "jump"], "stage_change is 'jump'"),
+        (["1,1,1;1", "--beta-growth", "fast"], "beta_growth"),
+        (["1,1,1;1", "--colour"], "no such option: --colour; see zerosnet predict --help"),
+        (["1,1,1"], "1,1,1"),
+    ],
+)
+def test_bad_input_is_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert predict(*arguments) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+
+
+def test_nothing_heavy_is_loaded() -> None:
+    code = (
+        "import sys; from zerosnet.cli.main import run; run(['predict', 'zerosnet(-9/5)', '--json']);"
+        "print([m for m in ('torch', 'scipy', 'matplotlib', 'timm') if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
