@@ -1,6 +1,7 @@
 """What the root condition, the order conditions and finite depth say about a scheme, in one value."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ from zerosnet.numerics.rationals import Number
 from zerosnet.numerics.regions.axis_intervals import imaginary_interval, real_interval
 from zerosnet.numerics.scheme import Scheme
 from zerosnet.numerics.stability.verdict import Verdict, root_condition
+from zerosnet.numerics.wirings.stages import BLOCKS
+from zerosnet.numerics.wirings.wiring import Wiring
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -34,6 +37,13 @@ class Analysis:
     error_constant: Number | None
     normalised_error_constant: Number | None
     growth: Growth
+
+    @cached_property
+    def effective_depth(self) -> float | None:
+        """How many of the 27 blocks of 56 layers are in use (`Wiring.effective_depth`); None for too many steps."""
+        if self.scheme.steps > sum(BLOCKS):
+            return None
+        return Wiring.of(self.scheme, BLOCKS).effective_depth()
 
     def to_json(self) -> dict[str, Any]:
         """What `zerosnet analyze --json` prints first. Coefficients, residuals and error constants follow the rule for
@@ -57,6 +67,7 @@ class Analysis:
             "error_constant": _json(self.error_constant),
             "normalised_error_constant": _json(self.normalised_error_constant),
             "growth": self.growth.to_json(),
+            "effective_depth": self.effective_depth,
             "latex": self.scheme.to_latex(),
         }
 
@@ -78,8 +89,13 @@ class Analysis:
             ("order", str(self.order) if self.consistent else "none"),
             ("error constant", _text(self.error_constant)),
             ("divided by sigma(1)", _text(self.normalised_error_constant)),
-            ("growth", f"at most {self.growth.constant:.3g}-fold over {self.growth.blocks} blocks"),
+            ("growth", f"at most {self.growth.constant:.3g}-fold over {self.growth.blocks} blocks, of the state alone"),
+            ("effective depth", self._depth_text()),
         ]
+
+    def _depth_text(self) -> str:
+        depth = self.effective_depth
+        return "none" if depth is None else f"{depth:.1f} of {sum(BLOCKS)} blocks are in use in 56 layers"
 
     def __rich__(self) -> "Table":
         from rich.table import Table
