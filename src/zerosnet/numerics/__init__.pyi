@@ -71,3 +71,4 @@ from zerosnet.numerics.wirings.law import Prediction as Prediction
 from zerosnet.numerics.wirings.law import load_law as load_law
 from zerosnet.numerics.wirings.stage_gain import stage_gain as stage_gain
 from zerosnet.numerics.wirings.wiring import Wiring as Wiring
+from zerosnet.numerics.wirings.law import FittedNetwork as FittedNetwork

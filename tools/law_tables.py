@@ -1,0 +1,135 @@
+"""Tables and numbers about the accuracy law: its constants, its errors, and what was predicted before training."""
+
+import json
+from collections.abc import Callable, Sequence
+from functools import cache
+from math import exp, log, sqrt
+from statistics import mean
+
+import numpy as np
+from tools.markdown_tables import ROOT, table
+
+from zerosnet.experiments import parasitic_modulus
+from zerosnet.numerics import FittedNetwork, Scheme, forecast, is_zero_stable, load_law
+
+PREDICTIONS = ROOT / "results/predictions"
+GROUPS = {"sign-pairs": "sign pairs", "random-schemes": "random schemes"}
+REGISTERED = {
+    "effective_parameters": "shares",
+    "contributions": "weights in the head",
+    "count": "blocks with a share of 10 %",
+    "root_condition": "root condition",
+    "modulus": "largest parasitic modulus",
+    "constant": "a constant",
+}
+
+
+@cache
+def registered() -> list[dict]:
+    """Read what was predicted before training, with what was measured."""
+    later = json.loads((PREDICTIONS / "contributions.json").read_text())["predictions"]
+    weights = {one["run"]: one["predicted_accuracy"]["contributions, best"] for one in later}
+    found = []
+    for file in GROUPS:
+        for one in json.loads((PREDICTIONS / f"{file}.json").read_text())["predictions"]:
+            result = json.loads((ROOT / "results/runs" / one["run"] / "result.json").read_text())
+            predicted = {**one["predicted_accuracy"], "contributions": weights[one["run"]]}
+            found.append({**one, "group": file, "predicted": predicted, "best": 100 * result["best_test_accuracy"]})
+    return found
+
+
+def by_scheme(group: str) -> list[dict]:
+    """Join the seeds of a scheme."""
+    schemes: dict[str, list[dict]] = {}
+    for one in registered():
+        if one["group"] == group:
+            schemes.setdefault(one["scheme"], []).append(one)
+    return [{**seeds[0], "best": mean(one["best"] for one in seeds)} for seeds in schemes.values()]
+
+
+def rms(values: Sequence[float]) -> float:
+    return sqrt(mean(value * value for value in values))
+
+
+def registered_errors() -> str:
+    """Errors of the laws whose predictions were registered, per group."""
+    rows = []
+    for key, name in REGISTERED.items():
+        errors = {group: [one["predicted"][key] - one["best"] for one in by_scheme(group)] for group in GROUPS}
+        cells = [f"{rms(errors[group]):.2f}" for group in GROUPS]
+        largest = max(abs(error) for group in GROUPS for error in errors[group])
+        rows.append([name, *cells, f"{largest:.1f}"])
+    heads = ["Law", *(f"{name}, {len(by_scheme(group))} schemes" for group, name in GROUPS.items()), "Largest miss"]
+    return table(heads, rows)
+
+
+def registered_networks() -> str:
+    """Every scheme with a registered prediction: the law of shares, the law of today, and what was measured."""
+    rows = []
+    for group in GROUPS:
+        for one in sorted(by_scheme(group), key=lambda one: one["best"]):
+            today = next(n.left_out for n in load_law().networks if n.scheme == one["scheme"])
+            stable = "yes" if one["zero_stable"] else "no"
+            cells = [f"{value:.1f}" for value in (one["predicted"]["effective_parameters"], today, one["best"])]
+            rows.append([f"`{_short(one['scheme'])}`", stable, f"{one['parasitic_modulus']:.2f}", *cells])
+    heads = ["Scheme", "Zero-stable", "Parasitic modulus", "Predicted, shares", "Left out, parts", "Measured"]
+    return table(heads, rows)
+
+
+def left_out_errors() -> str:
+    """Leave-one-out errors of simple laws and of the three measures, on all networks."""
+    networks = load_law().networks
+    accuracy = np.array([network.accuracy for network in networks])
+    schemes = [Scheme.parse(network.scheme) for network in networks]
+    stable = np.array([bool(is_zero_stable(scheme)) for scheme in schemes])
+    modulus = np.array([parasitic_modulus(scheme) for scheme in schemes])
+    count = np.array([log(max(1, _blocks_above(network))) for network in networks])
+    log_errors = np.log(100 - accuracy)
+
+    def left_out(predict: Callable[[np.ndarray, int], float]) -> float:
+        index = np.arange(len(networks))
+        return rms([predict(index != i, i) - accuracy[i] for i in index])
+
+    def line(x: np.ndarray, y: np.ndarray, others: np.ndarray, i: int) -> float:
+        slope, base = np.polyfit(x[others], y[others], 1)
+        return float(base + slope * x[i])
+
+    rows = [
+        ["a constant", "1", left_out(lambda others, i: accuracy[others].mean())],
+        ["root condition", "2", left_out(lambda others, i: accuracy[others & (stable == stable[i])].mean())],
+        ["largest parasitic modulus", "2", left_out(lambda others, i: line(modulus, accuracy, others, i))],
+        ["blocks with a share of 10 %", "2", left_out(lambda o, i: 100 - exp(line(count, log_errors, o, i)))],
+        ["shares", "3", load_law("shares").rmse],
+        ["weights in the head", "3", load_law("contributions").rmse],
+        ["**parts of what the head reads**", "3", load_law("parts").rmse],
+    ]
+    return table(["Law", "Constants", "Error, points"], [[name, n, f"{error:.2f}"] for name, n, error in rows])
+
+
+def _blocks_above(network: FittedNetwork) -> int:
+    layers = 6 * network.blocks[0] + 2
+    return forecast(network.scheme, layers, stage_change=network.stage_change).wiring.blocks_above()
+
+
+def _short(text: str) -> str:
+    """Write a scheme with rounded decimals if its fractions are long."""
+    if len(text) <= 24:
+        return text
+    scheme = Scheme.parse(text)
+    return ";".join(",".join(f"{float(c):.4g}" for c in group) for group in (scheme.alphas, scheme.betas))
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "law, registered errors": registered_errors,
+    "law, registered networks": registered_networks,
+    "law, left out": left_out_errors,
+}
+VALUES: dict[str, Callable[[], str]] = {
+    "law a": lambda: f"{load_law().a:.1f}",
+    "law tau": lambda: f"{load_law().tau:.4f}",
+    "law p": lambda: f"{load_law().p:.3f}",
+    "law error": lambda: f"{load_law().rmse:.2f}",
+    "law networks": lambda: str(len(load_law().networks)),
+    "law runs": lambda: str(sum(network.runs for network in load_law().networks)),
+    "law interval": lambda: f"{100 * (exp(load_law().log_halfwidth) - 1):.0f}",
+}
