@@ -42,6 +42,18 @@ def named_scheme(
     return _parsed(f"{alphas};{betas}")
 
 
+def scheme_option(text: str | None) -> "Scheme | None":
+    """Read the option --scheme of a command that trains; None is the model's own."""
+    if text is None:
+        return None
+    from zerosnet.numerics import Scheme
+
+    try:
+        return Scheme.parse(text)
+    except InputError as error:
+        raise InputError(f"scheme: {error}") from None
+
+
 def family_member(name: str, param: str | None, beta: str | None = None) -> "Scheme":
     """A family's member, its parameters given as in "zerosnet(-9/5)"."""
     from zerosnet.numerics import family
