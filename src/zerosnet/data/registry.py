@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zerosnet.data.augmentation import Augmentation
-from zerosnet.errors import InputError
+from zerosnet.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from zerosnet.data.dataset import DataSet, ImageSet
@@ -106,7 +106,8 @@ def source(name: str) -> Source:
     """The table's entry for a data set name, such as "cifar10" or "folder:flowers@64"."""
     key = parse_name(name)[0] if isinstance(name, str) else ""
     if key not in SOURCES:
-        raise InputError(f"dataset is {name!r}; expected one of {', '.join(SOURCES)} ([image]folder[:NAME][@SIZE])")
+        known = f"one of {', '.join(SOURCES)} ([image]folder[:NAME][@SIZE])"
+        raise InputError(f"dataset is {name!r}{did_you_mean(name, SOURCES)}; expected {known}")
     return SOURCES[key]
 
 

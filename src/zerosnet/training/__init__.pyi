@@ -49,6 +49,7 @@ from zerosnet.training.runs.result import Result as Result
 from zerosnet.training.runs.run import Run as Run
 from zerosnet.training.runs.run import read_metrics as read_metrics
 from zerosnet.training.runs.spec import RunSpec as RunSpec
+from zerosnet.training.runs.spec import check_scheme as check_scheme
 from zerosnet.training.runs.spec import distinct as distinct
 from zerosnet.training.runs.store import RunRecord as RunRecord
 from zerosnet.training.runs.store import Store as Store

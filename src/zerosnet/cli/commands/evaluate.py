@@ -1,13 +1,14 @@
 """`zerosnet evaluate`: the accuracy of a finished run, recomputed from its weights."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from zerosnet.cli.main import app
+from zerosnet.cli.named_network import find_run
 from zerosnet.cli.options import AsJson, StoreFolder, note_unused, with_fields
+from zerosnet.errors import InputError
 from zerosnet.training import DataOptions
 
 if TYPE_CHECKING:
@@ -42,13 +43,12 @@ def evaluate(
 
 def _run(run: str, store: str, options: DataOptions) -> dict[str, Any]:
     from zerosnet.data import load, pixel_statistics, source
-    from zerosnet.training import Options, Store, check_fits, evaluate_streamed, find_device, load_network, precision
+    from zerosnet.training import Options, check_fits, evaluate_streamed, find_device, load_network, precision
 
     place = find_device(options.device)
-    folder = Path(run)
-    is_folder = (folder / "spec.json").is_file()
-    record = Store(folder.parent).find(folder.resolve().name) if is_folder else Store(store).find(run)
+    record = find_run(run, store)
     model = load_network(record)
+    _check_weights(model, record.id)
     assert record.result is not None  # it has finished
     note_unused(options, [record.spec.dataset])
     if source(record.spec.dataset).streamed:
@@ -74,6 +74,13 @@ def _trained(name: str, options: DataOptions) -> dict[str, Any]:
         load_model(name).to(find_device(options.device)), images, (facts["input"]["mean"], facts["input"]["std"])
     )
     return _outcome(name, facts["dataset"], len(images.test), found, facts["test_accuracy"])
+
+
+def _check_weights(model: "Network", name: str) -> None:
+    """Raise an error for weights that are not finite: whatever accuracy they have means nothing."""
+    for key, tensor in model.state_dict().items():
+        if tensor.is_floating_point() and not tensor.isfinite().all():
+            raise InputError(f"the weights of {name} are not finite (NaN or infinity in {key}); they have no accuracy")
 
 
 def _score(model: "Network", images: "DataSet", statistics: "tuple[Sequence[float], Sequence[float]]") -> "Score":

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from zerosnet.data import source
-from zerosnet.errors import InputError
+from zerosnet.errors import InputError, did_you_mean
 from zerosnet.training.recipes.adversarial import Adversarial
 from zerosnet.training.recipes.recipe import Recipe, read_settings
 from zerosnet.training.recipes.schedule import Constant, Cosine, OneCycle, StepDecay
@@ -195,7 +195,7 @@ def recipe(name: str, dataset: str, model: str | None = None, /, **overrides: An
     (256, 0.025)
     """
     if not isinstance(name, str) or name not in RECIPES:
-        raise InputError(f"recipe is {name!r}; expected one of {', '.join(RECIPES)}")
+        raise InputError(f"recipe is {name!r}{did_you_mean(name, RECIPES)}; expected one of {', '.join(RECIPES)}")
     if "name" in overrides:
         raise InputError("recipe option 'name' cannot be changed: it says what the recipe was made from")
     settings = read_settings(overrides)
