@@ -11,8 +11,7 @@ from typing import Any
 
 import torch
 
-from zerosnet.data import FolderData
-from zerosnet.data.arrays.epochs import Augmentation
+from zerosnet.data import Augmentation, FolderData
 from zerosnet.data.streamed.balance import Balance
 from zerosnet.data.streamed.batches import Decoder, Item, Stream, training_items
 from zerosnet.data.streamed.gpu_decode import Reader, decode_on

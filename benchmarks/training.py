@@ -165,7 +165,7 @@ def measure(case: Case, device: torch.device, data: DataSet) -> Result:
     """One case through the engine's own loop, and its parts."""
     specs = specs_of(case)
     clean(device)
-    options = Options(device, checkpoint_every=SaveInterval(seconds=1e9))
+    options = Options(str(device), checkpoint_every=SaveInterval(seconds=1e9))
     with tempfile.TemporaryDirectory() as folder, torch_settings(device, deterministic=False):
         left = torch.cuda.memory_allocated() / 2**30 if device.type == "cuda" else None
         began = time.monotonic()
@@ -230,7 +230,7 @@ def on_cpu(networks: int = 10) -> Result:
     specs = [RunSpec("zerosnet20_opt", "digits", chosen, seed) for seed in range(networks)]
     with tempfile.TemporaryDirectory() as folder:
         store, began = Store(folder), time.monotonic()
-        train(specs, store, Options(torch.device("cpu")))
+        train(specs, store, Options("cpu"))
         seconds = time.monotonic() - began
         reached = [record.result.test_accuracy for record in store.records() if record.result]
     accuracies = [accuracy for accuracy in reached if accuracy is not None]

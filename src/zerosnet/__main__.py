@@ -8,11 +8,27 @@ from types import FrameType
 
 
 def main() -> None:
+    """Run the command line and exit with its code."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
-    from zerosnet.cli.main import main as run
+    _prepare_streams()
+    from zerosnet.cli.main import run
 
-    run()
+    sys.exit(run())
+
+
+def _prepare_streams() -> None:
+    """Replace closed streams (`>&-`, `2>&-`) by the null device, and signs that an encoding lacks by a ?."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != number:
+                os.dup2(null, number)  # so that no file of ours gets the number of a stream
+                os.close(null)
+            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -1,5 +1,15 @@
 """The one exception type for what a user can mend."""
 
+from collections.abc import Iterable
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Name the known word that a wrong one is most like, in brackets; nothing if none is."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(str(name), list(known), n=1, cutoff=0.7)
+    return f" (did you mean {near[0]}?)" if near else ""
+
 
 class InputError(ValueError):
     """Bad input: one line that says what was wrong, its value, and what is accepted.

@@ -146,4 +146,6 @@ def test_torchrun_takes_the_same_command(zerosnet: Run, tmp_path: Path) -> None:
     assert refused.returncode != 0 and not (tmp_path / "other").exists()
     assert told(refused) == ["zerosnet: 2 processes do not share a batch of 13 evenly; expected a divisor of it"]
     refused = torchrun(*TRAIN, "--device", "tpu")
-    assert refused.returncode != 0 and told(refused) == ["zerosnet: device is 'tpu'; expected auto, cpu or cuda"]
+    assert refused.returncode != 0 and told(refused) == [
+        "zerosnet: device is 'tpu'; expected auto, cpu, cuda or cuda:N"
+    ]

@@ -30,7 +30,7 @@ def test_an_interrupt_while_modules_load_is_one_line(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])},
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell may have the tests ignore it
     ) as process:
         assert process.stdout is not None

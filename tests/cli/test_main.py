@@ -34,7 +34,8 @@ def test_only_later_processes_that_have_not_met_wait(environment, met, waits, mo
 
 
 def test_a_sign_that_an_encoding_lacks_is_no_reason_to_stop():
-    script = "from zerosnet.cli import main; main.run = lambda _: print('1 ± 2') or 0; main.main()"
+    patched = "from zerosnet.cli import main; main.run = lambda: print('1 ± 2') or 0"
+    script = f"{patched}; from zerosnet import __main__; __main__.main()"
     done = subprocess.run(
         [sys.executable, "-c", script], env={**os.environ, "PYTHONIOENCODING": "ascii"}, capture_output=True, text=True
     )

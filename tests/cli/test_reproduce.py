@@ -77,7 +77,7 @@ def test_an_interruption_shows_nothing_where_nothing_is_new(tmp_path, capsys, mo
     def interrupted(specs, store, options, clock, progress):
         clock.signal = signal.SIGINT
 
-    monkeypatch.setattr("zerosnet.experiments.runner.train", interrupted)
+    monkeypatch.setattr("zerosnet.training.Local.train", staticmethod(interrupted))
     monkeypatch.setattr(Clock, "must_stop", lambda clock: clock.signal is not None)
     where = ["--store", str(tmp_path / "runs"), "-o", str(tmp_path / "r.html")]
     assert command(["reproduce", *names, *where]) == 130
@@ -183,7 +183,8 @@ def test_what_train_leaves_is_what_the_table_of_imagenet_asks_for(monkeypatch):
     from zerosnet.experiments import EXPERIMENTS
 
     trained = []
-    monkeypatch.setattr("zerosnet.cli.options.train_and_report", lambda specs, request: trained.extend(specs) or 0)
+    monkeypatch.setattr("zerosnet.training.Local.train", lambda engine, specs, *rest: trained.extend(specs))
+    monkeypatch.setattr("zerosnet.cli.commands.train.show_outcome", lambda *arguments: 0)
     for spec in EXPERIMENTS["table-imagenet"].specs("full"):
         assert command(["train", spec.model, "--dataset", "imagefolder", "--recipe", "imagenet"]) == 0
         assert trained.pop().id == spec.id

@@ -63,13 +63,6 @@ def test_a_damaged_run_is_reported_beside_the_others(store, capsys):
     assert len(json.loads(captured.out)) == 1 and "result.json is damaged" in captured.err
 
 
-def test_a_device_may_be_named_as_everywhere(store, capsys):
-    assert command(["runs", "--store", str(store.root), "--device", "cpu", "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)) == 2
-    assert command(["runs", "--store", str(store.root), "--device", "tpu"]) == 2
-    assert "device is 'tpu'" in capsys.readouterr().err
-
-
 def test_a_file_in_place_of_a_store_is_bad_input(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert command(["runs", "--store", str(tmp_path / "file")]) == 2

@@ -241,7 +241,7 @@ def test_a_bad_scheme_leaves_no_folder_behind(call, tmp_path):
 
 
 def shell(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from zerosnet.cli.main import main; main()", *arguments]
+    command = [sys.executable, "-c", "from zerosnet.__main__ import main; main()", *arguments]
     return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "FORCE_COLOR": ""})
 
 

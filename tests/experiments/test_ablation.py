@@ -46,7 +46,7 @@ def test_ablation_goes_to_json_and_back():
 
 def test_fused_networks_are_ablated_as_each_alone_is_diagnosed(small, few_digits, tmp_path):
     store = Store(tmp_path / "runs")
-    reproduce([small], TINY, store, Options(device=torch.device("cpu")))
+    reproduce([small], TINY, store, Options("cpu"))
     data = load_for_test("digits")
     scale = (torch.tensor(values) for values in pixel_statistics(data, small.specs(TINY)[0].recipe.scaling))
     images = gather(data.test.images, torch.arange(len(data.test))[None], None, None, None, *scale)
@@ -64,7 +64,7 @@ def test_fused_networks_are_ablated_as_each_alone_is_diagnosed(small, few_digits
 
 def test_a_store_that_cannot_be_written_is_refused_before_data_are_loaded(small, few_digits, tmp_path, monkeypatch):
     store, cpu = Store(tmp_path), torch.device("cpu")
-    train(small.specs(TINY)[:1], store, Options(device=cpu))
+    train(small.specs(TINY)[:1], store, Options("cpu"))
     monkeypatch.setattr(ablation, "load_for_test", None)
     with read_only(tmp_path), pytest.raises(InputError, match="cannot be written"):
         ablation.ablate(store.records(), cpu)
@@ -74,7 +74,7 @@ def test_a_store_that_cannot_be_written_is_refused_before_data_are_loaded(small,
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_a_gpu_finds_nearly_the_same_curve(small, few_digits, tmp_path):
     store = Store(tmp_path / "runs")
-    reproduce([small], TINY, store, Options(device=torch.device("cpu")))
+    reproduce([small], TINY, store, Options("cpu"))
     expected = {record.id: read_ablation(record) for record in store.records()}
     for record in store.records():
         (record.folder / "ablation.json").unlink()

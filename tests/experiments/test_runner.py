@@ -6,11 +6,10 @@ from tests.experiments.conftest import TINY
 
 from zerosnet import InputError
 from zerosnet.experiments import EXPERIMENTS, Left, collect, read_ablation, records_of, reproduce, what_is_left
-from zerosnet.experiments.runner import Local
-from zerosnet.training import Clock, Options, Result, Store
+from zerosnet.training import Clock, Local, Options, Result, Store
 from zerosnet.training.screen.displays import Lines
 
-CPU = Options(device=torch.device("cpu"))
+CPU = Options("cpu")
 
 
 def test_an_experiment_is_trained_attacked_and_ablated_and_never_again(small, few_digits, tmp_path, monkeypatch):
@@ -29,24 +28,24 @@ def test_an_experiment_is_trained_attacked_and_ablated_and_never_again(small, fe
     def never(*arguments, **options):
         raise AssertionError("it was done already")
 
-    for name in ("train", "attack_runs"):
-        monkeypatch.setattr(f"zerosnet.experiments.runner.{name}", never)
+    monkeypatch.setattr(Local, "train", never)
+    monkeypatch.setattr("zerosnet.experiments.runner.attack_runs", never)
     monkeypatch.setattr("zerosnet.experiments.ablation._ablations", never)
     assert reproduce([small, small], TINY, store, CPU).nothing
 
 
 def test_measurements_say_how_many_there_are_and_how_long_they_will_take(monkeypatch):
     said, now = Said(), iter([0.0, 100.0, 130.0])
-    monkeypatch.setattr("zerosnet.experiments.runner.time.monotonic", lambda: next(now))
+    monkeypatch.setattr("zerosnet.training.engines.time.monotonic", lambda: next(now))
     jobs = [lambda clock, say, name=name: say(name) for name in ("noise", "FGSM", "blocks")]
-    Local().do(jobs, CPU.device, Clock(), said)
+    Local().do(jobs, torch.device("cpu"), Clock(), said)
     first, second, third = (f"measurement {number} of 3" for number in (1, 2, 3))
     assert said.lines == [first, "noise", f"{second}, left 3:20", "FGSM", f"{third}, left 1:05", "blocks"]
 
 
 def test_measurements_end_when_time_is_up():
     said = Said()
-    Local().do([lambda clock, say: say("never")], CPU.device, Clock(1e-9), said)
+    Local().do([lambda clock, say: say("never")], torch.device("cpu"), Clock(1e-9), said)
     assert said.lines == []
 
 
@@ -92,4 +91,4 @@ def test_a_table_whose_runs_have_ended_asks_nothing_of_the_folder(tmp_path):
         with store.claim(spec) as run:
             run.finish(Result("diverged", 1, 1.0, reason="loss not finite"))
     (tmp_path / "train" / "n00000001").mkdir(parents=True)
-    assert reproduce([table], "full", store, Options(torch.device("cpu"), tmp_path)).nothing
+    assert reproduce([table], "full", store, Options("cpu", tmp_path)).nothing

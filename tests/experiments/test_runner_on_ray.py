@@ -37,13 +37,13 @@ def collected():
 def test_a_cluster_trains_attacks_and_ablates_into_the_same_store(cluster, small, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     store, said = Store("runs"), collected()
-    assert reproduce([small], TINY, store, Options(CPU), Clock(), said, cluster).nothing
+    assert reproduce([small], TINY, store, Options("cpu"), Clock(), said, cluster).nothing
     assert sum(line.startswith("training") for line in said.lines) == 2
     assert {line.partition(":")[0] for line in said.lines} >= {"paper-noise", "paper-fgsm", "switching blocks off"}
     assert collect(small, store, TINY).complete
     assert all(read_ablation(record).blocks == 9 for record in records_of(store).values())
     again = collected()
-    assert reproduce([small], TINY, store, Options(CPU), Clock(), again, cluster).nothing
+    assert reproduce([small], TINY, store, Options("cpu"), Clock(), again, cluster).nothing
     assert again.lines == []
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import torch
 from safetensors.torch import load_file
 
 from zerosnet.training import RunSpec, Store
@@ -12,7 +11,7 @@ from zerosnet.training.screen.displays import Lines
 from zerosnet.training.screen.stopping import Clock, SaveInterval
 
 MakeSpecs = Callable[..., list[RunSpec]]
-OPTIONS = Options(torch.device("cpu"), deterministic=True, checkpoint_every=SaveInterval(epochs=1))
+OPTIONS = Options("cpu", deterministic=True, checkpoint_every=SaveInterval(epochs=1))
 
 
 class StepClock(Clock):

@@ -27,9 +27,7 @@ def spec(epochs: int = 2, batch: int = 16, model: str = "zerosnet20_opt", **chan
 
 def options(folder: Path, *, every: str = "1000", **stream: Any) -> Options:
     stream = {"workers": 0} | stream
-    return Options(
-        torch.device("cpu"), data=folder, stream=StreamOptions(**stream), checkpoint_every=SaveInterval.parse(every)
-    )
+    return Options("cpu", data=folder, stream=StreamOptions(**stream), checkpoint_every=SaveInterval.parse(every))
 
 
 def start(size: int, work: Callable[..., Any], *arguments: Any) -> tuple[list[Any], Any]:

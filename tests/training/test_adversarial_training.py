@@ -16,7 +16,7 @@ from zerosnet.training.finished.networks import as_classifier, load_network, sur
 from zerosnet.training.options import Options
 
 CPU = torch.device("cpu")
-OPTIONS = Options(device=CPU)
+OPTIONS = Options("cpu")
 
 
 def short(name: str, **changes) -> Recipe:

@@ -18,7 +18,7 @@ from tests.training.test_kill import outcome
 from zerosnet import InputError
 from zerosnet.numerics import Scheme
 from zerosnet.training import Clock, Options, Run, RunSpec, SaveInterval, Store, recipe, train
-from zerosnet.training.cluster import Cluster, Collected, _groups, connected, train_group, train_on_ray
+from zerosnet.training.cluster import Cluster, Collected, _groups, connected, train_group
 from zerosnet.training.options import StreamOptions
 from zerosnet.training.screen.displays import Lines
 
@@ -28,7 +28,7 @@ SPECS = [
     RunSpec("zerosnet20", "digits", recipe("quick", "digits", epochs=1), 1, Scheme.parse(f"zerosnet({value})"))
     for value in ("1/2", "10")
 ]
-OPTIONS = Options(torch.device("cpu"), replicas=1, deterministic=True, checkpoint_every=SaveInterval(seconds=0.1))
+OPTIONS = Options("cpu", replicas=1, deterministic=True, checkpoint_every=SaveInterval(seconds=0.1))
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +36,11 @@ def cluster():
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
     yield ray
     ray.shutdown()
+
+
+def train_there(specs, store, options, clock, said):
+    with connected("auto") as cluster:
+        cluster.train(specs, store, options, clock, said)
 
 
 class Heard(Collected):
@@ -79,7 +84,7 @@ def test_a_killed_workers_group_goes_on_from_its_checkpoint_and_nothing_runs_twi
     said = Heard(tmp_path / "heard")
     monkeypatch.setattr("zerosnet.training.cluster.LOOK", 0.0)
     monkeypatch.setattr("zerosnet.training.cluster.train_group", killed_once)
-    train_on_ray(SPECS, disturbed, OPTIONS, Clock(), said)
+    train_there(SPECS, disturbed, OPTIONS, Clock(), said)
     assert (tmp_path / "killed").exists()
     train(SPECS, undisturbed, OPTIONS)
     assert outcome(disturbed.root) == outcome(undisturbed.root)
@@ -89,7 +94,7 @@ def test_a_killed_workers_group_goes_on_from_its_checkpoint_and_nothing_runs_twi
     assert sum("from step" in line for line in begun) >= 1  # the killed one's, which did not begin anew
     stamps = {path: path.stat().st_mtime_ns for path in disturbed.root.glob("*/result.json")}
     again = Collected()
-    train_on_ray(SPECS, disturbed, OPTIONS, Clock(), again)
+    train_there(SPECS, disturbed, OPTIONS, Clock(), again)
     assert [line for line in again.lines if line.startswith("training")] == []
     assert stamps == {path: path.stat().st_mtime_ns for path in disturbed.root.glob("*/result.json")}
 
@@ -97,15 +102,15 @@ def test_a_killed_workers_group_goes_on_from_its_checkpoint_and_nothing_runs_twi
 def test_an_error_in_a_task_is_the_error_of_the_whole(cluster, tmp_path):
     impossible = replace(SPECS[0], recipe=replace(SPECS[0].recipe, batch=5000))
     with pytest.raises(InputError, match="only 1442 training images"):
-        train_on_ray([impossible], Store(tmp_path), OPTIONS, Clock(), Collected())
+        train_there([impossible], Store(tmp_path), OPTIONS, Clock(), Collected())
     (tmp_path / SPECS[0].id).mkdir()
     (tmp_path / SPECS[0].id / "spec.json").write_text(json.dumps(SPECS[1].to_json()))
     with pytest.raises(InputError, match="holds another spec"):
-        train_on_ray(SPECS[:1], Store(tmp_path), OPTIONS, Clock(), Collected())
+        train_there(SPECS[:1], Store(tmp_path), OPTIONS, Clock(), Collected())
 
 
 def test_a_time_limit_leaves_runs_to_be_continued(cluster, tmp_path):
-    train_on_ray(SPECS, Store(tmp_path), OPTIONS, Clock(0.01), Collected())
+    train_there(SPECS, Store(tmp_path), OPTIONS, Clock(0.01), Collected())
     assert not list(tmp_path.glob("*/result.json"))
 
 
@@ -164,7 +169,7 @@ def test_an_address_without_a_cluster_is_bad_input(tmp_path):
 
 def test_a_cluster_without_gpus_has_no_decoder_on_them(tmp_path):
     run = RunSpec("zerosnet18_opt", "imagefolder", recipe("imagenet", "imagefolder", "zerosnet18_opt"), 1)
-    options = Options(torch.device("cpu"), stream=StreamOptions(decoder="gpu"))
+    options = Options("cpu", stream=StreamOptions(decoder="gpu"))
     with pytest.raises(InputError, match="the cluster has no GPU"):
         _groups([run], Store(tmp_path), options, 1, Lines(quiet=True))
 

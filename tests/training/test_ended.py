@@ -6,7 +6,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import torch
 
 from zerosnet.data import DataSet
 from zerosnet.errors import InputError
@@ -16,7 +15,7 @@ from zerosnet.training.options import Options
 from zerosnet.training.runs.result import Result
 from zerosnet.training.screen.stopping import Clock
 
-HERE = Options(torch.device("cpu"))
+HERE = Options("cpu")
 CIFAR = RunSpec("zerosnet20_opt", "cifar10", recipe("paper", "cifar10"), 1)
 FOLDER = RunSpec("zerosnet18_opt", "imagefolder:absent", recipe("imagenet", "imagefolder", "zerosnet18_opt"), 1)
 ENDED = Result("finished", 160, 1.0, test_accuracy=0.9, best_epoch=1, best_test_accuracy=0.9, train_accuracy=1.0)

@@ -191,7 +191,7 @@ def test_a_run_stopped_in_the_middle_goes_on_to_the_same_end(tmp_path: Path, dig
         rows = [record.metrics()[-1] for record in store.records()]
         return [{k: v for k, v in row.items() if k != "seconds"} for row in rows]
 
-    options = Options(CUDA, deterministic=True, checkpoint_every=SaveInterval(epochs=1))
+    options = Options(str(CUDA), deterministic=True, checkpoint_every=SaveInterval(epochs=1))
     whole, pieces = Store(tmp_path / "whole"), Store(tmp_path / "pieces")
     train(specs(), whole, options)
     clock = StepClock(7)
@@ -210,7 +210,7 @@ def test_in_deterministic_mode_the_plain_engine_repeats_itself_to_the_bit(
     import torch._inductor.config as compiler
 
     monkeypatch.setattr(engine, "load", lambda *_, **__: pictures(train=640, test=100))
-    options = Options(CUDA, deterministic=True, kernels="torch", replicas=3)
+    options = Options(str(CUDA), deterministic=True, kernels="torch", replicas=3)
     stores = [Store(tmp_path / name) for name in ("first", "second")]
     with compiler.patch(force_disable_caches=True):
         for store in stores:
@@ -226,7 +226,7 @@ def test_in_deterministic_mode_the_plain_engine_repeats_itself_to_the_bit(
 def test_trained_coefficients_are_recorded_too(tmp_path: Path) -> None:
     chosen = recipe("quick", "digits", epochs=1)
     store = Store(tmp_path)
-    train([RunSpec("zerosnet20_tra", "digits", chosen, seed) for seed in (0, 1)], store, Options(CUDA))
+    train([RunSpec("zerosnet20_tra", "digits", chosen, seed) for seed in (0, 1)], store, Options(str(CUDA)))
     for record in store.records():
         assert record.status == "finished"
         assert len(record.metrics()[0]["coefficients"]) == 9

@@ -30,7 +30,7 @@ def test_coefficients_that_are_not_finite_end_their_run_and_no_other(
     monkeypatch.setattr(FusedTraining, "begin_epoch", spoil)
     specs = [replace(spec, model="zerosnet20_tra", scheme=None) for spec in make_specs(2)]
     store = Store(tmp_path)
-    train(specs, store, Options(torch.device("cpu")))
+    train(specs, store, Options("cpu"))
     good, bad = (store.find(spec.id) for spec in specs)
     assert (good.status, bad.status) == ("finished", "diverged")
     assert [len(row["coefficients"]) for row in good.metrics()] == [9, 9]
@@ -48,7 +48,7 @@ def test_the_seconds_of_an_epoch_include_its_evaluation(
 
     monkeypatch.setattr(Evaluation, "run", slow)
     store = Store(tmp_path)
-    train(make_specs(1), store, Options(torch.device("cpu")))
+    train(make_specs(1), store, Options("cpu"))
     (record,) = store.records()
     epochs = [row["seconds"] for row in record.metrics()]
     assert min(epochs) > 0.3

@@ -76,3 +76,81 @@ def test_a_missing_file_is_a_clear_error(tmp_path):
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match=r"binary\.json cannot be read \(not text\)"):
         read_sweep(tmp_path / "binary.json")
+
+
+def with_recipe(**settings):
+    return {**SHORT, "recipe": {"name": "quick", **settings}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        (with_recipe(schedule={"kind": "step", "at": 0.5}), "schedule at is 0.5; expected a list of fractions"),
+        (with_recipe(scaling=["unit"]), r"scaling is \['unit'\]; expected one of"),
+        (with_recipe(schedule={"kind": "cosine", "warmup": float("inf")}), "warmup is inf; expected 0 or more epochs"),
+        (with_recipe(lr=10**400), "lr is 1000"),
+        ({**SHORT, "precision": ["fp32"]}, r"precision is \['fp32'\]"),
+        ({**SHORT, "scheme": "1e39;1"}, "coefficient of size 1e\\+39"),
+    ],
+)
+def test_a_value_of_a_wrong_type_is_an_error_that_names_it(spec, message):
+    with pytest.raises(InputError, match=message):
+        expand([spec])
+
+
+HOSTILE = [None, True, "false", "x", "", [], ["unit"], {}, 0, 0.5, -1, float("inf"), float("nan"), 10**400]
+WHITE_BOX = {"kind": "white-box", "eps": 0.1, "step": 0.1, "steps": 1}
+INNER = {
+    "schedule": [
+        {"kind": "step", "at": [0.5], "gamma": 0.1, "zero_steps": 0},
+        {"kind": "cosine", "warmup": 5.0},
+        {"kind": "one-cycle", "rise": 0.25, "start": 0.1, "end": 0.0},
+    ],
+    "augmentation": [{"crop": 4, "flip": True, "area": None, "aspect": [0.8, 1.25]}],
+    "adversarial": [
+        WHITE_BOX | {"project": True, "random_start": True, "clean_step": False},
+        WHITE_BOX | {"kind": "surrogate", "surrogate": "preresnet20", "surrogate_seed": 1},
+    ],
+}
+
+
+def hostile_specs():
+    for value in HOSTILE:
+        for field in (*SHORT, "scheme", "precision", "validation"):
+            yield {**SHORT, field: value}
+        for field in RunSpec.from_json(SHORT).recipe.to_json():
+            yield with_recipe(**{field: value}) if field != "name" else {**SHORT, "recipe": {"name": value}}
+        for setting, forms in INNER.items():
+            for form in forms:
+                for field in form:
+                    yield with_recipe(**{setting: {**form, field: value}})
+
+
+def test_any_value_of_any_field_is_read_or_refused_as_bad_input():
+    read = 0
+    for spec in hostile_specs():
+        try:
+            read += bool(expand([spec])[0].id)
+        except InputError:
+            pass
+    assert read > 50
+
+
+def test_a_key_that_stands_twice_is_an_error(tmp_path):
+    path = tmp_path / "twice.json"
+    path.write_text(json.dumps(SHORT)[:-1] + ', "seed": 2}')
+    with pytest.raises(InputError, match=r"twice\.json is not valid JSON: the key 'seed' stands twice"):
+        read_sweep(path)
+
+
+def test_the_keys_of_a_grid_are_checked_before_its_values_are_combined():
+    grid = {f"unknown{number}": list(range(1000)) for number in range(10)}
+    with pytest.raises(InputError, match="grid has no field 'unknown0'"):
+        expand({"grid": SHORT | grid})
+
+
+def test_the_text_of_a_scheme_of_long_numbers_is_read_back():
+    from zerosnet.numerics import Scheme
+
+    scheme = Scheme.parse(f"1{'0' * 1200}1/3{'0' * 1200}1,{'7' * 200}/{'9' * 200};1")
+    assert len(str(scheme)) > 2000 and Scheme.parse(str(scheme)) == scheme

@@ -136,10 +136,11 @@ def _corruptions(root: Path) -> str | None:
 
 
 def store(folder: Path) -> dict[str, Any]:
-    """How many runs a store holds, and whether more can be written into it."""
-    nearest = next(place for place in (folder, *folder.resolve().parents) if place.exists())
+    """Count the runs of a store and find out if more can be written into it."""
+    leads_nowhere = folder.is_symlink() and not folder.exists()
+    nearest = next(place for place in (folder, *Path(os.path.realpath(folder)).parents) if place.exists())
     return {
         "folder": str(folder),
         "runs": len(list(folder.glob("*/spec.json"))),
-        "writable": nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK),
+        "writable": not leads_nowhere and nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK),
     }

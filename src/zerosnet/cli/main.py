@@ -10,28 +10,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
 from zerosnet.errors import InputError
 
-TURN = 20.0  # seconds for the first of several processes to say what is wrong
-
-
-class Interrupted(Exception):
-    """Ctrl-C, which typer would turn into a silent exit."""
-
-
-class Commands(TyperGroup):
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise Interrupted from None
+TURN = 20.0  # seconds for the first of several processes to print what is wrong
+COMPLETION = "_ZEROSNET_COMPLETE"  # set by a shell that completes a command line
 
 
 app = typer.Typer(
     name="zerosnet",
-    cls=Commands,
     help="Analyse, design and train networks that are numerical schemes.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -51,61 +38,63 @@ def version_option(
         raise typer.Exit
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; set ZEROSNET_TRACEBACK=1 to see tracebacks."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # where an encoding lacks a sign, such as the ± of a deviation, a ?
-    sys.exit(run(arguments))
-
-
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
-    if os.environ.get("ZEROSNET_TRACEBACK"):
-        return _code(app(args=arguments, prog_name="zerosnet", standalone_mode=False))
+    """Run the command line and return its exit code; with ZEROSNET_TRACEBACK=1 errors show their tracebacks."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if COMPLETION in os.environ:
+        app(args=words, prog_name="zerosnet")  # what a shell asks for; it ends the process
     try:
-        return _code(app(args=arguments, prog_name="zerosnet", standalone_mode=False))
-    except InputError as error:
-        return _complain(str(error), 2)
-    except (Interrupted, KeyboardInterrupt):
-        return _complain("interrupted", 130)
-    except BrokenPipeError:
+        command = typer.main.get_command(app)
+        with command.make_context("zerosnet", words) as context:
+            command.invoke(context)
+        sys.stdout.flush()
+        return 0
+    except typer.Exit as end:
+        return end.exit_code
+    except (Exception, KeyboardInterrupt) as error:
+        if os.environ.get("ZEROSNET_TRACEBACK"):
+            raise
+        return _complain(error)
+
+
+def _complain(error: BaseException) -> int:
+    """Print one line about an error and return the exit code that goes with it."""
+    if isinstance(error, BrokenPipeError):
         sys.stderr.close()
         return 1
-    except OSError as error:
-        return _complain(str(error), 1)
-    except Exception as error:  # typer's own usage errors carry their message and exit code
-        if hasattr(error, "format_message"):
-            if type(error).__name__ == "NoArgsIsHelpError":
-                print(error.format_message(), file=sys.stderr)
-                return 2
-            return _complain(_usage(error), 2)
-        return _complain(f"{type(error).__name__}: {error} (ZEROSNET_TRACEBACK=1 shows where)", 1)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(error.format_message(), file=sys.stderr)  # type: ignore[attr-defined]
+        return 2
+    message, code = _message(error)
+    if code == 2:
+        _let_the_first_process_speak()
+    print(f"zerosnet: {' '.join(message.split())}", file=sys.stderr)
+    return code
+
+
+def _message(error: BaseException) -> tuple[str, int]:
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted", 130
+    if isinstance(error, InputError):
+        return str(error), 2
+    if hasattr(error, "format_message"):  # a usage error of typer's
+        return _usage(error), 2
+    if isinstance(error, OSError):
+        return str(error), 1
+    return f"{type(error).__name__}: {error} (ZEROSNET_TRACEBACK=1 shows where)", 1
 
 
 def _usage(error: Any) -> str:
-    """A usage error as our own are written, and where to read on."""
+    """Write a usage error as our own errors are written, and name the help to read."""
     message = error.format_message().rstrip(".")
     where = "zerosnet" if error.ctx is None else error.ctx.command_path
     return f"{message[:1].lower()}{message[1:]}; see {where} --help"
 
 
-def _code(result: object) -> int:
-    return result if isinstance(result, int) else 0
-
-
-def _complain(message: str, code: int) -> int:
-    if code == 2:
-        _let_the_first_process_speak()
-    line = " ".join(message.split())
-    print(f"zerosnet: {line}", file=sys.stderr)
-    return code
-
-
 def _let_the_first_process_speak() -> None:
-    """All processes of a torchrun find the same bad input: the first of a machine says so, and its end ends the others.
+    """Wait, if this is a later process of a torchrun: the first one finds the same bad input, and its end ends all.
 
-    What they find once they have met (torch.distributed has begun) they tell each other.
+    Once processes have met (torch.distributed has begun) they tell each other what they find.
     """
     distributed = sys.modules.get("torch.distributed")
     have_met = distributed is not None and distributed.is_initialized()

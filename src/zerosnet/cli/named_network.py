@@ -5,6 +5,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zerosnet.cli.output import scheme_option
 from zerosnet.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,24 +34,38 @@ def find_subject(name: str, scheme: str | None, store: str, **options: Any) -> N
     from zerosnet.models import create_model, from_pretrained, list_models, list_pretrained, load_model, model_facts
     from zerosnet.training import Store
 
+    if not name:
+        raise InputError(f"the network's name is empty; expected {SUBJECT_HELP[0].lower()}{SUBJECT_HELP[1:-1]}")
     path, weights = Path(name), Path(name) / "weights.safetensors"
     if scheme is not None and name not in list_models():
         raise InputError(f"--scheme is {scheme!r}; it goes with a model's name such as zerosnet20, leave it out")
     if (path / "spec.json").is_file():
-        return _of_run(Store(path.parent).find(path.resolve().name))
+        return _of_run(find_run(name, store))
     if weights.is_file() or path.suffix == ".safetensors" or path.is_file():
         path = weights if weights.is_file() else path
         return _without_run(load_model(path), path.name, model_facts(path))
     if (path / "config.json").is_file():
         return _without_run(from_pretrained(path), path.name, model_facts(path / "model.safetensors"))
     if name in list_models():
-        network = create_model(name, scheme=scheme, **{"seed": 0, **options})
+        network = create_model(name, scheme=scheme_option(scheme), **{"seed": 0, **options})
         return _without_run(network, f"{name} with random weights", {})
     if name in list_pretrained():
         return _without_run(load_model(name), name, model_facts(name))
     if "/" in name:
         return _without_run(from_pretrained(name), name, {})
     return _of_run(_run(name, Store(store)))
+
+
+def find_run(name: str, store: str) -> "RunRecord":
+    """Find a run by its folder, or in a store by its id or a part of it."""
+    from zerosnet.training import Store
+
+    if not name:
+        raise InputError("the run's name is empty; expected its id, a part of it that only one run has, or its folder")
+    if not (Path(name) / "spec.json").is_file():
+        return Store(store).find(name)
+    folder = Path(name).resolve()
+    return Store(folder.parent).find(folder.name)
 
 
 def _run(name: str, store: "Store") -> "RunRecord":

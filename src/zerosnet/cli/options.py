@@ -1,83 +1,95 @@
-"""What `train`, `sweep` and `reproduce` share: their options, and the way from a list of specs to the finished runs."""
+"""Options that commands share: made of the fields of dataclasses, each declared once, where its value is used."""
 
+import inspect
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields
+from functools import wraps
+from inspect import Parameter
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
 from zerosnet.errors import InputError
+from zerosnet.training import DataOptions, EngineOptions
 
-if TYPE_CHECKING:
-    from zerosnet.training import RunSpec, StreamOptions
-
-Data = Annotated[Path | None, typer.Option(help="The folder that holds the data set's files; digits need none.")]
-Download = Annotated[bool, typer.Option("--download", help="Fetch the data set's files where they are missing.")]
 StoreFolder = Annotated[str, typer.Option(help="The folder that holds the runs.")]
-Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 Epochs = Annotated[int | None, typer.Option(help="Epochs, in place of the recipe's.")]
-Batch = Annotated[int | None, typer.Option(help="Images in a step, over all processes, in place of the recipe's.")]
 Precision = Annotated[
     str | None, typer.Option(help="bf16 (convolutions), mixed (state too; imagefolder), fp32 or fp64; part of the run.")
 ]
-Replicas = Annotated[int | None, typer.Option(help="Networks trained as one; what fits into memory by default.")]
-Kernels = Annotated[str | None, typer.Option(help="native (our CUDA kernels) or torch; the best there is by default.")]
-Deterministic = Annotated[bool, typer.Option("--deterministic", help="The same bits every time.")]
-MaxSeconds = Annotated[float | None, typer.Option(help="Stop cleanly after so long, to be continued later.")]
-CheckpointEvery = Annotated[str, typer.Option(help="Epochs, such as 5, or seconds, such as 60s.")]
-Log = Annotated[list[str] | None, typer.Option(help="tensorboard or wandb, besides metrics.jsonl; may be repeated.")]
-TrainAccuracy = Annotated[
-    bool, typer.Option("--train-accuracy", help="Score the training set in eval mode after every epoch too.")
-]
-Workers = Annotated[int | None, typer.Option(help="imagefolder: processes that decode; as many as cores by default.")]
-Broken = Annotated[str, typer.Option(help="imagefolder: a file that cannot be decoded is fatal, or skip.")]
-MicroBatch = Annotated[int | None, typer.Option(help="imagefolder: images that batch norm sees at once, a process.")]
-Decoder = Annotated[str | None, typer.Option(help="imagefolder: gpu or workers decode; both by default.")]
-Engine = Annotated[str, typer.Option(help="local (this machine) or ray (a cluster).")]
-Address = Annotated[str, typer.Option(help="The Ray cluster: auto, HOST:PORT, or local to start one here.")]
-SyncBn = Annotated[bool, typer.Option("--sync-bn", help="imagefolder: batch norm sees the images of all processes.")]
-
-ENGINES = ("local", "ray")
 
 
 @dataclass(frozen=True)
-class Request:
-    """The options of a training command as they were given."""
+class Session(EngineOptions):
+    """What a command that trains is told besides how to train: where, for how long, and how to print the outcome."""
 
-    data: Path | None
-    download: bool
-    store: str
-    device: str
-    replicas: int | None
-    kernels: str | None
-    deterministic: bool
-    max_seconds: float | None
-    checkpoint_every: str
-    log: Sequence[str]
-    json: bool
-    stream: "StreamOptions | None" = None
-    engine: str = "local"
-    address: str = "auto"
-    train_accuracy: bool = False
+    store: Annotated[str, "The folder that holds the runs."] = "runs"
+    max_seconds: Annotated[float | None, "Stop cleanly after so long, to be continued later."] = None
+    json: Annotated[bool, "One JSON document on stdout."] = False
 
 
-def stream(
-    workers: int | None, broken: str, micro_batch: int | None, sync_bn: bool, decoder: str | None
-) -> "StreamOptions":
-    """How images that are decoded while they are used reach the network."""
-    from zerosnet.training import StreamOptions
+def with_fields(function: Callable[..., None]) -> Callable[..., None]:
+    """Make a command of a function: a parameter that is a dataclass becomes one option per field.
 
-    return StreamOptions(workers, broken, micro_batch, sync_bn, decoder)
+    A field is declared as ``name: Annotated[type, "its help"] = default``; one that is itself a dataclass is taken
+    apart in the same way. A type with a method `parse` is given as text.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    signature = inspect.signature(function)
+    kinds = {name: hint for name, hint in hints.items() if hasattr(hint, "__dataclass_fields__")}
+    parameters: list[Parameter] = []
+    for name, parameter in signature.parameters.items():
+        if name in kinds:
+            parameters += [_parameter(*option) for option in _options(kinds[name])]
+        else:
+            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[name]))
+
+    @wraps(function)
+    def command(**given: Any) -> None:
+        values = {name: _build(kind, given) for name, kind in kinds.items()}
+        function(**given, **values)
+
+    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return command
 
 
-def check_engine(engine: str, address: str) -> None:
-    if engine not in ENGINES:
-        raise InputError(f"engine is {engine!r}; expected one of {', '.join(ENGINES)}")
-    if engine != "ray" and address != "auto":
-        raise InputError(f"address is {address!r}; it is for --engine ray")
+def _options(kind: Any) -> Iterator[tuple[str, Any, str, Any]]:
+    """List name, type, help and default of all fields."""
+    hints = get_type_hints(kind, include_extras=True)
+    for field in fields(kind):
+        if get_origin(hints[field.name]) is Annotated:
+            yield field.name, *get_args(hints[field.name]), field.default
+        else:
+            yield from _options(hints[field.name])
+
+
+def _parameter(name: str, kind: Any, text: str, default: Any) -> Parameter:
+    if hasattr(kind, "parse"):
+        kind, default = str, str(default)
+    elif get_origin(kind) is tuple:
+        kind, default = list[str] | None, None
+    option = typer.Option(f"--{name.replace('_', '-')}", help=text)
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
+
+
+def _build(kind: Any, given: dict[str, Any]) -> Any:
+    """Build a dataclass from values by name, which are taken out of `given`."""
+    hints = get_type_hints(kind)
+    values = {}
+    for field in fields(kind):
+        hint = hints[field.name]
+        if field.name not in given:
+            values[field.name] = _build(hint, given)
+        elif hasattr(hint, "parse"):
+            values[field.name] = hint.parse(given.pop(field.name))
+        elif get_origin(hint) is tuple:
+            values[field.name] = tuple(given.pop(field.name) or ())
+        else:
+            values[field.name] = given.pop(field.name)
+    return kind(**values)
 
 
 def check_alone(command: str) -> None:
@@ -88,80 +100,13 @@ def check_alone(command: str) -> None:
         raise InputError(f"torchrun is for train; {command} is one process, and takes up what train left in the store")
 
 
-def train_and_report(specs: "Sequence[RunSpec]", request: Request) -> int:
-    """Train the runs, show what became of them, and return the exit code: 130 or 143 after a signal."""
-    from zerosnet.training import (
-        Clock,
-        Options,
-        SaveInterval,
-        Store,
-        StreamOptions,
-        check_kernels,
-        check_loggers,
-        distinct,
-        find_device,
-        local_world,
-        progress,
-        train,
-    )
+def note_unused(options: DataOptions, datasets: Iterable[str]) -> None:
+    """Print a line for --data and --download if none of the data sets reads or fetches files."""
+    from zerosnet.data import source
 
-    check_kernels(request.kernels)
-    check_engine(request.engine, request.address)
-    check_loggers(request.log)
-    store, clock = Store(request.store), Clock(request.max_seconds)
-    options = Options(
-        device=find_device(request.device if request.engine == "local" else "cpu"),
-        data=request.data,
-        download=request.download,
-        replicas=request.replicas,
-        kernels=request.kernels,
-        deterministic=request.deterministic,
-        checkpoint_every=SaveInterval.parse(request.checkpoint_every),
-        log=tuple(request.log),
-        stream=request.stream or StreamOptions(),
-        train_accuracy=request.train_accuracy,
-    )
-    if request.engine == "ray":
-        from zerosnet.training import train_on_ray
-
-        train_on_ray(specs, store, options, clock, progress(), address=request.address, device=request.device)
-    else:
-        train(specs, store, options, clock, progress())
-    if not local_world().writes:
-        return 0 if clock.signal is None else 128 + clock.signal
-    summaries = [_summary(store, spec) for spec in distinct(specs)]
-    if request.json:
-        import json
-
-        print(json.dumps(summaries, indent=2))
-    else:
-        for summary in summaries:
-            print(_line(summary))
-    open_runs = sum(summary["status"] in ("stopped", "waiting") for summary in summaries)
-    if open_runs and clock.must_stop():
-        cause = "the time limit" if clock.signal is None else clock.signal.name
-        print(f"zerosnet: stopped by {cause}; the same command goes on with {open_runs} run(s)", file=sys.stderr)
-    return 0 if clock.signal is None else 128 + clock.signal
-
-
-def _summary(store: Any, spec: "RunSpec") -> dict[str, Any]:
-    if not (store.folder(spec) / "spec.json").exists():
-        return {"id": spec.id, "model": spec.model, "seed": spec.seed, "status": "waiting"}
-    summary: dict[str, Any] = store.find(spec.id).summary()
-    return summary
-
-
-def _line(summary: dict[str, Any]) -> str:
-    parts = [summary["id"], summary["status"]]
-    if summary["status"] == "finished":
-        parts.append(f"test {summary['test_accuracy']:.2%}")
-        if "test_top5_accuracy" in summary:
-            parts.append(f"top-5 {summary['test_top5_accuracy']:.2%}")
-        parts.append(f"best {summary['best_test_accuracy']:.2%} (epoch {summary['best_epoch']})")
-        parts.append(f"train {summary['train_accuracy']:.2%}")
-    elif summary["status"] == "diverged":
-        parts.append(summary["reason"])
-    elif "epochs" in summary:
-        epochs, steps = summary["epochs"], summary["steps"]
-        parts.append(f"after {epochs} epoch{'' if epochs == 1 else 's'}" + (f", at step {steps}" if steps else ""))
-    return "  ".join(parts)
+    names = list(dict.fromkeys(datasets))
+    listed = ", ".join(names)
+    if names and options.download and not any(source(name).download for name in names):
+        print(f"zerosnet: --download is not used: {listed} cannot be fetched, or needs no files", file=sys.stderr)
+    if names and options.data is not None and set(names) == {"digits"}:
+        print("zerosnet: --data is not used: digits needs no files", file=sys.stderr)

@@ -1,7 +1,8 @@
 """What commands share: how a scheme is named, tables for people, one JSON document for programs, figure files."""
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,21 @@ def named_scheme(
     if alphas is None or betas is None:
         raise InputError(f"--alphas and --betas go together; {'--betas' if betas is None else '--alphas'} is missing")
     return _parsed(f"{alphas};{betas}")
+
+
+def scheme_option(text: str | None) -> "Scheme | None":
+    """Read the option --scheme of a command that trains; None is the model's own."""
+    if text is None:
+        return None
+    from zerosnet.numerics import Scheme
+    from zerosnet.training import check_scheme
+
+    try:
+        scheme = Scheme.parse(text)
+    except InputError as error:
+        raise InputError(f"scheme: {error}") from None
+    check_scheme(scheme)
+    return scheme
 
 
 def family_member(name: str, param: str | None, beta: str | None = None) -> "Scheme":
@@ -134,6 +150,19 @@ def number_text(value: Any) -> str:
         return "none"
     text = str(value)
     return text if not isinstance(value, float) and len(text) <= 12 else f"{float(value):.6g}"
+
+
+@contextmanager
+def within_floats(scheme: "Scheme") -> Iterator[None]:
+    """Report numbers that leave the range of floats as a matter of the scheme's coefficients."""
+    try:
+        yield
+    except OverflowError:
+        text = str(scheme)
+        raise InputError(
+            f"the coefficients of {text[:60] + '...' if len(text) > 60 else text} are too far apart: a quotient "
+            "of them is no float; expected quotients of at most 1e300"
+        ) from None
 
 
 def real_text(reach: Any, zero_stable: bool | None) -> str:

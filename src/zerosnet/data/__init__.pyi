@@ -1,10 +1,10 @@
 from zerosnet.data.arrays.device_batches import gather as gather
-from zerosnet.data.arrays.epochs import Augmentation as Augmentation
 from zerosnet.data.arrays.epochs import EpochPlan as EpochPlan
 from zerosnet.data.arrays.epochs import epoch_plan as epoch_plan
 from zerosnet.data.arrays.epochs import stack as stack
 from zerosnet.data.arrays.folder import class_names as class_names
-from zerosnet.data.dataset import SCALINGS as SCALINGS
+from zerosnet.data.augmentation import SCALINGS as SCALINGS
+from zerosnet.data.augmentation import Augmentation as Augmentation
 from zerosnet.data.dataset import DataSet as DataSet
 from zerosnet.data.dataset import ImageSet as ImageSet
 from zerosnet.data.dataset import image_weight as image_weight
@@ -20,7 +20,6 @@ from zerosnet.data.registry import load as load
 from zerosnet.data.registry import open_folder as open_folder
 from zerosnet.data.registry import source as source
 from zerosnet.data.streamed.balance import Balance as Balance
-from zerosnet.data.streamed.batches import BROKEN as BROKEN
 from zerosnet.data.streamed.batches import Batch as Batch
 from zerosnet.data.streamed.batches import Decoder as Decoder
 from zerosnet.data.streamed.batches import Stream as Stream

@@ -8,6 +8,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from zerosnet.data.augmentation import SCALINGS
 from zerosnet.data.randomness import stream
 from zerosnet.errors import InputError
 
@@ -109,10 +110,6 @@ class Pictures(Protocol):
 
     @property
     def in_chans(self) -> int: ...
-
-
-# input scaling -> mean and std that bring pixels of [0, 1] there; None: the data set's own
-SCALINGS: dict[str, tuple[float, float] | None] = {"normalised": None, "unit": (0.0, 1.0), "signed": (0.5, 0.5)}
 
 
 def pixel_statistics(data: Pictures, scaling: str) -> tuple[tuple[float, ...], tuple[float, ...]]:

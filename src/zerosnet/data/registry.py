@@ -2,17 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from zerosnet.data.arrays.cifar import CIFAR10, CIFAR100, read_cifar
-from zerosnet.data.arrays.digits import read_digits
-from zerosnet.data.arrays.epochs import Augmentation
-from zerosnet.data.arrays.folder import read_folder
-from zerosnet.data.arrays.idx import FASHION_MNIST, MNIST, read_idx
-from zerosnet.data.dataset import DataSet, ImageSet
-from zerosnet.data.streamed.imagefolder import FolderData, scan_imagefolder
-from zerosnet.errors import InputError
+from zerosnet.data.augmentation import Augmentation
+from zerosnet.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from zerosnet.data.dataset import DataSet, ImageSet
+    from zerosnet.data.streamed.imagefolder import FolderData
 
 _PLAIN = Augmentation()
 _CROP_AND_FLIP = Augmentation(crop=4, flip=True)
@@ -30,7 +29,7 @@ class Source:
 
     mean: tuple[float, ...]
     std: tuple[float, ...]
-    read: Callable[[Path], tuple[ImageSet, ImageSet]] | None = None
+    read: "Callable[[Path], tuple[ImageSet, ImageSet]] | None" = None
     num_classes: int = 10
     augmentation: Augmentation = _PLAIN
     download: str | None = None
@@ -39,13 +38,32 @@ class Source:
     """Height and width of its images, where the files decide it."""
 
 
+# the readers are imported when a data set is read, so that its name is checked without torch
+def _read_digits(root: Path) -> "tuple[ImageSet, ImageSet]":
+    from zerosnet.data.arrays.digits import read_digits
+
+    return read_digits()
+
+
+def _read_idx(name: str, root: Path) -> "tuple[ImageSet, ImageSet]":
+    from zerosnet.data.arrays import idx
+
+    return idx.read_idx(root, getattr(idx, name))
+
+
+def _read_cifar(name: str, root: Path) -> "tuple[ImageSet, ImageSet]":
+    from zerosnet.data.arrays import cifar
+
+    return cifar.read_cifar(root, getattr(cifar, name))
+
+
 SOURCES: dict[str, Source] = {
-    "digits": Source(mean=(0.3051,), std=(0.3759,), read=lambda _: read_digits(), size=8),
-    "mnist": Source(mean=(0.1307,), std=(0.3081,), read=lambda root: read_idx(root, MNIST), download="MNIST", size=28),
+    "digits": Source(mean=(0.3051,), std=(0.3759,), read=_read_digits, size=8),
+    "mnist": Source(mean=(0.1307,), std=(0.3081,), read=partial(_read_idx, "MNIST"), download="MNIST", size=28),
     "fashion-mnist": Source(
         mean=(0.2860,),
         std=(0.3530,),
-        read=lambda root: read_idx(root, FASHION_MNIST),
+        read=partial(_read_idx, "FASHION_MNIST"),
         augmentation=_CROP_AND_FLIP,
         download="FashionMNIST",
         size=28,
@@ -53,7 +71,7 @@ SOURCES: dict[str, Source] = {
     "cifar10": Source(
         mean=(0.4914, 0.4822, 0.4465),
         std=(0.2470, 0.2435, 0.2616),
-        read=lambda root: read_cifar(root, CIFAR10),
+        read=partial(_read_cifar, "CIFAR10"),
         augmentation=_CROP_AND_FLIP,
         download="CIFAR10",
         size=32,
@@ -61,7 +79,7 @@ SOURCES: dict[str, Source] = {
     "cifar100": Source(
         mean=(0.5071, 0.4865, 0.4409),
         std=(0.2673, 0.2564, 0.2762),
-        read=lambda root: read_cifar(root, CIFAR100),
+        read=partial(_read_cifar, "CIFAR100"),
         num_classes=100,
         augmentation=_CROP_AND_FLIP,
         download="CIFAR100",
@@ -88,7 +106,8 @@ def source(name: str) -> Source:
     """The table's entry for a data set name, such as "cifar10" or "folder:flowers@64"."""
     key = parse_name(name)[0] if isinstance(name, str) else ""
     if key not in SOURCES:
-        raise InputError(f"dataset is {name!r}; expected one of {', '.join(SOURCES)} ([image]folder[:NAME][@SIZE])")
+        known = f"one of {', '.join(SOURCES)} ([image]folder[:NAME][@SIZE])"
+        raise InputError(f"dataset is {name!r}{did_you_mean(name, SOURCES)}; expected {known}")
     return SOURCES[key]
 
 
@@ -119,7 +138,7 @@ def parse_name(name: str) -> tuple[str, str, int]:
 
 def load(
     name: str, root: Any = None, *, download: bool = False, validation: float = 0.0, split_seed: int = 0
-) -> DataSet:
+) -> "DataSet":
     """Read a data set: "digits", "mnist", "fashion-mnist", "cifar10", "cifar100" or "folder[:NAME][@SIZE]".
 
     `root` is the folder that holds the official files (as torchvision lays them out), or the folder of images, or
@@ -138,7 +157,11 @@ def load(
         )
     if download:
         _download(name, entry, place)
+    from zerosnet.data.dataset import DataSet
+
     if entry.read is None:
+        from zerosnet.data.arrays.folder import read_folder
+
         train, test, classes = read_folder(place / folder, size)
         data = DataSet(name, train, test, len(classes), entry.mean, entry.std)
     else:
@@ -146,12 +169,14 @@ def load(
     return data.split(validation, split_seed) if validation else data
 
 
-def open_folder(name: str, root: Any = None, *, validation: float = 0.0, split_seed: int = 0) -> FolderData:
+def open_folder(name: str, root: Any = None, *, validation: float = 0.0, split_seed: int = 0) -> "FolderData":
     """A streamed data set, "imagefolder[:NAME][@SIZE]": its files are listed and decoded only when they are used."""
     entry = source(name)
     _, folder, size = parse_name(name)
     if not entry.streamed:
         raise InputError(f"dataset is {name!r}; expected imagefolder[:NAME][@SIZE]")
+    from zerosnet.data.streamed.imagefolder import scan_imagefolder
+
     data = scan_imagefolder(_place(name, root) / folder, name, size, (entry.mean, entry.std))
     return data.split(validation, split_seed) if validation else data
 

@@ -1,11 +1,10 @@
 """Run experiments: train what has not been trained, attack it, switch its blocks off; all of it kept in the store."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import torch
 
@@ -16,8 +15,10 @@ from zerosnet.experiments.scales import Scale, scale
 from zerosnet.training import (
     MOST,
     Clock,
+    Engine,
     Job,
     Lines,
+    Local,
     Options,
     Progress,
     RunRecord,
@@ -25,9 +26,7 @@ from zerosnet.training import (
     Store,
     attack_runs,
     distinct,
-    duration,
     read_attack,
-    train,
 )
 
 Item = TypeVar("Item")
@@ -47,38 +46,6 @@ class Left:
         return self.runs == 0 and self.attacks == 0
 
 
-class Engine(Protocol):
-    """Where experiments run: this machine, or a cluster (`zerosnet.training.cluster.Cluster`)."""
-
-    def places(self, device: torch.device) -> int:
-        """How many jobs are done at a time."""
-
-    def train(
-        self, specs: Sequence[RunSpec], store: Store, options: Options, clock: Clock, progress: Progress
-    ) -> None: ...
-
-    def do(self, jobs: Sequence[Job], device: torch.device, clock: Clock, progress: Progress) -> None: ...
-
-
-class Local:
-    """This machine, one job after the other; each uses all of it."""
-
-    def places(self, device: torch.device) -> int:
-        return 1
-
-    def train(self, specs: Sequence[RunSpec], store: Store, options: Options, clock: Clock, progress: Progress) -> None:
-        train(specs, store, options, clock, progress)
-
-    def do(self, jobs: Sequence[Job], device: torch.device, clock: Clock, progress: Progress) -> None:
-        began = time.monotonic()
-        for done, job in enumerate(jobs):
-            if clock.must_stop():
-                return
-            pace = f", left {duration((time.monotonic() - began) / done * (len(jobs) - done))}" if done else ""
-            progress.say(f"measurement {done + 1} of {len(jobs)}{pace}")
-            job(clock, progress.say)
-
-
 def reproduce(
     experiments: Sequence[Experiment],
     at: str | Scale,
@@ -93,12 +60,11 @@ def reproduce(
     Runs that several experiments want are run once. What others make their examples on is trained first.
     """
     clock, progress, chosen = clock or Clock(), progress or Lines(quiet=True), scale(at)
-    if engine is None:
-        engine = Local()
-    else:  # whose workers may have another working directory
+    engine = engine or Local()
+    if not isinstance(engine, Local):  # its workers may have another working directory
         store, options = Store(store.root.resolve()), replace(options, data=options.data and options.data.resolve())
     _check_folders(experiments, chosen, store, options.data)
-    device = options.device
+    device = engine.device(options.device)
     places = engine.places(device)
     needed = distinct(spec for one in experiments for spec in one.needed_specs(chosen))
     wanted = distinct(spec for one in experiments for spec in one.specs(chosen))
@@ -107,7 +73,7 @@ def reproduce(
         if waiting and not clock.must_stop():
             engine.train(waiting, store, options, clock, progress)
     if not clock.must_stop():
-        attacks = _attacks(experiments, chosen, store, options, places)
+        attacks = _attacks(experiments, chosen, store, device, options.data, places)
         records = [_record(store, spec) for spec in wanted]
         finished = [record for record in records if record is not None and can_ablate(record)]
         ablations = (partial(ablate, some, device, options.data) for some in _shared(finished, places, len(finished)))
@@ -137,7 +103,7 @@ def what_is_left(experiments: Sequence[Experiment], at: str | Scale, store: Stor
 
 
 def _attacks(
-    experiments: Sequence[Experiment], at: Scale, store: Store, options: Options, places: int
+    experiments: Sequence[Experiment], at: Scale, store: Store, device: torch.device, data: Path | None, places: int
 ) -> Iterator[Job]:
     """Finished networks that wait for a protocol, as many at a time as are attacked side by side."""
     for protocol in dict.fromkeys(protocol for one in experiments for protocol in one.protocols(at)):
@@ -151,19 +117,12 @@ def _attacks(
         ]
         images = attack_options(protocol, at.images).images
         for batch in _shared(waiting, places, MOST):
-            yield partial(_attack, store, batch, protocol, images, options)
+            measure = partial(attack_runs, store, batch, protocol, device=device, data=data, images=images)
+            yield partial(_attack, measure)
 
 
-def _attack(
-    store: Store,
-    runs: Sequence[str],
-    protocol: str,
-    images: int | None,
-    options: Options,
-    clock: Clock,
-    say: Callable[[str], None],
-) -> None:
-    attack_runs(store, runs, protocol, device=options.device, data=options.data, images=images, say=say)
+def _attack(measure: Callable[..., object], clock: Clock, say: Callable[[str], None]) -> None:
+    measure(say=say)
 
 
 def _shared(items: Sequence[Item], places: int, most: int) -> Iterator[Sequence[Item]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from zerosnet.errors import InputError
+from zerosnet.errors import InputError, did_you_mean
 from zerosnet.models.cifar import CIFAR_STRUCTURES
 from zerosnet.models.config import Config, check_integer
 from zerosnet.models.imagenet import IMAGENET_STRUCTURES
@@ -160,7 +160,8 @@ def find_entry(name: str) -> Entry:
     if not isinstance(name, str) or name not in REGISTRY:
         depths = ", ".join(map(str, sorted(STRUCTURES)))
         forms = ", ".join(f"{front}N{back}" for front, back in FAMILIES)
-        raise InputError(f"unknown model {name!r}; expected {forms} with N one of {depths}")
+        near = did_you_mean(name, REGISTRY)
+        raise InputError(f"unknown model {name!r}{near}; expected {forms} with N one of {depths}")
     return REGISTRY[name]
 
 

@@ -58,7 +58,7 @@ def _read(value: Any, name: str) -> Number:
 
 def _from_text(text: str, name: str) -> Fraction:
     shown = repr(text if len(text) <= 60 else f"{text[:60]}...")
-    if len(text) > _LONGEST or not _TEXT.fullmatch(text.strip()):
+    if len(text) > 2 * _LONGEST + 2 or not _TEXT.fullmatch(text.strip()):
         raise InputError(f"{name} {shown} is not a finite number of at most {_LONGEST} digits; expected {_ACCEPTED}")
     try:
         return Fraction("".join(text.split()))

@@ -1,13 +1,13 @@
-from zerosnet.training.arithmetic import check_device as check_device
 from zerosnet.training.arithmetic import find_device as find_device
 from zerosnet.training.arithmetic import precision as precision
 from zerosnet.training.arithmetic import torch_settings as torch_settings
-from zerosnet.training.cluster import Job as Job
-from zerosnet.training.cluster import connected as connected
-from zerosnet.training.cluster import train_on_ray as train_on_ray
 from zerosnet.training.engine import cores as cores
 from zerosnet.training.engine import in_parallel as in_parallel
 from zerosnet.training.engine import train as train
+from zerosnet.training.engines import Engine as Engine
+from zerosnet.training.engines import Job as Job
+from zerosnet.training.engines import Local as Local
+from zerosnet.training.engines import open_engine as open_engine
 from zerosnet.training.finished.attacks import attack_path as attack_path
 from zerosnet.training.finished.attacks import attack_runs as attack_runs
 from zerosnet.training.finished.attacks import read_attack as read_attack
@@ -19,11 +19,12 @@ from zerosnet.training.finished.networks import convolutions_of as convolutions_
 from zerosnet.training.finished.networks import fused_groups as fused_groups
 from zerosnet.training.finished.networks import load_network as load_network
 from zerosnet.training.finished.networks import trained_run as trained_run
-from zerosnet.training.fused.backend import check_kernels as check_kernels
 from zerosnet.training.fused.evaluation import Score as Score
 from zerosnet.training.fused.evaluation import batch_size as batch_size
 from zerosnet.training.fused.evaluation import evaluate as evaluate
 from zerosnet.training.fused.trainer import FusedTraining as FusedTraining
+from zerosnet.training.options import DataOptions as DataOptions
+from zerosnet.training.options import EngineOptions as EngineOptions
 from zerosnet.training.options import Options as Options
 from zerosnet.training.options import StreamOptions as StreamOptions
 from zerosnet.training.recipes.adversarial import Adversarial as Adversarial
@@ -48,6 +49,7 @@ from zerosnet.training.runs.result import Result as Result
 from zerosnet.training.runs.run import Run as Run
 from zerosnet.training.runs.run import read_metrics as read_metrics
 from zerosnet.training.runs.spec import RunSpec as RunSpec
+from zerosnet.training.runs.spec import check_scheme as check_scheme
 from zerosnet.training.runs.spec import distinct as distinct
 from zerosnet.training.runs.store import RunRecord as RunRecord
 from zerosnet.training.runs.store import Store as Store
@@ -57,7 +59,6 @@ from zerosnet.training.runs.writer import BackgroundWriter as BackgroundWriter
 from zerosnet.training.screen.displays import Lines as Lines
 from zerosnet.training.screen.displays import Progress as Progress
 from zerosnet.training.screen.displays import progress as progress
-from zerosnet.training.screen.loggers import check_loggers as check_loggers
 from zerosnet.training.screen.stopping import Clock as Clock
 from zerosnet.training.screen.stopping import SaveInterval as SaveInterval
 from zerosnet.training.screen.time_left import duration as duration

@@ -1,38 +1,68 @@
-"""What numbers a training computes with, and the switches of torch that go with it, set for a while and put back."""
+"""What numbers a training computes with and on which device, and the switches of torch that go with it.
+
+Names are checked without torch, which is imported when a device or a number format is needed.
+"""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-
-import torch
+from typing import TYPE_CHECKING
 
 from zerosnet.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+
+_DEVICE = re.compile(r"auto|cpu|cuda(:\d{1,3})?", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Precision:
-    """Parameters, statistics and losses in `dtype`; convolutions in `conv_dtype`, the state in `state_dtype`.
+    """Number formats by their torch names; None stands for the format of the parameters.
 
-    None: the same as `dtype`.
+    Attributes:
+        parameters: The format of parameters, statistics and losses.
+        convolutions: The format that convolutions compute in.
+        state: The format of the state.
     """
 
-    dtype: torch.dtype
-    conv_dtype: torch.dtype | None = None
-    state_dtype: torch.dtype | None = None
+    parameters: str
+    convolutions: str | None = None
+    state: str | None = None
+
+    @property
+    def dtype(self) -> "torch.dtype":
+        return _dtype(self.parameters)
+
+    @property
+    def conv_dtype(self) -> "torch.dtype | None":
+        return None if self.convolutions is None else _dtype(self.convolutions)
+
+    @property
+    def state_dtype(self) -> "torch.dtype | None":
+        return None if self.state is None else _dtype(self.state)
+
+
+def _dtype(name: str) -> "torch.dtype":
+    import torch
+
+    found: torch.dtype = getattr(torch, name)
+    return found
 
 
 # TensorFloat-32 is off in all of them: fp32 is fp32
 PRECISIONS = {
-    "bf16": Precision(torch.float32, torch.bfloat16),
-    "mixed": Precision(torch.float32, torch.bfloat16, torch.bfloat16),
-    "fp32": Precision(torch.float32),
-    "fp64": Precision(torch.float64),
+    "bf16": Precision("float32", "bfloat16"),
+    "mixed": Precision("float32", "bfloat16", "bfloat16"),
+    "fp32": Precision("float32"),
+    "fp64": Precision("float64"),
 }
 
 
-def precision(name: str | None, device: torch.device, *, usual: str = "bf16") -> Precision:
-    """The precision of that name; None is the `usual` one on CUDA and fp32 elsewhere."""
+def precision(name: str | None, device: "torch.device", *, usual: str = "bf16") -> Precision:
+    """Find the precision of that name; None is the `usual` one on CUDA and fp32 elsewhere."""
     name = name or (usual if device.type == "cuda" else "fp32")
     if name not in PRECISIONS:
         raise InputError(f"precision is {name!r}; expected one of {', '.join(PRECISIONS)}")
@@ -43,23 +73,34 @@ def precision(name: str | None, device: torch.device, *, usual: str = "bf16") ->
 
 
 def check_device(name: str) -> None:
-    if name not in ("auto", "cpu", "cuda"):
-        raise InputError(f"device is {name!r}; expected auto, cpu or cuda")
+    """Raise an error unless `name` has the form of a device; if it is there is found out by `find_device`."""
+    if not _DEVICE.fullmatch(name):
+        raise InputError(f"device is {name!r}; expected auto, cpu, cuda or cuda:N")
 
 
-def find_device(name: str) -> torch.device:
-    """auto, cpu or cuda as a device; auto is CUDA where there is one."""
+def find_device(name: str) -> "torch.device":
+    """Find the device called auto, cpu, cuda or cuda:N; auto is CUDA if there is such a device."""
+    import torch
+
     check_device(name)
-    if name == "cuda" and not torch.cuda.is_available():
-        raise InputError("device is cuda, but torch finds no CUDA device here; expected auto or cpu")
+    gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    return torch.device(name, 0) if name == "cuda" else torch.device(name)
+        name = "cuda" if gpus else "cpu"
+    if name == "cpu":
+        return torch.device("cpu")
+    if not gpus:
+        raise InputError(f"device is {name}, but torch finds no CUDA device here; expected auto or cpu")
+    index = int(name.partition(":")[2] or 0)
+    if index >= gpus:
+        raise InputError(f"device is {name}, but this machine has {gpus} CUDA device(s), counted from 0")
+    return torch.device("cuda", index)
 
 
 @contextmanager
-def torch_settings(device: torch.device, *, deterministic: bool) -> Iterator[None]:
-    """No TensorFloat-32; algorithms that give the same bits every time, or the fastest ones cuDNN can find."""
+def torch_settings(device: "torch.device", *, deterministic: bool) -> Iterator[None]:
+    """Set torch's switches for a while: no TensorFloat-32, and algorithms that are deterministic or the fastest."""
+    import torch
+
     cudnn = torch.backends.cudnn
     before = cudnn.allow_tf32, cudnn.benchmark, cudnn.deterministic
     was_deterministic = torch.are_deterministic_algorithms_enabled()

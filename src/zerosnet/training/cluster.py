@@ -19,6 +19,7 @@ from zerosnet.data import source
 from zerosnet.errors import InputError, MissingExtra
 from zerosnet.training.arithmetic import precision
 from zerosnet.training.engine import load_all, train
+from zerosnet.training.engines import Job
 from zerosnet.training.grouping import share_out
 from zerosnet.training.loop import has_ended
 from zerosnet.training.options import Options
@@ -32,7 +33,6 @@ LOOK = 30.0  # seconds between two looks at how far the runs are
 PATIENCE = 10.0  # seconds for the first answer of a cluster
 RETRIES = 5  # of a task whose worker died: a network that kills every worker ends, too
 HERE = "local"  # the address that stands for a cluster of this machine alone
-Job = Callable[[Clock, Callable[[str], None]], object]  # work that can be sent elsewhere: until when, and where to talk
 
 
 def import_ray() -> Any:
@@ -79,12 +79,12 @@ def _knock(address: str) -> None:
 
 @dataclass(frozen=True)
 class Cluster:
-    """A Ray cluster as a place to work: what `zerosnet.experiments.reproduce` takes for an engine."""
+    """A Ray cluster as a place to work, an `Engine`."""
 
     ray: Any
 
     def device(self, name: str) -> torch.device:
-        """auto, cpu or cuda as the device of a task, wherever it runs; auto is CUDA where the cluster has GPUs."""
+        """Resolve auto, cpu or cuda to the device of a task, wherever it runs; auto is CUDA if the cluster has GPUs."""
         gpus = self.ray.cluster_resources().get("GPU", 0)
         if name not in ("auto", "cpu", "cuda"):
             raise InputError(f"device is {name!r}; expected auto, cpu or cuda")
@@ -93,7 +93,7 @@ class Cluster:
         return torch.device("cuda", 0) if name == "cuda" or (name == "auto" and gpus) else torch.device("cpu")
 
     def places(self, device: torch.device) -> int:
-        """How many tasks run at a time: one a GPU, or one a core."""
+        """Count the tasks that run at a time: one per GPU, or one per core."""
         resource = "GPU" if device.type == "cuda" else "CPU"
         return max(1, int(self.ray.cluster_resources().get(resource, 1)))
 
@@ -102,15 +102,16 @@ class Cluster:
 
         A signal or the time limit stops every task at the end of a step, with checkpoints, before this returns.
         """
-        options = replace(options, data=_absolute(options.data))
-        groups = _groups(specs, store, options, self.places(options.device), progress)
+        device = self.device(options.device)
+        options = replace(options, device=device.type, data=_absolute(options.data))
+        groups = _groups(specs, store, options, self.places(device), progress)
         common = (str(store.root.resolve()), options, _wall(clock))
         runs = [spec for members in groups for spec in members]
         calls = [(members, *common) for members in groups]
-        self._run(train_group, calls, options.device, clock, progress, partial(_how_far, runs, store))
+        self._run(train_group, calls, device, clock, progress, partial(_how_far, runs, store))
 
     def do(self, jobs: Sequence[Job], device: torch.device, clock: Clock, progress: Progress) -> None:
-        """Do other work, a task a job; each has a clock of its own, and a signal ends it where it is."""
+        """Do other work, one task per job; each has a clock of its own, and a signal ends it at once."""
         self._run(do_job, [(job, _wall(clock)) for job in jobs], device, clock, progress)
 
     def _run(
@@ -132,21 +133,6 @@ class Cluster:
             failure = _wait(self.ray, pending, clock, progress, how_far)
         if failure is not None:
             raise failure
-
-
-def train_on_ray(
-    specs: Sequence[RunSpec],
-    store: Store,
-    options: Options,
-    clock: Clock,
-    progress: Progress,
-    *,
-    address: str = "auto",
-    device: str = "auto",
-) -> None:
-    """Train all runs that have not ended, on the cluster at an address, on its GPUs where it has some."""
-    with connected(address) as cluster:
-        cluster.train(specs, store, replace(options, device=cluster.device(device)), clock, progress)
 
 
 def _wait(
@@ -235,14 +221,15 @@ def _groups(
     specs: Sequence[RunSpec], store: Store, options: Options, slots: int, progress: Progress
 ) -> list[list[RunSpec]]:
     """Runs that train as one, shared out among the places. A task may split its group further."""
+    device = torch.device(options.device)
     waiting = [spec for spec in distinct(specs) if not has_ended(store, spec, progress)]
     for spec in waiting:
-        precision(spec.precision, options.device, usual="mixed" if source(spec.dataset).streamed else "bf16")
+        precision(spec.precision, device, usual="mixed" if source(spec.dataset).streamed else "bf16")
     streamed = [spec for spec in waiting if source(spec.dataset).streamed]
-    if streamed and options.stream.decoder == "gpu" and options.device.type != "cuda":
+    if streamed and options.stream.decoder == "gpu" and device.type != "cuda":
         raise InputError("decoder is 'gpu', but the cluster has no GPU; see workers")
     others = [spec for spec in waiting if not source(spec.dataset).streamed]
-    shared = share_out(others, load_all(others, options), options.device, options.replicas, slots)
+    shared = share_out(others, load_all(others, options), device, options.replicas, slots)
     return [[spec] for spec in streamed] + shared
 
 

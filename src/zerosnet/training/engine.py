@@ -11,7 +11,7 @@ import torch
 
 from zerosnet.data import DataSet, load, source
 from zerosnet.errors import InputError
-from zerosnet.training.arithmetic import precision, torch_settings
+from zerosnet.training.arithmetic import find_device, precision, torch_settings
 from zerosnet.training.finished.networks import as_classifier, load_network, surrogate_of
 from zerosnet.training.fused.backend import ASKED_FOR
 from zerosnet.training.fused.cuda_graph import forget_compiled
@@ -61,15 +61,16 @@ def _train_arrays(specs: Sequence[RunSpec], store: Store, options: Options, cloc
         raise InputError("workers, broken, micro-batch, sync-bn and decoder are for imagefolder")
     if under_torchrun():
         raise InputError("torchrun is for imagefolder; smaller runs share a store by themselves, or use --engine ray")
+    device = find_device(options.device)
     waiting = [spec for spec in specs if not has_ended(store, spec, progress)]
     for spec in waiting:
-        precision(spec.precision, options.device)
+        precision(spec.precision, device)
         if spec.precision == "mixed":
             raise InputError("precision mixed is for imagefolder; expected bf16, fp32 or fp64")
     data = load_all(waiting, options)
-    workers = cores() if options.device.type == "cpu" else 1
+    workers = cores() if device.type == "cpu" else 1
     surrogates = {spec: surrogate_of(spec, store) for spec in waiting}
-    groups = group(waiting, data, options.device, options.replicas, workers)
+    groups = group(waiting, data, device, options.replicas, workers)
     say_recipes(waiting, progress)
     progress.expect({spec.id: work(spec, data[spec]) for spec in waiting})
     said: dict[str, object] = {}  # about kernels
@@ -82,11 +83,11 @@ def _train_arrays(specs: Sequence[RunSpec], store: Store, options: Options, cloc
                 if not clock.must_stop():
                     first = together[0].spec
                     members = [run.spec for run in together]
-                    training = prepare(members, data[first], options.device, surrogates[first], options.kernels)
+                    training = prepare(members, data[first], device, surrogates[first], options.kernels)
                     _say_which_kernels(training, options, progress, said)
                     train_group(training, together, position, options, clock, progress)
 
-    with clock, progress, torch_settings(options.device, deterministic=options.deterministic):
+    with clock, progress, torch_settings(device, deterministic=options.deterministic):
         in_parallel(train_members, groups, min(workers, len(groups)), one_thread=options.deterministic)
 
 

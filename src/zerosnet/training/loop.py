@@ -53,7 +53,7 @@ def train_group(
     is_open = [True] * replicas  # a run that diverged has ended; its replica is carried along, frozen
     whole = Stopwatch(replicas, max(state.get("seconds", 0.0) for state in states))
     this_epoch = Stopwatch(replicas, max(state.get("epoch_seconds", 0.0) for state in states))
-    timer, lead = SaveTimer(options.checkpoint_every), Lead(options.device)
+    timer, lead = SaveTimer(options.checkpoint_every), Lead(training.device)
     display = progress.group(specs, journal.last(), position, total)
 
     with closing(training), closing(journal), BackgroundWriter() as writer:

@@ -1,62 +1,98 @@
-"""Where and how to train: options that are no part of a run's identity."""
+"""Options of a training that are no part of a run's identity, each declared once: name, type, help and default.
+
+The command line makes its options of these fields (`zerosnet.cli.options`), so that a new field is a new option of
+`train`, `sweep` and `reproduce`. Values are checked here, without torch.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-import torch
-
-from zerosnet.data import BROKEN
 from zerosnet.errors import InputError
+from zerosnet.training.arithmetic import check_device
+from zerosnet.training.screen.loggers import check_loggers
 from zerosnet.training.screen.stopping import SaveInterval
 
+KERNELS = ("native", "torch")
+BROKEN = ("fatal", "skip")
 DECODERS = ("gpu", "workers")
+ENGINES = ("local", "ray")
+
+
+def check_kernels(name: str | None) -> None:
+    """Raise an error unless `name` is that of kernels, or None."""
+    _check_choice("kernels", name, (None, *KERNELS))
+
+
+def _check_choice(name: str, value: str | None, accepted: tuple[str | None, ...]) -> None:
+    if value not in accepted:
+        raise InputError(f"{name} is {value!r}; expected one of {', '.join(word for word in accepted if word)}")
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """Where to compute, and where the images are."""
+
+    device: Annotated[str, "auto, cpu, cuda or cuda:N."] = "auto"
+    data: Annotated[Path | None, "The folder that holds the data set's files; digits need none."] = None
+    download: Annotated[bool, "Fetch the data set's files where they are missing."] = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "device", str(self.device))  # a torch.device will do
+        check_device(self.device)
 
 
 @dataclass(frozen=True)
 class StreamOptions:
-    """How images reach one network; not part of a run's identity.
+    """How images that are decoded while they are used reach one network.
 
-    workers       processes that decode, for each process that trains; None: the cores there are
-    broken        what a file that cannot be decoded is: "fatal", or "skip" (reported, its place taken by the next file)
-    micro_batch   images that batch norm sees at once, and that are in memory at once; None: all that a process has
-    sync_bn       batch norm sees the micro-batches of all processes as one
-    decoder       who decodes, cuts and resizes training images: "workers", or "gpu", for which workers only read; None:
-                  both, the GPU what workers do not manage, if it can and bits do not matter. Test images are always the
-                  workers', so that scores compare
+    Test images are always decoded by workers, so that scores compare.
     """
 
-    workers: int | None = None
-    broken: str = "fatal"
-    micro_batch: int | None = None
-    sync_bn: bool = False
-    decoder: str | None = None
+    workers: Annotated[int | None, "imagefolder: processes that decode; as many as cores by default."] = None
+    broken: Annotated[str, "imagefolder: a file that cannot be decoded is fatal, or skip."] = "fatal"
+    micro_batch: Annotated[int | None, "imagefolder: images that batch norm sees at once, a process."] = None
+    sync_bn: Annotated[bool, "imagefolder: batch norm sees the images of all processes."] = False
+    decoder: Annotated[str | None, "imagefolder: gpu or workers decode; both by default."] = None
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 0:
             raise InputError(f"workers is {self.workers}; expected 0 or more")
-        if self.broken not in BROKEN:
-            raise InputError(f"broken is {self.broken!r}; expected one of {', '.join(BROKEN)}")
-        if self.decoder not in (None, *DECODERS):
-            raise InputError(f"decoder is {self.decoder!r}; expected one of {', '.join(DECODERS)}")
+        _check_choice("broken", self.broken, BROKEN)
+        _check_choice("decoder", self.decoder, (None, *DECODERS))
 
 
 @dataclass(frozen=True)
-class Options:
-    """Where and how to train; nothing here is part of a run's identity.
+class Options(DataOptions):
+    """Where and how to train.
 
-    `replicas` None lets memory decide; `kernels` is native or torch, None the best that machine and network have;
-    `deterministic` gives the same bits every time, at some cost; `stream` is for data sets decoded while they are used;
-    `log` names loggers; `train_accuracy` scores the training images in evaluation mode after every epoch, which takes a
-    third of it, and not at the end only.
+    `train_accuracy` takes a third of the time of an epoch; without it the training images are scored at the end only.
     """
 
-    device: torch.device
-    data: Path | None = None
-    download: bool = False
-    replicas: int | None = None
-    kernels: str | None = None
-    deterministic: bool = False
+    replicas: Annotated[int | None, "Networks trained as one; what fits into memory by default."] = None
+    kernels: Annotated[str | None, "native (our CUDA kernels) or torch; the best there is by default."] = None
+    deterministic: Annotated[bool, "The same bits every time."] = False
     stream: StreamOptions = StreamOptions()
-    checkpoint_every: SaveInterval = SaveInterval(seconds=60)  # noqa: RUF009 (frozen)
-    log: tuple[str, ...] = ()
-    train_accuracy: bool = False
+    checkpoint_every: Annotated[SaveInterval, "Epochs, such as 5, or seconds, such as 60s."] = SaveInterval(seconds=60)  # noqa: RUF009 (frozen)
+    log: Annotated[tuple[str, ...], "tensorboard or wandb, besides metrics.jsonl; may be repeated."] = ()
+    train_accuracy: Annotated[bool, "Score the training set in eval mode after every epoch too."] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.replicas is not None and self.replicas < 1:
+            raise InputError(f"replicas is {self.replicas}; expected 1 or more")
+        check_kernels(self.kernels)
+        check_loggers(self.log)
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """Which machines train: this one, or a cluster."""
+
+    engine: Annotated[str, "local (this machine) or ray (a cluster)."] = "local"
+    address: Annotated[str, "The Ray cluster: auto, HOST:PORT, or local to start one here."] = "auto"
+
+    def __post_init__(self) -> None:
+        _check_choice("engine", self.engine, ENGINES)
+        if self.engine != "ray" and self.address != "auto":
+            raise InputError(f"address is {self.address!r}; it is for --engine ray")

@@ -78,11 +78,12 @@ def _scheme(scheme: "Scheme", json: bool, plot: str | None) -> None:
     from zerosnet.report import scheme_figure
 
     path = output.checked_plot(plot)
-    if json:
-        output.print_json(facts(scheme))
-    else:
-        output.print_facts(f"{scheme.steps}-step scheme", rows_of(scheme))
-    output.draw(path, lambda: scheme_figure(scheme), quiet=json)
+    with output.within_floats(scheme):
+        if json:
+            output.print_json(facts(scheme))
+        else:
+            output.print_facts(f"{scheme.steps}-step scheme", rows_of(scheme))
+        output.draw(path, lambda: scheme_figure(scheme), quiet=json)
 
 
 def _paper(json: bool, plot: str | None) -> None:

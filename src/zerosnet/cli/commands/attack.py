@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zerosnet.cli.main import app
+from zerosnet.errors import InputError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -40,6 +41,9 @@ def attack(
 
     from zerosnet.models import list_pretrained
     from zerosnet.training import Store, attack_runs, find_device, trained_run
+
+    if not all(runs):
+        raise InputError("a run's name is empty; expected its id, or a part of it that only one run has")
 
     def say(line: str) -> None:
         print(line, file=sys.stderr)

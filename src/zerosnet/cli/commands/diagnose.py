@@ -28,7 +28,7 @@ def diagnose(
     scheme: str | None = typer.Option(None, help='The scheme of a bare zerosnetN, such as "zerosnet(-1/5)".'),
     dataset: str = typer.Option(_RANDOM, help="random (noise, no labels), digits, cifar10, ..."),
     data: str | None = typer.Option(None, help="The folder that holds the data set; digits needs none."),
-    images: int = typer.Option(32, min=2, help="How many (test) images."),
+    images: int = typer.Option(32, min=2, max=100_000, help="How many (test) images."),
     statistics: str | None = typer.Option(
         None, help="running or batch: whose mean and variance batch norms use (batch for untrained networks)."
     ),
@@ -49,6 +49,8 @@ def diagnose(
     from zerosnet.models import diagnose as measure
     from zerosnet.report import diagnosis_figure, figure_file, save_figure
 
+    if not 0 <= seed < 2**63:
+        raise InputError(f"--seed is {seed}; expected a whole number from 0 on, below 2^63")
     target = None if plot is None else figure_file(plot)
     source = None if dataset == _RANDOM else datasets.load(dataset, data)
     shape = {} if source is None else {"num_classes": source.num_classes, "in_chans": source.in_chans}

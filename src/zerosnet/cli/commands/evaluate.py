@@ -1,13 +1,15 @@
 """`zerosnet evaluate`: the accuracy of a finished run, recomputed from its weights."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from zerosnet.cli import options
 from zerosnet.cli.main import app
+from zerosnet.cli.named_network import find_run
+from zerosnet.cli.options import AsJson, StoreFolder, note_unused, with_fields
+from zerosnet.errors import InputError
+from zerosnet.training import DataOptions
 
 if TYPE_CHECKING:
     from zerosnet.data import DataSet
@@ -16,22 +18,20 @@ if TYPE_CHECKING:
 
 
 @app.command(short_help="Recompute a finished run's accuracy on the test set.")
+@with_fields
 def evaluate(
     run: Annotated[
         str, typer.Argument(help="A run's id, a part of it that only one run has, its folder, or a trained network.")
     ],
-    data: options.Data = None,
-    download: options.Download = False,
-    store: options.StoreFolder = "runs",
-    device: options.Device = "auto",
-    json: options.AsJson = False,
+    store: StoreFolder = "runs",
+    json: AsJson = False,
+    *,
+    options: DataOptions,
 ) -> None:
     """Recompute a run's accuracy on the test set from its weights, or a trained network's that comes with zerosnet."""
     from zerosnet.models import list_pretrained
 
-    found = (
-        _trained(run, data, download, device) if run in list_pretrained() else _run(run, store, data, download, device)
-    )
+    found = _trained(run, options) if run in list_pretrained() else _run(run, store, options)
     if json:
         import json as encoder
 
@@ -41,20 +41,20 @@ def evaluate(
         print(f"{found['id']}: test {found['test_accuracy']:.2%} on {found['images']} images (recorded: {before:.2%})")
 
 
-def _run(run: str, store: str, data: Path | None, download: bool, device: str) -> dict[str, Any]:
+def _run(run: str, store: str, options: DataOptions) -> dict[str, Any]:
     from zerosnet.data import load, pixel_statistics, source
-    from zerosnet.training import Options, Store, check_fits, evaluate_streamed, find_device, load_network, precision
+    from zerosnet.training import Options, check_fits, evaluate_streamed, find_device, load_network, precision
 
-    place = find_device(device)
-    folder = Path(run)
-    is_folder = (folder / "spec.json").is_file()
-    record = Store(folder.parent).find(folder.resolve().name) if is_folder else Store(store).find(run)
+    place = find_device(options.device)
+    record = find_run(run, store)
     model = load_network(record)
+    _check_weights(model, record.id)
     assert record.result is not None  # it has finished
+    note_unused(options, [record.spec.dataset])
     if source(record.spec.dataset).streamed:
-        found, count = evaluate_streamed(record, model, Options(place, data=data))
+        found, count = evaluate_streamed(record, model, Options(options.device, options.data))
     else:
-        images, model = load(record.spec.dataset, data, download=download), model.to(place)
+        images, model = load(record.spec.dataset, options.data, download=options.download), model.to(place)
         check_fits(model, images, record.id)
         if place.type == "cuda":
             model.conv_dtype = precision(record.spec.precision, place).conv_dtype
@@ -62,16 +62,25 @@ def _run(run: str, store: str, data: Path | None, download: bool, device: str) -
     return _outcome(record.id, record.spec.dataset, count, found, record.result.test_accuracy)
 
 
-def _trained(name: str, data: Path | None, download: bool, device: str) -> dict[str, Any]:
+def _trained(name: str, options: DataOptions) -> dict[str, Any]:
     """In plain float32, whatever the device, as its recorded accuracy was measured."""
     from zerosnet.data import load
     from zerosnet.models import load_model, model_facts
     from zerosnet.training import find_device
 
     facts = model_facts(name)
-    images = load(facts["dataset"], data, download=download)
-    found = _score(load_model(name).to(find_device(device)), images, (facts["input"]["mean"], facts["input"]["std"]))
+    images = load(facts["dataset"], options.data, download=options.download)
+    found = _score(
+        load_model(name).to(find_device(options.device)), images, (facts["input"]["mean"], facts["input"]["std"])
+    )
     return _outcome(name, facts["dataset"], len(images.test), found, facts["test_accuracy"])
+
+
+def _check_weights(model: "Network", name: str) -> None:
+    """Raise an error for weights that are not finite: whatever accuracy they have means nothing."""
+    for key, tensor in model.state_dict().items():
+        if tensor.is_floating_point() and not tensor.isfinite().all():
+            raise InputError(f"the weights of {name} are not finite (NaN or infinity in {key}); they have no accuracy")
 
 
 def _score(model: "Network", images: "DataSet", statistics: "tuple[Sequence[float], Sequence[float]]") -> "Score":

@@ -37,6 +37,8 @@ def export(
         if format is None:
             raise InputError("neither --format nor --output is given; expected one of them, such as --format onnx")
         output = Path(network).name + (FORMATS[format].suffix if format in FORMATS else f"-{format}")
+    if not _is_unicode(output):
+        raise InputError(f"--output is {output!r}, which is no UTF-8; expected another name")
     if format is None:
         endings = {form.suffix: name for name, form in FORMATS.items()} | {"": _HUB}
         format = endings.get(Path(output).suffix)
@@ -72,6 +74,14 @@ def export(
     shapes = " to ".join(f"({', '.join(map(str, written[key]))})" for key in ("input", "logits"))
     print(f"{output}: {subject.label} as {format}, {shapes}, {written['bytes'] / 1e6:.1f} MB")
     print(f"Its logits differ from the network's by at most {difference:.1e} of the largest one.")
+
+
+def _is_unicode(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _write(subject: Any, output: str, format: str, size: tuple[int, int]) -> float:

@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from zerosnet.cli import options
 from zerosnet.cli.experiment_tables import count_claims, show_claims, show_demo, show_recorded, show_table
 from zerosnet.cli.main import app
+from zerosnet.cli.options import Session, check_alone, note_unused, with_fields
+from zerosnet.cli.outcome import cause, exit_code
 from zerosnet.cli.output import print_json, print_table
 from zerosnet.errors import InputError
+from zerosnet.training import Options
 
 if TYPE_CHECKING:
-    from zerosnet.experiments import Experiment, Finding, Left, Listed, Measured, PairFinding, Scale
-    from zerosnet.training import Clock, RunRecord, Store
+    from zerosnet.experiments import Finding, Listed, Measured, PairFinding, Scale
+    from zerosnet.training import RunRecord, Store
 
 
 @app.command(short_help="Run experiments of the paper and show ours beside its numbers.")
+@with_fields
 def reproduce(
     names: Annotated[list[str] | None, typer.Argument(help="Experiments; see --list. None: the demonstration.")] = None,
     scale: Annotated[str, typer.Option(help="demo (digits, minutes on a CPU), reduced or full.")] = "demo",
@@ -27,17 +30,13 @@ def reproduce(
         list[str] | None,
         typer.Option(metavar="PATTERN", help='Runs whose id matches, such as "*56*-s1-*"; may be repeated.'),
     ] = None,
-    data: options.Data = None,
-    store: options.StoreFolder = "runs",
-    device: options.Device = "auto",
-    max_seconds: options.MaxSeconds = None,
-    engine: options.Engine = "local",
-    address: options.Address = "auto",
     output: Annotated[str, typer.Option("--output", "-o", help="The report to write.")] = "report.html",
     list_all: Annotated[
         bool, typer.Option("--list", help="Show all experiments, their cost and what is done.")
     ] = False,
-    json: options.AsJson = False,
+    *,
+    options: Options,
+    session: Session,
 ) -> None:
     """Run experiments of the paper and our own, show ours beside the printed numbers, and write the report.
 
@@ -47,33 +46,35 @@ def reproduce(
     from zerosnet.experiments import scale as find_scale
     from zerosnet.training import Store
 
-    options.check_alone("reproduce")
-    options.check_engine(engine, address)
-    place, at = Store(store), find_scale(scale)
+    check_alone("reproduce")
+    store, at = Store(session.store), find_scale(scale)
     chosen = [experiment(name) for name in names or DEMO]
     part = replace(at, only=tuple(only or ()))
     if only and not any(one.specs(part) for one in (EXPERIMENTS.values() if list_all and not names else chosen)):
         known = next((spec.id for one in chosen for spec in one.specs(at)), "none")
         raise InputError(f"--only is {', '.join(only)}, which no run of these experiments matches; one is {known}")
     if list_all:
-        listed = [one for one in listing(records_of(place), part) if not names or one.name in names]
-        if json:
+        listed = [one for one in listing(records_of(store), part) if not names or one.name in names]
+        if session.json:
             print_json([one.to_json() for one in listed])
         else:
             _show_list(listed)
         return
     from zerosnet.experiments import collect, findings, pair_findings
+    from zerosnet.experiments import reproduce as run
     from zerosnet.report import page_file
-    from zerosnet.training import Clock
+    from zerosnet.training import Clock, open_engine, progress
 
-    page, clock = page_file(output), Clock(max_seconds)
-    left = _run(chosen, part, place, data, device, clock, address if engine == "ray" else None)
-    records, stopped = records_of(place), clock.must_stop() and not left.nothing
+    page, clock = page_file(output), Clock(session.max_seconds)
+    note_unused(options, (spec.dataset for one in chosen for spec in one.specs(part)))
+    with open_engine(session) as engine:
+        left = run(chosen, part, store, options, clock, progress(), engine)
+    records, stopped = records_of(store), clock.must_stop() and not left.nothing
     tables = [collect(one, records, at) for one in chosen]
     found: list[list[Finding | PairFinding]] = [
         [*findings(table, records), *pair_findings(table)] if table.done else [] for table in tables
     ]
-    if json:
+    if session.json:
         print_json(
             [
                 table.to_json() | {"findings": [finding.to_json() for finding in each]}
@@ -86,40 +87,17 @@ def reproduce(
             _show_new(tables, found, records, names, stopped)
         if not stopped:
             _show_known(names, at)
-    if place.root.exists() or not stopped:
-        _write_report(page, place)
-    if records and not json:
-        print(f"runs: zerosnet runs --store {place.root}", file=sys.stderr)
+    if store.root.exists() or not stopped:
+        _write_report(page, store)
+    if records and not session.json:
+        print(f"runs: zerosnet runs --store {store.root}", file=sys.stderr)
     if not left.nothing:
-        cause = "the time limit" if clock.signal is None else clock.signal.name
-        why = f"stopped by {cause}; " if stopped else ""
+        why = f"stopped by {cause(clock)}; " if stopped else ""
         print(
             f"zerosnet: {why}the same command goes on with {left.runs} run(s) and {left.attacks} measurement(s)",
             file=sys.stderr,
         )
-    raise typer.Exit(0 if clock.signal is None else 128 + clock.signal)
-
-
-def _run(
-    chosen: "Sequence[Experiment]",
-    at: "Scale",
-    store: "Store",
-    data: Path | None,
-    device: str,
-    clock: "Clock",
-    address: str | None,
-) -> "Left":
-    """Run experiments here, or on the Ray cluster at an address."""
-    from zerosnet.experiments import reproduce
-    from zerosnet.training import Options, find_device, progress
-
-    if address is None:
-        return reproduce(chosen, at, store, Options(find_device(device), data), clock, progress())
-    from zerosnet.training import connected
-
-    with connected(address) as cluster:
-        options = Options(cluster.device(device), data)
-        return reproduce(chosen, at, store, options, clock, progress(), cluster)
+    raise typer.Exit(exit_code(clock))
 
 
 def _show_new(

@@ -18,15 +18,13 @@ _COLOURS = {"finished": "green", "running": "cyan", "diverged": "red", "stopped"
 @app.command(short_help="Show every run in the store, how far it is, and its accuracies.")
 def runs(
     store: str = typer.Option("runs", help="The folder that holds the runs."),
-    device: str = typer.Option("auto", help="auto, cpu or cuda, as everywhere; a list needs none of them."),
     json: bool = typer.Option(False, "--json", help="One JSON document on stdout: a list of objects."),
 ) -> None:
     """Show what is in the store: every run, how far it is, and its accuracies once it has ended."""
     import sys
 
-    from zerosnet.training import Store, check_device
+    from zerosnet.training import Store
 
-    check_device(device)
     records, problems = Store(store).scan()
     if json:
         import json as encoder

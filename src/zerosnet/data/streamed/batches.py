@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from zerosnet.data.arrays.epochs import Augmentation, epoch_plan
+from zerosnet.data.arrays.epochs import epoch_plan
+from zerosnet.data.augmentation import Augmentation
 from zerosnet.data.streamed.balance import Balance
 from zerosnet.data.streamed.decode import BrokenImage, centre_image, training_image
 from zerosnet.data.streamed.imagefolder import FileSet
@@ -27,7 +28,6 @@ AHEAD = 4  # pieces a worker may be ahead
 BATCHES_AHEAD = 2  # that the device decodes before they are used
 GRACE = 60.0  # seconds that a worker stays when everybody is told to end
 PATIENCE = 600.0  # seconds without a single piece after which a loader is given up: a hang becomes an error
-BROKEN = ("fatal", "skip")
 UNCOUNTED = -1  # the label of what fills up the last batch of an evaluation, and of broken images in it
 
 

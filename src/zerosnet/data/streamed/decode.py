@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from zerosnet.data.arrays.epochs import Augmentation
+from zerosnet.data.augmentation import Augmentation
 from zerosnet.data.randomness import stream_seed
 
 ATTEMPTS = 10

@@ -32,7 +32,8 @@ def load_network(record: RunRecord) -> Network:
     weights = record.folder / WEIGHTS
     if not weights.exists():
         raise InputError(
-            f"{record.folder} is a record without {weights.name}; `zerosnet sweep` of its spec.json trains it"
+            f"{record.folder} is a record without {weights.name}; train it again into another store: "
+            f"zerosnet sweep {record.folder / 'spec.json'} --store NEW"
         )
     return load_model(weights)
 

@@ -5,15 +5,14 @@ from dataclasses import dataclass
 
 import torch
 
-from zerosnet.errors import InputError
 from zerosnet.kernels import KernelsUnavailable, NativePredictor, NativeStep, reason_against
 from zerosnet.models import Network
 from zerosnet.training.fused.evaluation import LEAST, Predict, Predictor
 from zerosnet.training.fused.optimizer import Optimizer
 from zerosnet.training.fused.prepacked_weights import ready_weights
 from zerosnet.training.fused.step import GradientStep, TorchStep
+from zerosnet.training.options import check_kernels
 
-KERNELS = ("native", "torch")
 ASKED_FOR = "asked for"
 NATIVE = "bf16 convolutions, state in two bf16 halves, its gradient in bf16"
 TORCH_BATCH = 500  # with weights scaled and rounded anew in every batch; as much memory as a training step's, or less
@@ -32,11 +31,6 @@ class Backend:
     why_not_native: str = ""
     least_batch: int = LEAST
     """Of how many images of a replica a pass on a GPU should consist."""
-
-
-def check_kernels(kernels: str | None) -> None:
-    if kernels is not None and kernels not in KERNELS:
-        raise InputError(f"kernels is {kernels!r}; expected one of {', '.join(KERNELS)}")
 
 
 def choose_backend(

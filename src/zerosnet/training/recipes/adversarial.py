@@ -38,6 +38,13 @@ class Adversarial:
                 raise InputError(f"adversarial {name} is {value!r}; expected a number from 0 to 1")
         if isinstance(self.steps, bool) or not isinstance(self.steps, int) or self.steps < 1:
             raise InputError(f"adversarial steps is {self.steps!r}; expected 1 or more")
+        for name in ("project", "random_start", "clean_step"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"adversarial {name} is {getattr(self, name)!r}; expected true or false")
+        if not isinstance(self.surrogate, str | None):
+            raise InputError(f"adversarial surrogate is {self.surrogate!r}; expected a model's name")
+        if isinstance(self.surrogate_seed, bool) or not isinstance(self.surrogate_seed, int | None):
+            raise InputError(f"adversarial surrogate_seed is {self.surrogate_seed!r}; expected a whole number")
         given = {self.surrogate is not None, self.surrogate_seed is not None}
         if given != {self.kind == "surrogate"}:
             raise InputError("adversarial surrogate and surrogate_seed are given exactly where kind is 'surrogate'")

@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from zerosnet.data import source
-from zerosnet.errors import InputError
-from zerosnet.models import find_entry
+from zerosnet.errors import InputError, did_you_mean
 from zerosnet.training.recipes.adversarial import Adversarial
 from zerosnet.training.recipes.recipe import Recipe, read_settings
 from zerosnet.training.recipes.schedule import Constant, Cosine, OneCycle, StepDecay
@@ -165,6 +164,8 @@ def imagenet_batch(base: Recipe, model: str | None, batch: int | None) -> Recipe
     18 layers 0.2 and 1024, 34 layers 0.1 and 512, 50 layers 0.05 and 256; the paper has no setting for deeper networks,
     which here have that of 50 layers.
     """
+    from zerosnet.models import find_entry  # loads torch
+
     depth = None if model is None else find_entry(model).structure.depth
     batch = batch or {None: base.batch, 18: 1024, 34: 512}.get(depth, 256)
     return replace(base, batch=batch, lr=0.2 * batch / 1024)
@@ -194,7 +195,7 @@ def recipe(name: str, dataset: str, model: str | None = None, /, **overrides: An
     (256, 0.025)
     """
     if not isinstance(name, str) or name not in RECIPES:
-        raise InputError(f"recipe is {name!r}; expected one of {', '.join(RECIPES)}")
+        raise InputError(f"recipe is {name!r}{did_you_mean(name, RECIPES)}; expected one of {', '.join(RECIPES)}")
     if "name" in overrides:
         raise InputError("recipe option 'name' cannot be changed: it says what the recipe was made from")
     settings = read_settings(overrides)

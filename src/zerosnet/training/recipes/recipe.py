@@ -1,6 +1,7 @@
 """How a network is trained, as a value: every number that decides the outcome, and nothing about where it runs."""
 
 import math
+import sys
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any
 
@@ -60,7 +61,7 @@ class Recipe:
         for name in ("nesterov", "reset_momentum", "decay_norms"):
             _check(name, getattr(self, name), isinstance(getattr(self, name), bool), "true or false")
         _check("optimiser", self.optimiser, self.optimiser in OPTIMISERS, f"one of {', '.join(OPTIMISERS)}")
-        _check("scaling", self.scaling, self.scaling in SCALINGS, f"one of {', '.join(SCALINGS)}")
+        _check("scaling", self.scaling, self.scaling in tuple(SCALINGS), f"one of {', '.join(SCALINGS)}")
         if self.optimiser == "adam":
             _check("nesterov", self.nesterov, not self.nesterov, "false with adam")
             _number("beta2", self.beta2, 0, 1)
@@ -178,7 +179,8 @@ def _is_int(value: Any) -> bool:
 def _number(name: str, value: Any, low: float, high: float) -> None:
     good = _is_int(value) or isinstance(value, float)
     expected = f"a number from {low}" + (" on" if high == math.inf else f" up to, not including, {high}")
-    _check(name, value, good and low <= value < high, expected)
+    most = sys.float_info.max if high == math.inf else high  # an int may be larger than any float
+    _check(name, value, good and low <= value < high and value <= most, expected)
 
 
 def _check(name: str, value: Any, holds: bool, expected: str) -> None:

@@ -37,11 +37,14 @@ class StepDecay:
     zero_steps: int = 0
 
     def __post_init__(self) -> None:
+        if not isinstance(self.at, list | tuple):
+            raise InputError(f"schedule at is {self.at!r}; expected a list of fractions")
         object.__setattr__(self, "at", tuple(self.at))
         if any(not 0 < fraction < 1 for fraction in self.at) or list(self.at) != sorted(set(self.at)):
             raise InputError(f"schedule at is {list(self.at)}; expected increasing fractions between 0 and 1")
         _require("gamma", self.gamma, 0 < self.gamma <= 1, "a factor above 0, at most 1")
-        _require("zero_steps", self.zero_steps, self.zero_steps >= 0, "0 or more steps")
+        whole = isinstance(self.zero_steps, int)
+        _require("zero_steps", self.zero_steps, whole and self.zero_steps >= 0, "0 or more steps")
 
     def factor(self, step: int, steps_per_epoch: int, epochs: int) -> float:
         if step < self.zero_steps:
@@ -66,7 +69,7 @@ class Cosine:
     warmup: float = 5.0
 
     def __post_init__(self) -> None:
-        _require("warmup", self.warmup, self.warmup >= 0, "0 or more epochs")
+        _require("warmup", self.warmup, 0 <= self.warmup < math.inf, "0 or more epochs")
 
     def factor(self, step: int, steps_per_epoch: int, epochs: int) -> float:
         total, rise = epochs * steps_per_epoch, min(self.warmup, epochs) * steps_per_epoch

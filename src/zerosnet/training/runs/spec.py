@@ -16,6 +16,7 @@ from zerosnet.training.recipes.recipe import Recipe, is_record
 
 _REQUIRED = ("model", "dataset", "recipe", "seed")
 _OPTIONAL = ("scheme", "precision", "validation")
+_LARGEST = 3.4e38  # about the largest number of fp32
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,9 @@ class RunSpec:
             raise InputError(f"seed is {self.seed!r}; expected a whole number from 0 on, below 2^63")
         if not isinstance(self.scheme, Scheme | None):
             raise InputError(f"scheme is {self.scheme!r}; expected a Scheme")
-        if self.precision is not None and self.precision not in PRECISIONS:
+        if self.scheme is not None:
+            check_scheme(self.scheme)
+        if self.precision is not None and self.precision not in tuple(PRECISIONS):
             raise InputError(f"precision is {self.precision!r}; expected one of {', '.join(PRECISIONS)}")
         fraction = self.validation
         if fraction is not None and (not isinstance(fraction, float) or not 0 < fraction < 1):
@@ -91,9 +94,7 @@ class RunSpec:
         """
         if not isinstance(data, dict):
             raise InputError(f"a spec is {data!r}; expected an object with {', '.join(_REQUIRED)}")
-        unknown = sorted(set(data) - {*_REQUIRED, *_OPTIONAL})
-        if unknown:
-            raise InputError(f"a spec has no field {unknown[0]!r}; it has {', '.join((*_REQUIRED, *_OPTIONAL))}")
+        check_fields(data, "a spec")
         missing = [key for key in _REQUIRED if data.get(key) is None]
         if missing:
             raise InputError(f"a spec lacks {missing[0]!r}; it needs {', '.join(_REQUIRED)}")
@@ -108,6 +109,20 @@ def distinct(specs: Iterable[RunSpec]) -> list[RunSpec]:
     for spec in specs:
         runs.setdefault(spec.id, spec)
     return list(runs.values())
+
+
+def check_fields(data: dict[str, Any], what: str) -> None:
+    """Raise an error if there is a key that is no field of a spec."""
+    unknown = sorted(set(data) - {*_REQUIRED, *_OPTIONAL})
+    if unknown:
+        raise InputError(f"{what} has no field {unknown[0]!r}; it has {', '.join((*_REQUIRED, *_OPTIONAL))}")
+
+
+def check_scheme(scheme: Scheme) -> None:
+    """Raise an error if a coefficient is too large for the numbers that networks compute with."""
+    largest = max(abs(float(coefficient)) for coefficient in (*scheme.alphas, *scheme.betas))
+    if largest > _LARGEST:
+        raise InputError(f"scheme has a coefficient of size {largest:.3g}; expected at most {_LARGEST:.3g}")
 
 
 def _check_names(model: Any, dataset: Any) -> None:

@@ -68,6 +68,8 @@ class Store:
         self.root = Path(root)
         if self.root.exists() and not self.root.is_dir():
             raise InputError(f"store is {self.root}, which is a file; expected a folder")
+        if self.root.is_symlink() and not self.root.exists():
+            raise InputError(f"store is {self.root}, a link that leads nowhere; expected a folder")
 
     def folder(self, spec: RunSpec) -> Path:
         return self.root / spec.id

@@ -11,15 +11,16 @@ the spec.json of a run, which is then run again from its own record:
 import itertools
 import json
 import tomllib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from zerosnet.errors import InputError
-from zerosnet.training.runs.spec import RunSpec, distinct
+from zerosnet.training.runs.spec import RunSpec, check_fields, distinct
 
 
 def read_sweep(path: Path | str) -> list[RunSpec]:
-    """The runs a sweep file asks for, each once."""
+    """Read the runs that a sweep file asks for, each once."""
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -27,7 +28,8 @@ def read_sweep(path: Path | str) -> list[RunSpec]:
         reason = error.strerror if isinstance(error, OSError) else "not text"
         raise InputError(f"sweep file {path} cannot be read ({reason}); expected JSON or TOML") from None
     try:
-        data = tomllib.loads(text) if path.suffix.lower() == ".toml" else json.loads(text)
+        toml = path.suffix.lower() == ".toml"
+        data = tomllib.loads(text) if toml else json.loads(text, object_pairs_hook=_without_duplicates)
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"sweep file {path} is not valid {path.suffix.lstrip('.').upper() or 'JSON'}: {error}"
@@ -39,7 +41,7 @@ def read_sweep(path: Path | str) -> list[RunSpec]:
 
 
 def expand(data: Any) -> list[RunSpec]:
-    """The runs of a list of specs, of an object with `specs` or `grid`, or of a single spec."""
+    """List the runs of a list of specs, of an object with `specs` or `grid`, or of a single spec."""
     if isinstance(data, dict) and "model" in data:
         data = [data]
     if isinstance(data, list):
@@ -47,10 +49,10 @@ def expand(data: Any) -> list[RunSpec]:
     if not isinstance(data, dict) or not data or not set(data) <= {"specs", "grid"}:
         raise InputError("expected a list of specs, or an object with specs (a list) or grid (an object) and no more")
     specs = _list(data.get("specs", []), "specs")
-    entries = [(f"spec {i}", entry) for i, entry in enumerate(specs, 1)]
     grids = data.get("grid", [])
+    entries: Iterable[tuple[str, Any]] = [(f"spec {i}", entry) for i, entry in enumerate(specs, 1)]
     for grid in grids if isinstance(grids, list) else [grids]:
-        entries += [("grid", entry) for entry in _combinations(grid)]
+        entries = itertools.chain(entries, zip(itertools.repeat("grid"), _combinations(grid)))
     runs: list[RunSpec] = []
     for place, entry in entries:
         try:
@@ -62,14 +64,25 @@ def expand(data: Any) -> list[RunSpec]:
     return distinct(runs)
 
 
-def _combinations(grid: Any) -> list[dict[str, Any]]:
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Build a JSON object; a key that stands in it twice is an error."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
+        raise ValueError(f"the key {twice!r} stands twice in one object")
+    return found
+
+
+def _combinations(grid: Any) -> Iterator[dict[str, Any]]:
+    """Combine the values of all fields; the fields are checked before anything is combined."""
     if not isinstance(grid, dict):
         raise InputError(f"grid is {grid!r}; expected an object of fields and lists of their values")
+    check_fields(grid, "grid")
     axes = [value if isinstance(value, list) else [value] for value in grid.values()]
     for key, axis in zip(grid, axes):
         if not axis:
             raise InputError(f"grid field {key!r} is an empty list; expected at least one value")
-    return [dict(zip(grid, values)) for values in itertools.product(*axes)]
+    return (dict(zip(grid, values)) for values in itertools.product(*axes))
 
 
 def _list(value: Any, name: str) -> list[Any]:

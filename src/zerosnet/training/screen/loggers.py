@@ -7,10 +7,12 @@ one is a class with the two methods of `Logger`, a line in `LOGGERS`, and an ext
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from zerosnet.errors import InputError, MissingExtra
-from zerosnet.training.runs.run import Run
+
+if TYPE_CHECKING:
+    from zerosnet.training.runs.run import Run
 
 Row = Mapping[str, Any]
 
@@ -27,7 +29,7 @@ class Logger(Protocol):
 class TensorBoard:
     """Event files in RUN/tensorboard, for `tensorboard --logdir STORE`."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: "Run") -> None:
         from torch.utils.tensorboard import SummaryWriter
 
         first = len(run.metrics()) + 1  # what a killed process wrote after its last checkpoint is not shown
@@ -48,7 +50,7 @@ class WeightsAndBiases:
     the run by is kept, so that a run that was interrupted stays one.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: "Run") -> None:
         import wandb
 
         folder = run.folder / "wandb"
@@ -78,7 +80,7 @@ class WeightsAndBiases:
         self._run.finish()
 
 
-LOGGERS: dict[str, Callable[[Run], Logger]] = {"tensorboard": TensorBoard, "wandb": WeightsAndBiases}
+LOGGERS: "dict[str, Callable[[Run], Logger]]" = {"tensorboard": TensorBoard, "wandb": WeightsAndBiases}
 """By name, which is the name of the package and of the extra that brings it."""
 
 
@@ -92,7 +94,7 @@ def check_loggers(names: Iterable[str]) -> None:
             raise MissingExtra(name, name)
 
 
-def open_loggers(names: Sequence[str], run: Run) -> list[Logger]:
+def open_loggers(names: Sequence[str], run: "Run") -> list[Logger]:
     check_loggers(names)
     return [LOGGERS[name](run) for name in dict.fromkeys(names)]
 

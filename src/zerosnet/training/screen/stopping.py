@@ -25,9 +25,10 @@ class SaveInterval:
 
     @classmethod
     def parse(cls, text: str) -> "SaveInterval":
-        """
-        >>> Interval.parse("5"), Interval.parse("60s")
-        (Interval(epochs=5, seconds=None), Interval(epochs=None, seconds=60.0))
+        """Read a number of epochs, or of seconds with an s.
+
+        >>> SaveInterval.parse("5"), SaveInterval.parse("60s")
+        (SaveInterval(epochs=5, seconds=None), SaveInterval(epochs=None, seconds=60.0))
         """
         match = re.fullmatch(r"(\d+(?:\.\d+)?)s|(\d+)", text.strip())
         number = float(match[1] or match[2]) if match else 0.0
@@ -35,9 +36,12 @@ class SaveInterval:
             raise InputError(f"checkpoint-every is {text!r}; expected epochs, such as 5, or seconds, such as 60s")
         return cls(seconds=number) if match[1] else cls(epochs=int(number))
 
+    def __str__(self) -> str:
+        return f"{self.seconds:g}s" if self.epochs is None else str(self.epochs)
+
 
 class SaveTimer:
-    """Says when a checkpoint is due."""
+    """A timer that knows when a checkpoint is due."""
 
     def __init__(self, every: SaveInterval) -> None:
         self.every, self._saved = every, time.monotonic()

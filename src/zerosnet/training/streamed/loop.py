@@ -14,7 +14,7 @@ from zerosnet.data import FolderData, open_folder, reason_against
 from zerosnet.environment import environment
 from zerosnet.errors import InputError
 from zerosnet.models import Network
-from zerosnet.training.arithmetic import precision, torch_settings
+from zerosnet.training.arithmetic import find_device, precision, torch_settings
 from zerosnet.training.fused.cuda_graph import Lead, forget_compiled
 from zerosnet.training.fused.evaluation import Score
 from zerosnet.training.grouping import network_config
@@ -38,7 +38,7 @@ MOST_WORKERS = 32
 def train_streamed(specs: Sequence[RunSpec], store: Store, options: Options, clock: Clock, progress: Progress) -> None:
     """Train all runs that have not ended, one after the other, in the world of processes that this one belongs to."""
     world = local_world()
-    device = own_device(options.device, world)
+    device = own_device(find_device(options.device), world)
     progress = progress if world.writes else Lines(quiet=True)
     settings = torch_settings(device, deterministic=options.deterministic)
     with clock, joined(world, device), progress, settings:
@@ -210,11 +210,12 @@ def evaluate_streamed(record: RunRecord, network: Network, options: Options) -> 
     """The score of a finished run's network on the test set, and on how many images."""
     spec = record.spec
     data = open_folder(spec.dataset, options.data)
-    numbers = None if options.device.type == "cpu" and spec.precision in ("bf16", "mixed") else spec.precision
+    device = find_device(options.device)
+    numbers = None if device.type == "cpu" and spec.precision in ("bf16", "mixed") else spec.precision
     training = LargeTraining(
         replace(spec, precision=numbers),
         data,
-        options.device,
+        device,
         World(),
         replace(options.stream, micro_batch=None, broken="skip", decoder="workers"),
         workers=_workers(options, World()),
@@ -222,7 +223,7 @@ def evaluate_streamed(record: RunRecord, network: Network, options: Options) -> 
         compiled=False,
     )
     training.model.load_state_dict(network.state_dict())
-    with torch_settings(options.device, deterministic=False):
+    with torch_settings(device, deterministic=False):
         training.tests["test"].run()
     return training.tests["test"].scores()[0], int(training.tests["test"].sums[3])
 

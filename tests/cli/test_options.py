@@ -1,0 +1,99 @@
+"""A training option is declared once, and wrong ones are reported without torch."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Annotated
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from zerosnet.cli.commands.reproduce import reproduce
+from zerosnet.cli.commands.sweep import sweep
+from zerosnet.cli.commands.train import train
+from zerosnet.cli.options import with_fields
+from zerosnet.training import Options, SaveInterval
+
+
+@dataclass(frozen=True)
+class MoreOptions(Options):
+    warm_start: Annotated[int, "Begin with so many steps."] = 7
+
+
+@pytest.mark.parametrize("command", [train, sweep, reproduce])
+def test_a_new_field_is_an_option_of_every_command_that_trains(command, monkeypatch):
+    function = command.__wrapped__
+    monkeypatch.setitem(function.__annotations__, "options", MoreOptions)
+    app = typer.Typer(rich_markup_mode=None)
+    app.command()(with_fields(function))
+    shown = CliRunner().invoke(app, ["--help"]).output
+    assert "--warm-start" in shown and "Begin with so many steps." in shown and "[default: 7]" in shown
+    assert "--deterministic" in shown and "--micro-batch" in shown
+
+
+def test_fields_are_handed_over_as_one_object():
+    given = []
+
+    def command(name: str = "a", *, options: MoreOptions) -> None:
+        given.append((name, options))
+
+    app = typer.Typer()
+    app.command()(with_fields(command))
+    words = "--warm-start 3 --checkpoint-every 5 --log tensorboard --sync-bn --deterministic --name b"
+    assert CliRunner().invoke(app, words.split(), catch_exceptions=False).exit_code == 0
+    ((name, options),) = given
+    assert (name, options.warm_start, options.checkpoint_every) == ("b", 3, SaveInterval(epochs=5))
+    assert options.log == ("tensorboard",) and options.stream.sync_bn and options.deterministic
+
+
+WRONG = """
+import sys
+from zerosnet.cli.main import run
+code = run(sys.argv[1:])
+print(code, sorted({"torch", "torchvision"} & set(sys.modules)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--dataset letters", "dataset is 'letters'"),
+        ("--dataset digits --recipe best", "recipe is 'best'"),
+        ("--dataset digits --scheme nonsense", "scheme: unknown family 'nonsense'"),
+        ("--dataset digits --kernels best", "kernels is 'best'"),
+        ("--dataset digits --engine slurm", "engine is 'slurm'"),
+        ("--dataset digits --device tpu", "device is 'tpu'"),
+        ("--dataset digits --precision fp8", "precision is 'fp8'"),
+        ("--dataset digits --seed -1", "seed is -1"),
+        ("--dataset digits --epochs 0", "epochs is 0"),
+        ("--dataset digits --max-seconds 0", "max-seconds is 0.0"),
+        ("--dataset digits --checkpoint-every often", "checkpoint-every is 'often'"),
+    ],
+)
+def test_a_wrong_argument_of_train_is_reported_without_loading_torch(words, message, tmp_path):
+    command = [sys.executable, "-c", WRONG, "train", "zerosnet20", *words.split()]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout == "2 []\n" and message in done.stderr and done.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_command_line_puts_four_frames_above_the_training(tmp_path, monkeypatch):
+    from zerosnet import __main__
+    from zerosnet.training import Local
+
+    found = []
+
+    def note(*arguments):
+        frame = sys._getframe(1)
+        while frame is not None:
+            if "/zerosnet/" in frame.f_code.co_filename:
+                found.append(frame.f_code.co_name)
+            frame = frame.f_back
+        raise typer.Exit
+
+    monkeypatch.setattr(Local, "train", note)
+    monkeypatch.setattr(sys, "argv", ["zerosnet", "train", "zerosnet20_opt", "--dataset", "digits"])
+    with pytest.raises(SystemExit):
+        __main__.main()
+    assert found == ["train", "command", "run", "main"]
