@@ -1,3 +1,4 @@
+import contextlib
 import json
 
 import pytest
@@ -129,10 +130,8 @@ def hostile_specs():
 def test_any_value_of_any_field_is_read_or_refused_as_bad_input():
     read = 0
     for spec in hostile_specs():
-        try:
+        with contextlib.suppress(InputError):
             read += bool(expand([spec])[0].id)
-        except InputError:
-            pass
     assert read > 50
 
 

@@ -67,8 +67,8 @@ from zerosnet.numerics.wirings.forecast import forecast as forecast
 from zerosnet.numerics.wirings.gains import Gains as Gains
 from zerosnet.numerics.wirings.gauge import same_up_to_gauge as same_up_to_gauge
 from zerosnet.numerics.wirings.law import AccuracyLaw as AccuracyLaw
+from zerosnet.numerics.wirings.law import FittedNetwork as FittedNetwork
 from zerosnet.numerics.wirings.law import Prediction as Prediction
 from zerosnet.numerics.wirings.law import load_law as load_law
 from zerosnet.numerics.wirings.stage_gain import stage_gain as stage_gain
 from zerosnet.numerics.wirings.wiring import Wiring as Wiring
-from zerosnet.numerics.wirings.law import FittedNetwork as FittedNetwork
