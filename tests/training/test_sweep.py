@@ -1,4 +1,5 @@
 import json
+from contextlib import suppress
 
 import pytest
 
@@ -129,10 +130,8 @@ def hostile_specs():
 def test_any_value_of_any_field_is_read_or_refused_as_bad_input():
     read = 0
     for spec in hostile_specs():
-        try:
+        with suppress(InputError):
             read += bool(expand([spec])[0].id)
-        except InputError:
-            pass
     assert read > 50
 
 
