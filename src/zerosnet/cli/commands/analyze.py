@@ -54,7 +54,7 @@ def analyze(
 
 
 def _refuse_other_words(words: list[str]) -> None:
-    """A scheme is one word, and no word of letters begins with a dash."""
+    """Raise an error for a second word, and for letters after a dash, which are a mistyped option."""
     for word in words:
         if word.startswith("-") and word.lstrip("-")[:1].isalpha():
             raise InputError(f"no such option: {word}; see zerosnet analyze --help")
@@ -63,7 +63,7 @@ def _refuse_other_words(words: list[str]) -> None:
 
 
 def rows_of(scheme: "Scheme") -> list[tuple[str, str]]:
-    """The facts of a scheme for people: its analysis and its intervals of absolute stability."""
+    """List the facts of a scheme for people: its analysis and its intervals of absolute stability."""
     from zerosnet.numerics import analyze, imaginary_interval, real_interval
 
     analysis = analyze(scheme)
