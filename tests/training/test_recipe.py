@@ -85,7 +85,7 @@ def test_bad_options_are_refused_by_name(options, message):
 
 
 def test_unknown_recipes_are_refused_with_the_known_ones():
-    with pytest.raises(InputError, match=r"recipe is 'papr'; expected one of paper, official"):
+    with pytest.raises(InputError, match=r"recipe is 'papr' \(did you mean paper\?\); expected one of paper, official"):
         recipe("papr", "cifar10")
 
 

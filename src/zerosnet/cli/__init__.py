@@ -1,1 +1,1 @@
-"""The command line: one thin file a command, each a door to a room."""
+"""The command line: one thin file per command, each a door to a room."""

@@ -1,4 +1,4 @@
-"""What `zerosnet doctor` looks at, as JSON-ready values."""
+"""The checks of `zerosnet doctor`, as JSON-ready values."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from zerosnet.errors import InputError
 if TYPE_CHECKING:
     from zerosnet.data import Source
 
-# extra -> what it is for; one that is not listed here is shown without
+# extra -> what it is for; an extra that is not listed is shown without a purpose
 PURPOSES = {
     "bench": "benchmarks beside NodePy",
     "docs": "building the documentation",
@@ -30,7 +30,7 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
 def devices() -> list[dict[str, str]]:
-    """Every device that training may use, the engine it gets, and why."""
+    """List every device that training may use, the engine it gets, and why."""
     import torch
 
     from zerosnet.kernels import reason_against_compiler, reason_against_device
@@ -55,7 +55,7 @@ def devices() -> list[dict[str, str]]:
 
 
 def extras() -> list[dict[str, Any]]:
-    """The optional parts of this package as its metadata lists them, and whether they are installed."""
+    """List the optional parts of this package, from its metadata, and if they are installed."""
     needed: dict[str, list[str]] = {}
     for requirement in metadata.requires("zerosnet") or []:
         extra, name = _EXTRA.search(requirement), _NAME.match(requirement)
@@ -85,7 +85,7 @@ def _is_installed(package: str) -> bool:
 
 
 def data_sets(root: Path) -> list[dict[str, str]]:
-    """Every data set: "yes" (whole), "no" (not there), or "damaged" with the first thing that is wrong."""
+    """List every data set as "yes" (whole), "no" (not there), or "damaged" with the first problem found."""
     from zerosnet.data import SOURCES
 
     looks: dict[str, Callable[[Path], str | None]] = {
@@ -109,7 +109,7 @@ def _state(name: str, look: Callable[[Path], str | None], root: Path) -> dict[st
 
 
 def _read(entry: "Source", root: Path) -> str | None:
-    """Read it; where not even the folder of its first file is there, it is not there at all."""
+    """Read a data set; None if not even the folder of its first file exists."""
     assert entry.read is not None
     try:
         train, test = entry.read(root)
@@ -122,7 +122,7 @@ def _read(entry: "Source", root: Path) -> str | None:
 
 
 def _classes(root: Path, name: str = "") -> str | None:
-    """Folders of images are counted, not read: they may be large."""
+    """Count the classes of a folder of images, which may be too large to read."""
     parts = {part: [path for path in (root / name / part).glob("*") if path.is_dir()] for part in PARTS}
     found = [f"{len(classes)} classes in {part}" for part, classes in parts.items() if classes]
     return ", ".join(found) or None

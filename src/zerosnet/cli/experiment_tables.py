@@ -1,4 +1,4 @@
-"""Experiments on the terminal: tables, ours beside the paper's, what failed of them, and the paper's sentences."""
+"""Experiments on the terminal: our tables beside the paper's, failed checks, and the paper's sentences."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ _MANY_WARNINGS = 12  # more failed sanity checks are counted
 
 
 def show_table(table: "Measured", found: "Sequence[Finding | PairFinding]", depth: "dict[str, Depth]") -> None:
-    """Ours beside the paper's: mean, deviation, the number of seeds, and the paper's number in brackets.
+    """Print our numbers beside the paper's: mean, deviation, number of seeds, and the paper's number in brackets.
 
-    A row that was not run says so; rows that are not shown are counted below.
+    A row that was not run is marked as such; rows that are not shown are counted below.
     """
     from zerosnet.experiments import at_scale
 
@@ -46,11 +46,11 @@ def show_table(table: "Measured", found: "Sequence[Finding | PairFinding]", dept
 
 
 _HIDDEN = {"measured": "measured too, in the report"}
-"""What is said of rows that are not shown, where it is not their state."""
+"""What is printed about rows that are not shown, if it is not their state."""
 
 
 def _state(table: "Measured", row: "TableRow") -> str:
-    """ "measured" where the row has a number, else what its cells say, the first that can still be run."""
+    """Find the state of a row: "measured" if it has a number, else the state of the cell that can still be run."""
     cells = [cell for cell in table.cells if cell.row == row.key]
     if any(cell.values for cell in cells):
         return "measured"
@@ -80,7 +80,7 @@ def show_demo(
     depth: "dict[str, Depth]",
     blocks: "Difference | None",
 ) -> None:
-    """One table for the ten networks, as far as they are there: a column of each experiment, and the used blocks."""
+    """Print one table of the ten networks that are there: a column per experiment, and the used blocks."""
     keys = [row.key for row in tables[0].experiment.rows if _is_measured(tables[0], row.key, _ACCURACY)]
     if not keys:
         return
@@ -125,7 +125,7 @@ def _mark(cell: "MeasuredCell") -> str:
 
 
 def _show_warnings(tables: "Sequence[Measured]") -> None:
-    """Failed sanity checks of attacks; the numbers that they are about are marked."""
+    """Print failed sanity checks of attacks; the numbers that they are about are marked."""
     found = [
         f"WARNING (!) {run}: {line}" for table in tables for run, lines in table.warnings.items() for line in lines
     ]
@@ -136,7 +136,7 @@ def _show_warnings(tables: "Sequence[Measured]") -> None:
 
 
 def show_recorded(tables: "Sequence[Measured]") -> None:
-    """The same ten networks as the demo's, as far as they were measured when this package was made."""
+    """Print the ten networks of the demonstration, if they were measured when this package was made."""
     from zerosnet.experiments import distinct_cells, whole
 
     first = next((table for table in tables if table.experiment.name == _FIRST), None)
@@ -155,7 +155,7 @@ def show_recorded(tables: "Sequence[Measured]") -> None:
 
 
 def _ten_networks(tables: "Sequence[Measured]", keys: "Sequence[str]") -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Heads and lines of one table for these rows of Table 3: a column of each experiment that is there."""
+    """Make heads and lines of one table for these rows of Table 3, with a column per experiment."""
     by_name = {table.experiment.name: table for table in tables}
     columns = [column for column in _DEMO_COLUMNS if column[0] in by_name]
     lines: list[tuple[str, ...]] = []
@@ -170,13 +170,13 @@ def _ten_networks(tables: "Sequence[Measured]", keys: "Sequence[str]") -> tuple[
 
 
 def _like(table: "Measured", key: str, moduli: str) -> str:
-    """The row of a table that is about the same network as one of Table 3."""
+    """Find the row of a table that is about the same network as a row of Table 3."""
     rows = table.experiment.rows
     return next((row.key for row in rows if row.key == key or moduli in (row.key, row.labels[0])), moduli)
 
 
 def show_claims(said: "Sequence[Claim]") -> None:
-    """The paper's sentences with a verdict each; nothing where there are none."""
+    """Print the paper's sentences with a verdict each; nothing if there are none."""
     if not said:
         return
     rows = [(claim.verdict, claim.text, claim.because) for claim in said]
@@ -185,7 +185,7 @@ def show_claims(said: "Sequence[Claim]") -> None:
 
 
 def count_claims(said: "Sequence[Claim]") -> None:
-    """How many of the paper's sentences hold by its own tables, in a line."""
+    """Print in one line how many of the paper's sentences hold by its own tables."""
     counts = Counter(claim.verdict for claim in said)
     each = ", ".join(f"{verdict} {count}" for verdict, count in counts.items())
     print(f"The paper's {len(said)} sentences about its own tables, recomputed: {each}; all of them are in the report")

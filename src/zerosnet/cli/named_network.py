@@ -1,4 +1,4 @@
-"""The network that a command is about: of a run, a weights file, a folder or id in the hub's layout, or by name."""
+"""Find the network that a command is about: a run's, a file's, one of the hub, or one by name."""
 
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -27,7 +27,7 @@ class NamedNetwork:
 
 
 def find_subject(name: str, scheme: str | None, store: str, **options: Any) -> NamedNetwork:
-    """The network called `name`: a file or folder of that name, a registered or trained one, one on the hub, or a run.
+    """Find the network called `name`: a file or folder, a registered or trained network, one on the hub, or a run.
 
     A registered network has random weights; `scheme` and options of `create_model` are for these alone.
     """
@@ -69,7 +69,7 @@ def find_run(name: str, store: str) -> "RunRecord":
 
 
 def _run(name: str, store: "Store") -> "RunRecord":
-    """The run of that name; where there is none, the answer says what a network can be called."""
+    """Find the run of that name; the error for none lists what a network can be called."""
     from zerosnet.models import list_models, list_pretrained
 
     if not any(name in spec.parent.name for spec in store.root.glob("*/spec.json")):
@@ -82,7 +82,7 @@ def _run(name: str, store: "Store") -> "RunRecord":
 
 
 def _without_run(network: "Network", label: str, facts: dict[str, Any]) -> NamedNetwork:
-    """A file from a run may know its data set, and hence its images."""
+    """Describe a network without a run; its file may name its data set, and hence the size of its images."""
     from zerosnet.data import image_size
 
     side = image_size(facts["dataset"]) if "dataset" in facts else network.config.structure.traits.image

@@ -1,4 +1,4 @@
-"""Options that commands share: made of the fields of dataclasses, each declared once, where its value is used."""
+"""Options that commands share, made from the fields of dataclasses, each declared once where its value is used."""
 
 import inspect
 import sys
@@ -23,7 +23,7 @@ Precision = Annotated[
 
 @dataclass(frozen=True)
 class Session(EngineOptions):
-    """What a command that trains is told besides how to train: where, for how long, and how to print the outcome."""
+    """A command that trains: on which machines, into which store, for how long, and how it prints the outcome."""
 
     store: Annotated[str, "The folder that holds the runs."] = "runs"
     max_seconds: Annotated[float | None, "Stop cleanly after so long, to be continued later."] = None

@@ -1,4 +1,4 @@
-"""What a command that trains prints at its end: the state of every run, and how to go on."""
+"""Print the outcome of a command that trains: the state of every run, and how to go on."""
 
 import sys
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ def cause(clock: "Clock") -> str:
 def _summary(store: "Store", spec: "RunSpec") -> dict[str, Any]:
     if not (store.folder(spec) / "spec.json").exists():
         return {"id": spec.id, "model": spec.model, "seed": spec.seed, "status": "waiting"}
-    return store.find(spec.id).summary()
+    return store.find(store.folder(spec).name).summary()
 
 
 def _line(summary: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What commands share: how a scheme is named, tables for people, one JSON document for programs, figure files."""
+"""Helpers that commands share: schemes by name, tables for people, JSON for programs, figure files."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ _STYLES = {"yes": "green", "no": "red", "undecided": "yellow", "none": "dim"}
 def named_scheme(
     text: str | None, alphas: str | None, betas: str | None, family: str | None, param: str | None, beta: str | None
 ) -> "Scheme":
-    """The scheme that was named in exactly one way."""
+    """Read the scheme, which must be named in exactly one way."""
     given = [text is not None, alphas is not None or betas is not None, family is not None]
     if sum(given) != 1:
         raise InputError(
@@ -59,7 +59,7 @@ def scheme_option(text: str | None) -> "Scheme | None":
 
 
 def family_member(name: str, param: str | None, beta: str | None = None) -> "Scheme":
-    """A family's member, its parameters given as in "zerosnet(-9/5)"."""
+    """Make a family's member, its parameters given as in "zerosnet(-9/5)"."""
     from zerosnet.numerics import family
 
     inside = [part for part in (param, None if beta is None else f"beta={beta}") if part is not None]
@@ -91,7 +91,7 @@ def refuse_options(words: Sequence[str], command: str) -> None:
 
 
 def checked_plot(plot: str | None) -> Path | None:
-    """The figure file, if it can be written; asked before anything is computed."""
+    """Check, before anything is computed, that the figure file can be written."""
     if plot is None:
         return None
     from zerosnet.report import figure_file
@@ -100,7 +100,7 @@ def checked_plot(plot: str | None) -> Path | None:
 
 
 def draw(path: Path | None, figure: "Callable[[], Figure]", quiet: bool) -> None:
-    """Draw into the file, if there is one, and say so."""
+    """Draw into the file, if there is one, and print its name."""
     if path is None:
         return
     from zerosnet.report import save_figure
@@ -117,7 +117,7 @@ def print_json(value: Any) -> None:
 
 
 def print_facts(title: str, rows: Iterable[tuple[str, str]]) -> None:
-    """A title and lines of a name and a value."""
+    """Print a title and lines of a name and a value."""
     from rich.table import Table
     from rich.text import Text
 
@@ -130,7 +130,7 @@ def print_facts(title: str, rows: Iterable[tuple[str, str]]) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str] = ()) -> None:
-    """A table with a header; the columns named in `right` are set flush right."""
+    """Print a table with a header; the columns named in `right` are set flush right."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -145,7 +145,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
 
 
 def number_text(value: Any) -> str:
-    """Short and exact where possible: 16/9, 0.836014, none."""
+    """Write a number short and, if possible, exactly: 16/9, 0.836014, none."""
     if value is None:
         return "none"
     text = str(value)
@@ -166,17 +166,17 @@ def within_floats(scheme: "Scheme") -> Iterator[None]:
 
 
 def real_text(reach: Any, zero_stable: bool | None) -> str:
-    """Where a scheme is absolutely stable on the real axis, by how far that goes."""
+    """Write the interval of absolute stability on the real axis, given how far it reaches."""
     return _interval_text(reach, zero_stable, "the real axis", "from -{0} to 0")
 
 
 def imaginary_text(reach: Any, zero_stable: bool | None) -> str:
-    """Where a scheme is absolutely stable on the imaginary axis, by how far that goes."""
+    """Write the interval of absolute stability on the imaginary axis, given how far it reaches."""
     return _interval_text(reach, zero_stable, "the imaginary axis", "from -{0} i to {0} i")
 
 
 def _interval_text(reach: Any, zero_stable: bool | None, axis: str, ends: str) -> str:
-    """Absolute stability at 0 is zero stability."""
+    """Write an interval; absolute stability at 0 is zero stability."""
     at_zero = {True: "at 0 only", False: "in no interval at 0", None: "at 0 at most"}[zero_stable]
     where = "everywhere" if reach == inf else at_zero if reach == 0 else ends.format(number_text(reach))
     return f"{where} on {axis}"
@@ -190,7 +190,7 @@ def _console() -> Any:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no infinity: null."""
+    """Replace infinity and NaN, which JSON does not have, by null."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

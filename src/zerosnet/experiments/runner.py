@@ -36,7 +36,7 @@ DEMO = ("table-zerosnet-cifar10", "table-robustness", "table-constant-noise", "t
 
 @dataclass(frozen=True)
 class Left:
-    """What is still to be done: runs to train, and pairs of a run and a protocol to attack."""
+    """The work that is left: runs to train, and pairs of a run and a protocol to attack."""
 
     runs: int
     attacks: int
@@ -57,7 +57,7 @@ def reproduce(
 ) -> Left:
     """Take experiments as far as the clock allows; whatever is there already is not done again.
 
-    Runs that several experiments want are run once. What others make their examples on is trained first.
+    Runs that several experiments need are run once. Surrogates, on which others make their examples, are trained first.
     """
     clock, progress, chosen = clock or Clock(), progress or Lines(quiet=True), scale(at)
     engine = engine or Local()
@@ -105,7 +105,7 @@ def what_is_left(experiments: Sequence[Experiment], at: str | Scale, store: Stor
 def _attacks(
     experiments: Sequence[Experiment], at: Scale, store: Store, device: torch.device, data: Path | None, places: int
 ) -> Iterator[Job]:
-    """Finished networks that wait for a protocol, as many at a time as are attacked side by side."""
+    """Make a job for finished networks that wait for a protocol, as many as are attacked side by side."""
     for protocol in dict.fromkeys(protocol for one in experiments for protocol in one.protocols(at)):
         specs = distinct(spec for one in experiments for spec in one.attacked(protocol, at))
         waiting = [
@@ -126,13 +126,13 @@ def _attack(measure: Callable[..., object], clock: Clock, say: Callable[[str], N
 
 
 def _shared(items: Sequence[Item], places: int, most: int) -> Iterator[Sequence[Item]]:
-    """Items shared out among places, at most so many at a time."""
+    """Share items out among places, at most so many at a time."""
     size = max(1, min(most, -(-len(items) // places)))
     return (items[start : start + size] for start in range(0, len(items), size))
 
 
 def _attacked(store: Store, spec: RunSpec, protocol: str, at: Scale) -> bool:
-    """Whether a protocol has been run; of a network that diverged there is nothing to attack."""
+    """Check if a protocol has been run; a network that diverged cannot be attacked."""
     record = _record(store, spec)
     if record is None or record.result is None:
         return False
@@ -145,4 +145,4 @@ def _has_ended(store: Store, spec: RunSpec) -> bool:
 
 
 def _record(store: Store, spec: RunSpec) -> RunRecord | None:
-    return store.find(spec.id) if (store.folder(spec) / "spec.json").exists() else None
+    return store.find(store.folder(spec).name) if (store.folder(spec) / "spec.json").exists() else None

@@ -1,4 +1,4 @@
-"""What numbers a training computes with and on which device, and the switches of torch that go with it.
+"""The number formats and the device of a training, and the switches of torch that go with them.
 
 Names are checked without torch, which is imported when a device or a number format is needed.
 """
@@ -73,7 +73,7 @@ def precision(name: str | None, device: "torch.device", *, usual: str = "bf16") 
 
 
 def check_device(name: str) -> None:
-    """Raise an error unless `name` has the form of a device; if it is there is found out by `find_device`."""
+    """Raise an error unless `name` has the form of a device; only `find_device` looks for it."""
     if not _DEVICE.fullmatch(name):
         raise InputError(f"device is {name!r}; expected auto, cpu, cuda or cuda:N")
 

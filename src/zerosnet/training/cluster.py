@@ -1,7 +1,7 @@
-"""Work over a cluster with Ray: networks that are trained or attacked as one are a task, and all write into one store.
+"""Work on a Ray cluster: networks that are trained or attacked as one are a task, and all write into one store.
 
-The store and the data are on a file system that all machines share. Ray starts a task again elsewhere where its worker
-dies; a training then goes on from the checkpoints of its runs, whose locks the dead process no longer holds.
+The store and the data are on a file system that all machines share. If a worker dies, Ray starts its task again
+elsewhere; a training then goes on from the checkpoints of its runs, whose locks the dead process no longer holds.
 """
 
 import socket
@@ -45,7 +45,7 @@ def import_ray() -> Any:
 
 @contextmanager
 def connected(address: str) -> "Iterator[Cluster]":
-    """The cluster at an address: "auto" is the one that is running here, "local" starts one."""
+    """Connect to the cluster at an address: "auto" is the one that is running here, "local" starts one."""
     ray = import_ray()
     if ray.is_initialized():
         yield Cluster(ray)
@@ -71,7 +71,7 @@ def connected(address: str) -> "Iterator[Cluster]":
 
 
 def _knock(address: str) -> None:
-    """Ray itself tries for minutes before it gives a HOST:PORT up."""
+    """Try a HOST:PORT for some seconds; Ray itself would try for minutes."""
     host, colon, port = address.rpartition(":")
     if colon and port.isdigit() and "/" not in host:
         socket.create_connection((host, int(port)), timeout=PATIENCE).close()
@@ -98,7 +98,7 @@ class Cluster:
         return max(1, int(self.ray.cluster_resources().get(resource, 1)))
 
     def train(self, specs: Sequence[RunSpec], store: Store, options: Options, clock: Clock, progress: Progress) -> None:
-        """Train all runs that have not ended, those asked for twice once; the store holds the outcome.
+        """Train all runs that have not ended, each once; the store holds the outcome.
 
         A signal or the time limit stops every task at the end of a step, with checkpoints, before this returns.
         """
@@ -138,9 +138,9 @@ class Cluster:
 def _wait(
     ray: Any, pending: list[Any], clock: Clock, progress: Progress, how_far: Callable[[], str]
 ) -> Exception | None:
-    """Until every task has ended; the first error, after which the others are stopped cleanly.
+    """Wait for all tasks and return the first error, after which the others are stopped cleanly.
 
-    The time limit needs no help from here: every task knows it.
+    Every task knows the time limit itself.
     """
     failure: Exception | None = None
     total, stopping, looked, seen = len(pending), False, time.monotonic(), ""
@@ -173,7 +173,7 @@ def _wait(
 
 
 def _how_far(specs: Sequence[RunSpec], store: Store) -> str:
-    """What the store says about runs that others work on."""
+    """Count the epochs and networks that are done, as the store records them."""
     files = [store.folder(spec) / "metrics.jsonl" for spec in specs]
     done = sum(file.read_bytes().count(b"\n") for file in files if file.exists())
     ended = sum((file.parent / "result.json").exists() for file in files)
@@ -182,7 +182,7 @@ def _how_far(specs: Sequence[RunSpec], store: Store) -> str:
 
 
 def train_group(specs: list[RunSpec], root: str, options: Options, until: float | None) -> list[str]:
-    """What a task does, in a worker's process: train runs that can share a step; what there was to say."""
+    """Train runs that can share a step, in a worker's process; return the lines that were reported."""
     said = Collected()
     if (clock := _own_clock(until)) is not None:
         train(specs, Store(root), options, clock, said)
@@ -190,7 +190,7 @@ def train_group(specs: list[RunSpec], root: str, options: Options, until: float 
 
 
 def do_job(job: Job, until: float | None) -> list[str]:
-    """Another thing that a task does; what there was to say."""
+    """Do a job in a worker's process; return the lines that were reported."""
     said = Collected()
     if (clock := _own_clock(until)) is not None:
         job(clock, said.say)
@@ -198,13 +198,13 @@ def do_job(job: Job, until: float | None) -> list[str]:
 
 
 def _own_clock(until: float | None) -> Clock | None:
-    """A clock for a task; None where its time was up before it began."""
+    """Make the clock of a task; None if its time was up before it began."""
     left = None if until is None else until - time.time()
     return None if left is not None and left <= 0 else Clock(left)
 
 
 class Collected(Lines):
-    """Keeps what is said, without the lines of epochs."""
+    """A progress display that keeps what is reported, without the lines of epochs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -220,7 +220,7 @@ class Collected(Lines):
 def _groups(
     specs: Sequence[RunSpec], store: Store, options: Options, slots: int, progress: Progress
 ) -> list[list[RunSpec]]:
-    """Runs that train as one, shared out among the places. A task may split its group further."""
+    """Group runs that train as one and share them out among the places; a task may split its group further."""
     device = torch.device(options.device)
     waiting = [spec for spec in distinct(specs) if not has_ended(store, spec, progress)]
     for spec in waiting:
@@ -234,7 +234,7 @@ def _groups(
 
 
 def _wall(clock: Clock) -> float | None:
-    """The end of a clock's time as all machines can read it."""
+    """Convert a clock's deadline to a time of day, which all machines can read."""
     return None if clock.deadline is None else time.time() + clock.deadline - time.monotonic()
 
 

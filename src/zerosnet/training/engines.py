@@ -1,4 +1,4 @@
-"""Where runs are trained and measured: on this machine, or on a Ray cluster."""
+"""The engines that train and measure runs: this machine, or a Ray cluster."""
 
 import time
 from collections.abc import Callable, Sequence

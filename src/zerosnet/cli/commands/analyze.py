@@ -54,14 +54,14 @@ def analyze(
 
 
 def _refuse_other_words(words: list[str]) -> None:
-    """A scheme is one word, and no word of letters begins with a dash."""
+    """Raise an error for a second word, and for letters after a dash, which are a mistyped option."""
     output.refuse_options(words, "analyze")
     if len(words) > 1:
         raise InputError(f'a scheme is one word, in quotes if need be, "zerosnet(-9/5)"; got {" ".join(words)!r}')
 
 
 def rows_of(scheme: "Scheme") -> list[tuple[str, str]]:
-    """The facts of a scheme for people: its analysis and its intervals of absolute stability."""
+    """List the facts of a scheme for people: its analysis and its intervals of absolute stability."""
     from zerosnet.numerics import analyze, imaginary_interval, real_interval
 
     analysis = analyze(scheme)

@@ -49,7 +49,7 @@ def attack(
         print(line, file=sys.stderr)
 
     with ExitStack() as stack:
-        stack.enter_context(redirect_stdout(sys.stderr))  # for what other packages print: stdout is for results
+        stack.enter_context(redirect_stdout(sys.stderr))  # what other packages print goes there: stdout is for results
         trained = list_pretrained()
         results = attack_runs(
             Store(store),
@@ -79,7 +79,7 @@ def attack(
 
 
 def _table(results: "dict[str, ProtocolResult]") -> "Table":
-    """A line for every setting, and a column for every run: by its number in the list above where there are several."""
+    """Make a table with one line per setting and one column per run; several runs are named by their number."""
     from rich import box
     from rich.table import Table
 
@@ -96,7 +96,7 @@ def _table(results: "dict[str, ProtocolResult]") -> "Table":
 
 
 def _names(results: "dict[str, ProtocolResult]") -> list[str]:
-    """The runs of the table, numbered as its columns are."""
+    """List the runs of the table, numbered as its columns are."""
     names = [f"{run}{_mark(result)}" for run, result in results.items() if result.rows]
     return names if len(names) == 1 else [f"{number:3}  {name}" for number, name in enumerate(names, start=1)]
 
@@ -106,7 +106,7 @@ def _mark(result: "ProtocolResult") -> str:
 
 
 def _remarks(results: "dict[str, ProtocolResult]") -> list[str]:
-    """What was not run, what to know, which sanity checks were not made, and above all which failed."""
+    """List what was not run, notes, sanity checks that were not made, and those that failed."""
     notes = {note: None for result in results.values() for note in result.notes}
     not_made = {check: None for result in results.values() for check in result.not_made}
     lines = [f"not run: {run}: {result.not_run}" for run, result in results.items() if result.not_run]

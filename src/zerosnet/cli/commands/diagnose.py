@@ -74,7 +74,7 @@ def diagnose(
 
 
 def _batch(subject: "NamedNetwork", source: "DataSet | None", count: int, seed: int) -> "tuple[Tensor, Tensor | None]":
-    """Images in the scale that the network was trained with, or the usual one, and labels where there are any."""
+    """Make a batch in the scale that the network was trained with, or the usual one, with labels if there are any."""
     import torch
 
     if source is None:

@@ -63,7 +63,7 @@ def _run(run: str, store: str, options: DataOptions) -> dict[str, Any]:
 
 
 def _trained(name: str, options: DataOptions) -> dict[str, Any]:
-    """In plain float32, whatever the device, as its recorded accuracy was measured."""
+    """Score a trained network in plain float32 on any device, as its recorded accuracy was measured."""
     from zerosnet.data import load
     from zerosnet.models import load_model, model_facts
     from zerosnet.training import find_device

@@ -107,7 +107,7 @@ def _show_new(
     names: Sequence[str] | None,
     stopped: bool,
 ) -> None:
-    """What there is of the experiments, one by one where they were named; after a stop only those that have runs."""
+    """Show the experiments, one by one if they were named; after a stop only those that have runs."""
     from zerosnet.experiments import depths, used_blocks
 
     if not names:
@@ -119,7 +119,7 @@ def _show_new(
 
 
 def _show_known(names: Sequence[str] | None, at: "Scale") -> None:
-    """What was known before: the paper's sentences, and what was measured when this package was made."""
+    """Show what was known before: the paper's sentences, and what was measured when this package was made."""
     from zerosnet.experiments import claims, recorded, whole
 
     if not names:

@@ -65,7 +65,7 @@ def _table(records: "list[RunRecord]") -> "Table":
 
 
 def _title(line: dict[str, Any]) -> str:
-    """The id, and what was changed in its recipe or asked of the device, so that no two runs look the same."""
+    """Write the id and what was changed in its recipe or precision, so that no two runs look the same."""
     given = {key: line[key] for key in ("precision", "validation") if line[key] is not None}
     changed = ", ".join(f"{key} {value}" for key, value in (line["changes"] | given).items())
     return f"{line['id']}\n  [dim]{changed}[/]" if changed else line["id"]

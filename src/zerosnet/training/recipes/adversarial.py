@@ -1,4 +1,4 @@
-"""Settings of adversarial training, as a value; the training itself is the engine's."""
+"""Settings of adversarial training, as a value; the trainer makes the examples."""
 
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -39,18 +39,20 @@ class Adversarial:
         if isinstance(self.steps, bool) or not isinstance(self.steps, int) or self.steps < 1:
             raise InputError(f"adversarial steps is {self.steps!r}; expected 1 or more")
         for name in ("project", "random_start", "clean_step"):
-            if not isinstance(getattr(self, name), bool):
-                raise InputError(f"adversarial {name} is {getattr(self, name)!r}; expected true or false")
-        if not isinstance(self.surrogate, str | None):
+            value = getattr(self, name)
+            if not isinstance(value, bool):
+                raise InputError(f"adversarial {name} is {value!r}; expected true or false")
+        seed = self.surrogate_seed
+        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+            raise InputError(f"adversarial surrogate_seed is {seed!r}; expected a whole number from 0 on")
+        if self.surrogate is not None and not isinstance(self.surrogate, str):
             raise InputError(f"adversarial surrogate is {self.surrogate!r}; expected a model's name")
-        if isinstance(self.surrogate_seed, bool) or not isinstance(self.surrogate_seed, int | None):
-            raise InputError(f"adversarial surrogate_seed is {self.surrogate_seed!r}; expected a whole number")
         given = {self.surrogate is not None, self.surrogate_seed is not None}
         if given != {self.kind == "surrogate"}:
             raise InputError("adversarial surrogate and surrogate_seed are given exactly where kind is 'surrogate'")
 
     def describe(self) -> str:
-        """All settings in words; sizes in the steps of 8-bit pixels."""
+        """Describe all settings; sizes are in steps of 8-bit pixels."""
         source = "white-box" if self.surrogate is None else f"made on {self.surrogate} with seed {self.surrogate_seed}"
         words = [
             f"adversarial examples {source}: {self.steps} steps of {self.step * 255:g}/255",

@@ -15,7 +15,7 @@ def paper(dataset: str) -> Recipe:
     """The paper's training on CIFAR: SGD, learning rate divided by 10 at 1/2 and 3/4 of the epochs.
 
     160 epochs, 300 on CIFAR-100 (for the generalisation gap, 500 by option). The last partial batch of a shuffled
-    epoch is dropped (390 steps of 128 are 49,920 of 50,000 images), which the paper does not speak about.
+    epoch is dropped (390 steps of 128 are 49,920 of 50,000 images), which the paper does not mention.
     """
     return Recipe(
         name="paper",
@@ -159,7 +159,7 @@ def imagenet(dataset: str) -> Recipe:
 
 
 def imagenet_batch(base: Recipe, model: str | None, batch: int | None) -> Recipe:
-    """The batch for a depth, and the learning rate for a batch: lr = 0.2 batch / 1024, as all three of the paper's are.
+    """Choose the batch for a depth, and the learning rate for a batch: lr = 0.2 batch / 1024, as in the paper.
 
     18 layers 0.2 and 1024, 34 layers 0.1 and 512, 50 layers 0.05 and 256; the paper has no setting for deeper networks,
     which here have that of 50 layers.
@@ -182,12 +182,12 @@ RECIPES: dict[str, Callable[[str], Recipe]] = {
     "imagenet": imagenet,
 }
 
-# recipes that the network and the batch, where one is asked for, have a say in
+# recipes that depend on the network, and on the batch if one is given
 FITTED: dict[str, Callable[[Recipe, str | None, int | None], Recipe]] = {"imagenet": imagenet_batch}
 
 
 def recipe(name: str, dataset: str, model: str | None = None, /, **overrides: Any) -> Recipe:
-    """A recipe by name, resolved for a data set and, where it depends on that, a model, with options changed.
+    """Find a recipe by name, resolved for a data set and, if it depends on that, a model, with options changed.
 
     >>> recipe("paper", "cifar100").epochs, recipe("paper", "cifar10", epochs=3).epochs
     (300, 3)
@@ -197,18 +197,18 @@ def recipe(name: str, dataset: str, model: str | None = None, /, **overrides: An
     if not isinstance(name, str) or name not in RECIPES:
         raise InputError(f"recipe is {name!r}{did_you_mean(name, RECIPES)}; expected one of {', '.join(RECIPES)}")
     if "name" in overrides:
-        raise InputError("recipe option 'name' cannot be changed: it says what the recipe was made from")
+        raise InputError("recipe option 'name' cannot be changed: it names the recipe that this one was made from")
     settings = read_settings(overrides)
     return replace(_fitted(RECIPES[name](dataset), model, settings.get("batch")), **settings)
 
 
 def _fitted(base: Recipe, model: str | None, batch: Any) -> Recipe:
-    wanted = batch if isinstance(batch, int) and batch > 0 else None  # what is wrong with it is said by `Recipe`
+    wanted = batch if isinstance(batch, int) and batch > 0 else None  # `Recipe` reports what is wrong with it
     return FITTED[base.name](base, model, wanted) if base.name in FITTED else base
 
 
 def changes(value: Recipe, dataset: str, model: str | None = None) -> dict[str, Any]:
-    """What differs from the recipe of that name, JSON-ready: empty for a recipe as it is in the book.
+    """List what differs from the recipe of that name, JSON-ready: nothing for a recipe as it is in the book.
 
     >>> changes(recipe("paper", "cifar10", epochs=3), "cifar10")
     {'epochs': 3}

@@ -1,4 +1,4 @@
-"""How a network is trained, as a value: every number that decides the outcome, and nothing about where it runs."""
+"""A training as a value: every number that decides the outcome, and nothing about where it runs."""
 
 import math
 import sys
@@ -70,12 +70,12 @@ class Recipe:
             _check("nesterov", self.nesterov, not self.nesterov or self.momentum > 0, "false without momentum")
 
     def to_json(self) -> dict[str, Any]:
-        """All fields, lossless, JSON-ready."""
+        """Return all fields, lossless, JSON-ready."""
         return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
 
     @classmethod
     def from_json(cls, data: Any) -> "Recipe":
-        """The inverse of `to_json`; fields that a record does not have, because it is older, have their default."""
+        """Read what `to_json` writes; fields that an older record does not have get their default."""
         if not isinstance(data, dict) or not isinstance(data.get("name"), str):
             raise InputError(f"recipe is {data!r}; expected an object with a name")
         missing = [f.name for f in fields(cls) if f.default is MISSING and f.name not in data]
@@ -84,11 +84,11 @@ class Recipe:
         return cls(**read_settings(data))
 
     def identity(self) -> dict[str, Any]:
-        """What distinguishes this recipe: its name and all settings, down to the inner ones, not at their default."""
+        """Return the name and all settings, inner ones too, that are not at their default."""
         return _identity(self)
 
     def describe(self) -> str:
-        """Every setting, at its default or not, as two lines to print: how it learns, and from what.
+        """Describe every setting in two lines to print: how it learns, and from what.
 
         >>> from zerosnet.training import recipe
         >>> print(recipe("mnist-fgsm", "mnist").describe())
@@ -119,13 +119,13 @@ constant, weight decay 0.0 (norms and biases 0.0, coefficients 0.0)
 
 
 def is_record(settings: dict[str, Any]) -> bool:
-    """Whether settings are those of a whole recipe, as `to_json` of any version writes them, and not just some."""
+    """Check if settings are a whole recipe, as `to_json` of any version writes it."""
     first = [f.name for f in fields(Recipe) if f.name not in _LATER_FIELDS]
     return all(name in settings for name in first)
 
 
 def lr_at(recipe: Recipe, step: int, steps_per_epoch: int) -> float:
-    """The learning rate of step `step`, counted from 0 over the whole training."""
+    """Compute the learning rate of step `step`, counted from 0 over the whole training."""
     return recipe.lr * recipe.schedule.factor(step, steps_per_epoch, recipe.epochs)
 
 

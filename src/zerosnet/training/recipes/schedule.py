@@ -1,7 +1,7 @@
 """Learning-rate schedules: pure functions of the position in the training, as small frozen values.
 
 Each gives the factor by which the recipe's learning rate is multiplied in step `step` (counted from 0) of a training
-of `epochs` epochs with `steps_per_epoch` steps each, and says in words what becomes of it in `epochs` epochs.
+of `epochs` epochs with `steps_per_epoch` steps each, and describes itself in words.
 """
 
 import math
@@ -13,7 +13,7 @@ from zerosnet.errors import InputError
 
 @dataclass(frozen=True)
 class Constant:
-    """The same learning rate throughout."""
+    """A learning rate that stays the same."""
 
     kind: ClassVar[str] = "constant"
 
@@ -26,9 +26,9 @@ class Constant:
 
 @dataclass(frozen=True)
 class StepDecay:
-    """Multiply by `gamma` after each ceil(fraction * epochs) epochs, fraction in `at`; not at all where those are all.
+    """A factor `gamma` after each ceil(fraction * epochs) epochs, fraction in `at`, unless those are all epochs.
 
-    In the first `zero_steps` steps the learning rate is 0: the authors' code does that to its first mini-batch.
+    In the first `zero_steps` steps the learning rate is 0, as in the first mini-batch of the authors' code.
     """
 
     kind: ClassVar[str] = "step"

@@ -1,4 +1,4 @@
-"""What a person sees while networks train: a live table on a terminal, a line an epoch elsewhere, all on stderr."""
+"""Displays of the progress on stderr: a live table on a terminal, one line per epoch elsewhere."""
 
 import sys
 import threading
@@ -12,13 +12,13 @@ from zerosnet.training.runs.spec import RunSpec
 from zerosnet.training.screen.time_left import Outlook, duration
 
 REFRESH = 0.25  # seconds between two pictures of the live table
-SILENCE = 60.0  # seconds after which a line says how many steps are done
+SILENCE = 60.0  # seconds after which a line reports how many steps are done
 Row = Mapping[str, Any]
 
 
 @dataclass
 class GroupProgress:
-    """A group of runs on its way: `done` of `total` steps, and the newest metrics of every run (None: none yet).
+    """The progress of a group of runs: `done` of `total` steps, and the newest metrics of every run (None: none yet).
 
     A run that has diverged keeps the metrics it had then, and is no longer one of the `living`.
     """
@@ -50,7 +50,7 @@ class GroupProgress:
         return self.done >= self.total or not any(self.living)
 
     def seconds_left(self) -> float | None:
-        """How long the rest will take, if it goes on as it went; None where it has not gone yet."""
+        """Estimate the seconds left from the pace so far; None before the first step."""
         if self.done == self.first:
             return None
         pace = (time.monotonic() - self.since) / (self.done - self.first)
@@ -62,13 +62,13 @@ class GroupProgress:
 
 
 class Progress(Protocol):
-    """Where the engine reports; from several threads at once, where several groups train side by side."""
+    """A display that the engine reports to, from several threads if several groups train side by side."""
 
     def expect(self, work: Mapping[str, float]) -> None:
-        """What is going to be trained, by run id, in any unit of work: for the time that all of it will take."""
+        """Announce the work to come, by run id, in any unit: for an estimate of the time that all of it takes."""
 
     def forget(self, run: str) -> None:
-        """Of what was expected, a run that another process has, or has ended."""
+        """Take back a run that was announced, because another process has it or it has ended."""
 
     def group(self, specs: Sequence[RunSpec], rows: Sequence[Row | None], done: int, total: int) -> GroupProgress: ...
 
@@ -82,9 +82,9 @@ class Progress(Protocol):
 
 
 class Lines:
-    """Plain lines: one an epoch and group, and one a minute where epochs are long; nothing at all where quiet.
+    """Plain lines: one per epoch and group, and one a minute if epochs are long; nothing at all if quiet.
 
-    Where several groups train side by side each line says whose it is.
+    If several groups train side by side, each line names its group.
     """
 
     def __init__(self, quiet: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
@@ -109,7 +109,7 @@ class Lines:
     def say(self, line: str) -> None:
         self._said = self._clock()
         if not self.quiet:
-            print(f"{line}\n", end="", file=sys.stderr, flush=True)  # in one piece, whatever other threads say
+            print(f"{line}\n", end="", file=sys.stderr, flush=True)  # in one piece, whatever other threads print
 
     def _changed(self, group: GroupProgress, epoch: bool) -> None:
         if epoch and any(row is not None for row in group.rows):
@@ -134,7 +134,7 @@ class Lines:
 
 
 class LiveTable:
-    """A table that stays in place: a bar a group, and below, where a small terminal cuts it, a row a replica."""
+    """A table that stays in place: one bar per group, and below, where a small terminal cuts it, one row per run."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -204,25 +204,25 @@ class LiveTable:
 
 
 def progress(quiet: bool = False) -> Progress:
-    """The live table on a terminal, lines elsewhere."""
+    """Choose the display: the live table on a terminal, lines elsewhere."""
     return LiveTable() if sys.stderr.isatty() and not quiet else Lines(quiet)
 
 
 def say_recipes(specs: Sequence[RunSpec], progress: Progress) -> None:
-    """Every recipe of these runs once, resolved, with all its numbers."""
+    """Report every recipe of these runs once, resolved, with all its numbers."""
     for recipe in dict.fromkeys(spec.recipe for spec in specs):
         for line in f"recipe {recipe.describe()}".splitlines():
             progress.say(line)
 
 
 def describe(spec: RunSpec) -> str:
-    """A run in a few words: model, scheme if it is not the model's own, data set, recipe, seed."""
+    """Describe a run in a few words: model, scheme if it is not the model's own, data set, recipe, seed."""
     scheme = [] if spec.scheme is None else [f"({spec.scheme})"]
     return " ".join([spec.model, *scheme, spec.dataset, spec.recipe.name, f"seed {spec.seed}"])
 
 
 def _epoch_line(group: GroupProgress) -> str:
-    """An epoch of a group: the span of the living networks, and the seconds of all, which share them evenly."""
+    """Describe an epoch of a group: the range over the living networks, and the seconds of all together."""
     networks, epochs = len(group.specs), group.specs[0].recipe.epochs
     rows = [row for row, lives in zip(group.rows, group.living) if row is not None and lives]
     if not rows:
@@ -254,7 +254,7 @@ def _cells(row: Row) -> list[str]:
 
 
 def _span(values: Sequence[float | None], form: str) -> str:
-    """Lowest and highest of several numbers; "-" where there is none."""
+    """Write the lowest and highest of several numbers; "-" if there is none."""
     finite = [value for value in values if value is not None and value - value == 0]
     if not finite:
         return "-"

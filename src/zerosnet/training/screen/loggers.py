@@ -1,6 +1,6 @@
-"""Where metrics go besides a run's own metrics.jsonl, for those who ask: TensorBoard, Weights & Biases.
+"""Optional loggers of metrics besides a run's own metrics.jsonl: TensorBoard, Weights & Biases.
 
-Every logger writes into the run's folder, takes a row an epoch, and goes on where an interrupted run goes on. Another
+Every logger writes into the run's folder, takes one row per epoch, and goes on where an interrupted run goes on. A new
 one is a class with the two methods of `Logger`, a line in `LOGGERS`, and an extra in pyproject.toml.
 """
 
@@ -18,10 +18,10 @@ Row = Mapping[str, Any]
 
 
 class Logger(Protocol):
-    """Takes the metrics of one run. Its constructor takes the run."""
+    """A logger of the metrics of one run. Its constructor takes the run."""
 
     def log(self, row: Row) -> None:
-        """Take the row of an epoch; what is not a number is left out."""
+        """Take the row of an epoch; values that are no numbers are left out."""
 
     def close(self) -> None: ...
 
@@ -44,7 +44,7 @@ class TensorBoard:
 
 
 class WeightsAndBiases:
-    """A run of wandb's project "zerosnet", below RUN/wandb; where it goes is wandb's own setting.
+    """A run of wandb's project "zerosnet", below RUN/wandb; wandb's own settings decide where it is sent.
 
     WANDB_MODE=offline needs neither account nor network; `wandb sync` sends the files later. The id that wandb knows
     the run by is kept, so that a run that was interrupted stays one.
@@ -85,7 +85,7 @@ LOGGERS: "dict[str, Callable[[Run], Logger]]" = {"tensorboard": TensorBoard, "wa
 
 
 def check_loggers(names: Iterable[str]) -> None:
-    """Find out before anything is trained that all loggers are known and installed."""
+    """Raise an error, before anything is trained, for a logger that is unknown or not installed."""
     for name in names:
         if name not in LOGGERS:
             raise InputError(f"log is {name!r}; expected one of {', '.join(LOGGERS)}")
@@ -100,7 +100,7 @@ def open_loggers(names: Sequence[str], run: "Run") -> list[Logger]:
 
 
 def _scalars(row: Row) -> list[tuple[str, float]]:
-    """The numbers of a row, those of one set of images under one heading: test_top5_accuracy is test/top5_accuracy."""
+    """List the numbers of a row, grouped by the set of images: test_top5_accuracy is test/top5_accuracy."""
     return [
         (f"{head}/{rest}" if rest else name, value)
         for name, value in row.items()

@@ -18,7 +18,7 @@ ECHO = 1.0  # seconds in which a signal is the same one again: torchrun hands on
 
 @dataclass(frozen=True)
 class SaveInterval:
-    """How often to save: every so many epochs, or every so many seconds, also inside an epoch."""
+    """The interval between checkpoints: a number of epochs, or of seconds, also inside an epoch."""
 
     epochs: int | None = None
     seconds: float | None = None
@@ -57,7 +57,7 @@ class SaveTimer:
 
 
 class Clock:
-    """Watches the time and the signals of a command; the training asks it after every step.
+    """A watch on the time and the signals of a command; the training asks it after every step.
 
     SIGINT and SIGTERM are noted, so that training stops at the end of a step, with a checkpoint; another one, a moment
     later, stops at once. The old handlers come back at the end.
@@ -78,7 +78,7 @@ class Clock:
 
     @contextmanager
     def stopped_by_errors(self) -> Iterator[None]:
-        """What fails inside stops the threads beside it too, cleanly."""
+        """Stop the threads beside this one too, cleanly, if something fails inside."""
         try:
             yield
         except BaseException:

@@ -1,4 +1,4 @@
-"""How long work that comes in several pieces will take, from the pace so far."""
+"""Estimate how long work in several pieces will take, from the pace so far."""
 
 import threading
 import time
@@ -20,10 +20,10 @@ class WorkPiece(Protocol):
 
 
 class Outlook:
-    """All that is to be done, by name, in any unit of work; pieces are made of several names each.
+    """The work to be done, by name, in any unit; each piece of it has several names.
 
-    What was done before of a piece that has not begun yet is not known, and counts as work. Pieces may report from
-    several threads.
+    A piece that has not begun counts as a whole, even if a part was done before. Pieces may report from several
+    threads.
     """
 
     def __init__(self) -> None:
@@ -37,20 +37,20 @@ class Outlook:
             self._waiting |= work
 
     def forget(self, name: str) -> None:
-        """Somebody else does it, or has done it."""
+        """Take back work that another process does or has done."""
         with self._lock:
             self._waiting.pop(name, None)
 
     def begin(self, piece: WorkPiece, names: Iterable[str]) -> None:
-        """From now on the work of these names goes with the steps of the piece."""
+        """Let the steps of a piece stand for the work of these names from now on."""
         with self._lock:
             self._since = self._since or time.monotonic()
             self._begun.append((piece, sum(self._waiting.pop(name, 0.0) for name in names)))
 
     def left(self) -> str | None:
-        """How long all of it will take yet; None where the piece at work is all there is, or nothing is known.
+        """Estimate how long all of it will take; None if only one piece is at work, or nothing is known.
 
-        Work at the pace of all so far, but never less than the slowest of the pieces at work.
+        The estimate is the rest at the pace so far, but never less than the slowest of the pieces at work.
         """
         with self._lock:
             done = sum(work * (piece.done - piece.first) / max(piece.total, 1) for piece, work in self._begun)
@@ -63,6 +63,6 @@ class Outlook:
 
 
 def duration(seconds: float) -> str:
-    """4:45, or 1:04:45."""
+    """Write a number of seconds as 4:45, or 1:04:45."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}" if minutes >= 60 else f"{minutes}:{rest:02d}"
