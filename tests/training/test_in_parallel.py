@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from zerosnet.training.engine import in_parallel
+from zerosnet.training.parallel import in_parallel
 
 
 @pytest.mark.parametrize("pause", [0.0, 0.2], ids=["while groups are handed out", "afterwards"])

@@ -35,7 +35,7 @@ TrainAccuracy = Annotated[
 Workers = Annotated[int | None, typer.Option(help="imagefolder: processes that decode; as many as cores by default.")]
 Broken = Annotated[str, typer.Option(help="imagefolder: a file that cannot be decoded is fatal, or skip.")]
 MicroBatch = Annotated[int | None, typer.Option(help="imagefolder: images that batch norm sees at once, a process.")]
-Decoder = Annotated[str | None, typer.Option(help="imagefolder: gpu or workers decode; both by default.")]
+Decoder = Annotated[str, typer.Option(help="imagefolder: workers or gpu, whoever is to decode training images.")]
 Engine = Annotated[str, typer.Option(help="local (this machine) or ray (a cluster).")]
 Address = Annotated[str, typer.Option(help="The Ray cluster: auto, HOST:PORT, or local to start one here.")]
 SyncBn = Annotated[bool, typer.Option("--sync-bn", help="imagefolder: batch norm sees the images of all processes.")]
@@ -64,9 +64,7 @@ class Request:
     train_accuracy: bool = False
 
 
-def stream(
-    workers: int | None, broken: str, micro_batch: int | None, sync_bn: bool, decoder: str | None
-) -> "StreamOptions":
+def stream(workers: int | None, broken: str, micro_batch: int | None, sync_bn: bool, decoder: str) -> "StreamOptions":
     """How images that are decoded while they are used reach the network."""
     from zerosnet.training import StreamOptions
 

@@ -20,23 +20,22 @@ class StreamOptions:
     broken        what a file that cannot be decoded is: "fatal", or "skip" (reported, its place taken by the next file)
     micro_batch   images that batch norm sees at once, and that are in memory at once; None: all that a process has
     sync_bn       batch norm sees the micro-batches of all processes as one
-    decoder       who decodes, cuts and resizes training images: "workers", or "gpu", for which workers only read; None:
-                  both, the GPU what workers do not manage, if it can and bits do not matter. Test images are always the
-                  workers', so that scores compare
+    decoder       who decodes, cuts and resizes training images: "workers", or "gpu", for which workers only read. Test
+                  images are always the workers', so that scores compare
     """
 
     workers: int | None = None
     broken: str = "fatal"
     micro_batch: int | None = None
     sync_bn: bool = False
-    decoder: str | None = None
+    decoder: str = "workers"
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 0:
             raise InputError(f"workers is {self.workers}; expected 0 or more")
         if self.broken not in BROKEN:
             raise InputError(f"broken is {self.broken!r}; expected one of {', '.join(BROKEN)}")
-        if self.decoder not in (None, *DECODERS):
+        if self.decoder not in DECODERS:
             raise InputError(f"decoder is {self.decoder!r}; expected one of {', '.join(DECODERS)}")
 
 

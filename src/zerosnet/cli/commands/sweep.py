@@ -31,7 +31,7 @@ def sweep(
     broken: options.Broken = "fatal",
     micro_batch: options.MicroBatch = None,
     sync_bn: options.SyncBn = False,
-    decoder: options.Decoder = None,
+    decoder: options.Decoder = "workers",
     engine: options.Engine = "local",
     address: options.Address = "auto",
     json: options.AsJson = False,

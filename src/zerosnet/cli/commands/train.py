@@ -36,7 +36,7 @@ def train(
     broken: options.Broken = "fatal",
     micro_batch: options.MicroBatch = None,
     sync_bn: options.SyncBn = False,
-    decoder: options.Decoder = None,
+    decoder: options.Decoder = "workers",
     json: options.AsJson = False,
 ) -> None:
     """Train a network, for every seed and scheme given one, those that can as one. A finished run is not run again."""

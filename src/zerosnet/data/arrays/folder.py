@@ -1,6 +1,5 @@
 """Any folder of images, FOLDER/train/<class>/* and FOLDER/test/<class>/* (or val), decoded to one size."""
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,6 +8,7 @@ import numpy as np
 import torch
 
 from zerosnet.data.dataset import ImageSet
+from zerosnet.environment import usable_cores
 from zerosnet.errors import InputError
 
 SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
@@ -51,7 +51,7 @@ def _read(part: Path, classes: Sequence[str], size: int) -> ImageSet:
     found = [(path, label) for label, name in enumerate(classes) for path in _images(part / name)]
     if not found:
         raise InputError(f"{part} holds no images ({', '.join(sorted(SUFFIXES))}); {LAYOUT}")
-    with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as pool:
+    with ThreadPoolExecutor(max_workers=min(8, usable_cores())) as pool:
         images = list(pool.map(lambda item: _decode(item[0], size), found))
     labels = torch.tensor([label for _, label in found], dtype=torch.int64)
     return ImageSet(torch.from_numpy(np.stack(images)).permute(0, 3, 1, 2).contiguous(), labels)
