@@ -8,6 +8,7 @@ from types import FrameType
 
 
 def main() -> None:
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait leave their core to other programs
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
     from zerosnet.cli.main import main as run

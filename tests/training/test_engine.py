@@ -122,7 +122,7 @@ def test_runs_one_checkpoint_apart_meet_at_the_earlier_one(tmp_path: Path, make_
     for run, positions in zip(runs, [(6, 12), (6,), (), (3,)]):
         for position in positions:
             run.save_checkpoint(position, {"x": torch.zeros(1)}, {})
-    meetings = meeting_points(runs, World(), Lines(quiet=True))
+    meetings = meeting_points(runs, {run.spec: 100 for run in runs}, World(), Lines(quiet=True))
     seeds = [(position, [spec.seed for spec in members]) for position, members in meetings]
     assert seeds == [
         (0, [2]),

@@ -245,3 +245,12 @@ def test_runs_that_differ_in_their_seed_alone_share_what_is_compiled(folder, tmp
     ]
     train(runs, Store(tmp_path), options(folder))
     assert len(Store(tmp_path).records()) == 4 and forgotten == [CPU, CPU]
+
+
+def test_one_image_at_a_time_is_refused_if_batch_norm_would_see_one_value(folder, tmp_path):
+    tiny = replace(spec(), dataset="imagefolder@4")
+    with pytest.raises(InputError, match=r"1 image of 4 x 4 at a time, .*expected --batch or --micro-batch 2 or more"):
+        train([tiny], Store(tmp_path / "runs"), options(folder, micro_batch=1))
+    assert not (tmp_path / "runs").exists()
+    train([spec(epochs=1)], Store(tmp_path / "runs"), options(folder, micro_batch=1))
+    assert Store(tmp_path / "runs").records()[0].status == "finished"

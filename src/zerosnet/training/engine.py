@@ -12,7 +12,7 @@ from zerosnet.training.finished.networks import surrogate_of
 from zerosnet.training.fused.backend import report_plain_torch
 from zerosnet.training.fused.cuda_graph import forget_compiled
 from zerosnet.training.fused.trainer import FusedTrainer
-from zerosnet.training.grouping import group, network_config, run_precision, work
+from zerosnet.training.grouping import check_batch_norm, group, run_precision, work
 from zerosnet.training.loop import GO_ON, STOP, train_group
 from zerosnet.training.options import Options, StreamOptions
 from zerosnet.training.parallel import cores, in_parallel
@@ -40,16 +40,16 @@ class Plan:
     Attributes:
         groups: Runs that share a step.
         work: How much there is to compute, by run id, in any unit.
+        steps: Steps per epoch of every run.
         trainer: Makes the trainer of runs that share a step.
         at_once: How many groups train side by side.
-        one_thread: Compute with one thread, as bits depend on how many there are.
     """
 
     groups: Sequence[Sequence[RunSpec]]
     work: dict[str, float]
+    steps: dict[RunSpec, int]
     trainer: Callable[[Sequence[RunSpec]], Trainer]
     at_once: int = 1
-    one_thread: bool = False
 
 
 def train(
@@ -70,7 +70,8 @@ def train(
     kinds = {source(spec.dataset).streamed for spec in specs}
     if len(kinds) > 1:
         raise InputError("some runs are on imagefolder and some are not; expected one kind at a time")
-    world, plan_for = (local_world(), plan_streamed) if kinds == {True} else (World(), plan_arrays)
+    streamed = kinds == {True}
+    world, plan_for = (local_world(), plan_streamed) if streamed else (World(), plan_arrays)
     options = replace(options, device=own_device(options.device, world))
     progress = progress if world.writes else Lines(quiet=True)
 
@@ -81,7 +82,7 @@ def train(
         if must_stop():
             return
         with clock.stopped_by_errors(), claimed(store, members, world, progress) as runs:
-            for position, together in meeting_points(runs, world, progress):
+            for position, together in meeting_points(runs, plan.steps, world, progress):
                 if must_stop():
                     return
                 trainer = plan.trainer(together)
@@ -97,7 +98,11 @@ def train(
         say_recipes(waiting, progress)
         progress.expect(plan.work)
         with progress, torch_settings(options.device, deterministic=options.deterministic):
-            in_parallel(train_members, plan.groups, plan.at_once, one_thread=plan.one_thread)
+            if streamed:
+                for members in plan.groups:
+                    train_members(members)
+            else:
+                in_parallel(train_members, plan.groups, plan.at_once, one_thread=options.deterministic)
 
 
 def plan_arrays(specs: Sequence[RunSpec], store: Store, options: Options, world: World, progress: Progress) -> Plan:
@@ -112,6 +117,8 @@ def plan_arrays(specs: Sequence[RunSpec], store: Store, options: Options, world:
         if spec.precision == "mixed":
             raise InputError("precision mixed is for imagefolder; expected bf16, fp32 or fp64")
     data = load_all(specs, options)
+    for spec in specs:
+        check_batch_norm(spec, data[spec], spec.recipe.batch)
     surrogates = {spec: surrogate_of(spec, store) for spec in specs}
     workers = cores() if device.type == "cpu" else 1
     groups = group(specs, data, device, options.replicas, workers)
@@ -123,9 +130,9 @@ def plan_arrays(specs: Sequence[RunSpec], store: Store, options: Options, world:
     return Plan(
         groups,
         {spec.id: work(spec, data[spec]) for spec in specs},
+        {spec: len(data[spec].train) // spec.recipe.batch for spec in specs},
         trainer,
         at_once=min(workers, len(groups)),
-        one_thread=options.deterministic,
     )
 
 
@@ -138,7 +145,7 @@ def plan_streamed(specs: Sequence[RunSpec], store: Store, options: Options, worl
     for spec in specs:
         recipe, key = spec.recipe, (spec.dataset, spec.validation)
         run_precision(spec, device)
-        micro_batch(recipe.batch, world, stream.micro_batch)
+        at_once = micro_batch(recipe.batch, world, stream.micro_batch)
         check_decoder(stream.decoder, device, deterministic=options.deterministic)
         if recipe.adversarial is not None or recipe.augmentation.crop:
             what = "adversarial training" if recipe.adversarial else "a crop after padding"
@@ -148,7 +155,7 @@ def plan_streamed(specs: Sequence[RunSpec], store: Store, options: Options, worl
         images = len(opened[key].train)
         if recipe.batch > images:
             raise InputError(f"batch is {recipe.batch}, but there are only {images} training images; see --batch")
-        network_config(spec, opened[key])
+        check_batch_norm(spec, opened[key], at_once * world.size if stream.sync_bn else at_once)
     report = progress.say if world.writes else partial(print, file=sys.stderr, flush=True)
     before: list[RunSpec] = []
 
@@ -163,7 +170,12 @@ def plan_streamed(specs: Sequence[RunSpec], store: Store, options: Options, worl
             spec, data, device, world, stream, workers=workers, report=report, kernels=options.kernels
         )
 
-    return Plan([[spec] for spec in specs], {spec.id: float(spec.recipe.epochs) for spec in specs}, trainer)
+    return Plan(
+        [[spec] for spec in specs],
+        {spec.id: float(spec.recipe.epochs) for spec in specs},
+        {spec: len(opened[spec.dataset, spec.validation].train) // spec.recipe.batch for spec in specs},
+        trainer,
+    )
 
 
 def load_all(specs: Sequence[RunSpec], options: Options) -> dict[RunSpec, DataSet]:

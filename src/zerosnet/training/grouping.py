@@ -44,6 +44,26 @@ def network_key(config: Config) -> Hashable:
     return config.structure, config.law, config.shared, config.stage_change, config.num_classes, terms
 
 
+def check_batch_norm(spec: RunSpec, data: DataSet | FolderData, images: int) -> None:
+    """Refuse a network that is unknown, or whose batch norm would see one value per channel.
+
+    That is so for one image at a time if the last blocks see a single pixel of it.
+    """
+    config = network_config(spec, data)
+    if images > 1:
+        return
+    with torch.device("meta"):
+        network, image = Network(config, seeds=()), torch.zeros(1, data.in_chans, *data.size)
+    try:
+        network(image)
+    except ValueError:
+        height, width = data.size
+        raise InputError(
+            f"batch norm would see 1 image of {height} x {width} at a time, which leaves it 1 value per channel; "
+            "expected --batch or --micro-batch 2 or more"
+        ) from None
+
+
 def key(spec: RunSpec, data: DataSet) -> Hashable:
     """Make a key that is equal for runs that can share a step.
 

@@ -38,6 +38,15 @@ class Adversarial:
                 raise InputError(f"adversarial {name} is {value!r}; expected a number from 0 to 1")
         if isinstance(self.steps, bool) or not isinstance(self.steps, int) or self.steps < 1:
             raise InputError(f"adversarial steps is {self.steps!r}; expected 1 or more")
+        for name in ("project", "random_start", "clean_step"):
+            value = getattr(self, name)
+            if not isinstance(value, bool):
+                raise InputError(f"adversarial {name} is {value!r}; expected true or false")
+        seed = self.surrogate_seed
+        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+            raise InputError(f"adversarial surrogate_seed is {seed!r}; expected a whole number from 0 on")
+        if self.surrogate is not None and not isinstance(self.surrogate, str):
+            raise InputError(f"adversarial surrogate is {self.surrogate!r}; expected a model's name")
         given = {self.surrogate is not None, self.surrogate_seed is not None}
         if given != {self.kind == "surrogate"}:
             raise InputError("adversarial surrogate and surrogate_seed are given exactly where kind is 'surrogate'")

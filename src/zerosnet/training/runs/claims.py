@@ -1,6 +1,6 @@
 """Which runs of a group this process trains, and from where: ended ones, claimed ones, and their checkpoints."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
 from zerosnet.training.runs.checkpoint import positions
@@ -43,19 +43,23 @@ def _claim_all(store: Store, specs: Sequence[RunSpec], progress: Progress, stack
     return runs
 
 
-def meeting_points(runs: Sequence[Run], world: World, progress: Progress) -> list[tuple[int, list[RunSpec]]]:
+def meeting_points(
+    runs: Sequence[Run], steps: Mapping[RunSpec, int], world: World, progress: Progress
+) -> list[tuple[int, list[RunSpec]]]:
     """Find where runs of a group can go on together: pairs of a position and the specs that have a checkpoint there.
 
-    The process that writes finds out, and all are told.
+    The process that writes finds out, and all are told. `steps` are those of an epoch.
 
     A kill between the checkpoints of two runs leaves them one apart; as every run keeps its last two, they meet at the
-    earlier one. Runs that were begun at different times stay apart. A damaged checkpoint is passed over, and reported.
+    earlier one. Runs that were begun at different times stay apart. A damaged checkpoint is passed over, and so is one
+    that comes after a damaged line of metrics.jsonl, whose epoch is trained again; both are reported.
     """
     newest: dict[str, int] = {}
     for run in runs:
-        checkpoint = run.load_checkpoint()
+        whole = run.whole_epochs()
+        checkpoint = run.load_checkpoint(at_most=(whole + 1) * steps[run.spec] - 1)
         newest[run.id] = 0 if checkpoint is None else checkpoint.position
-        _report_lost(run, newest[run.id], progress)
+        _report_lost(run, newest[run.id], whole, steps[run.spec], progress)
     rest, meetings = sorted(runs, key=lambda run: newest[run.id]), []
     while rest:
         position = newest[rest[0].id]
@@ -70,11 +74,14 @@ def _has(run: Run, position: int) -> bool:
     return checkpoint is not None and checkpoint.position == position
 
 
-def _report_lost(run: Run, position: int, progress: Progress) -> None:
+def _report_lost(run: Run, position: int, whole: int, steps: int, progress: Progress) -> None:
     """Report the checkpoints passed over, and the epochs before a first one, of a run that goes on from a position."""
     saved, epochs = positions(run.checkpoints), len(run.metrics())
     for newer in saved:
-        if newer > position:
+        if newer // steps > whole:
+            lost = f"metrics.jsonl lacks epoch {whole + 1}, which the checkpoint at step {newer} needs"
+            progress.say(f"{run.id}: {lost}; going on from step {position}")
+        elif newer > position:
             progress.say(f"{run.id}: the checkpoint at step {newer} is damaged; going on from step {position}")
     if epochs and not saved:
         progress.say(f"{run.id}: no checkpoint yet, {epochs} epoch{'' if epochs == 1 else 's'} lost; from the start")
