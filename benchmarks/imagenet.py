@@ -35,13 +35,12 @@ from benchmarks.pictures import folders
 from benchmarks.record import Result
 from benchmarks.steps import Step, milliseconds, training_step
 from zerosnet.data import FolderData, open_folder
-from zerosnet.data.streamed.balance import Balance
 from zerosnet.models import create_model
 from zerosnet.training import RunSpec, recipe
 from zerosnet.training.arithmetic import torch_settings
 from zerosnet.training.options import StreamOptions
 from zerosnet.training.streamed.processes import World
-from zerosnet.training.streamed.trainer import LargeTraining
+from zerosnet.training.streamed.trainer import StreamedTrainer
 
 TIMM, PRE, ZERO, RESTARTED = "timm resnet{}", "preresnet{}", "zerosnet{}_opt", "zerosnet{}_opt, history restarted"
 TARGETS = {"preresnet / timm": 0.95, "zerosnet / preresnet": 0.80, "end to end / compute": 0.6}
@@ -149,13 +148,13 @@ def _measure(settings: Settings) -> Iterator[Result]:
 def _of_files(settings: Settings, data: FolderData) -> Iterator[tuple[str, Callable[[], Any]]]:
     """What is measured with a folder of files: name and work. Who decodes does not depend on the network."""
     where = settings.batch, settings.device, settings.workers, settings.seconds
-    for name in settings.names[1:3]:
-        yield name, partial(_end_to_end, name, data, *where, None)
     if settings.depth == 50:
-        yield LOADER + BY_GPU, partial(loader_rate, data, *where, Balance(1.0))
-        yield LOADER + BY_WORKERS, partial(loader_rate, data, *where, None)
-        for who, decoder in ((BY_GPU, "gpu"), (BY_WORKERS, "workers")):
-            yield settings.names[1] + who, partial(_end_to_end, settings.names[1], data, *where, decoder)
+        yield LOADER + BY_WORKERS, partial(loader_rate, data, *where, False)
+    for name in settings.names[1:3]:
+        yield name, partial(_end_to_end, name, data, *where, "workers")
+    if settings.depth == 50:
+        yield LOADER + BY_GPU, partial(loader_rate, data, *where, True)
+        yield settings.names[1] + BY_GPU, partial(_end_to_end, settings.names[1], data, *where, "gpu")
         yield "difference", partial(difference, data, settings.batch, settings.device)
 
 
@@ -166,7 +165,7 @@ def _entered(row: Result, name: str, found: float, compute: dict[str, float]) ->
     if network not in compute:
         return f"{name} {found:.2f} of 255" if name == "difference" else f"{name} {found:.0f} images/s"
     row[f"{name}, end to end / compute"] = found / compute[network]
-    if (loader := row.get(LOADER + comma + who)) is not None:
+    if (loader := row.get(LOADER + (comma + who or BY_WORKERS))) is not None:
         row[f"{name}, end to end / loader"] = found / loader
     return f"{name} end to end {found:.0f} images/s, {found / compute[network]:.2f} of compute"
 
@@ -276,16 +275,16 @@ def _with_all_classes(data: FolderData) -> FolderData:
 
 
 def _end_to_end(
-    name: str, data: FolderData, batch: int, device: str, workers: int, seconds: float, decoder: str | None
+    name: str, data: FolderData, batch: int, device: str, workers: int, seconds: float, decoder: str
 ) -> float:
     """Images a second of the training that `zerosnet train --recipe imagenet` does."""
     made = recipe("imagenet", "imagefolder", name, batch=batch, epochs=10**5)
     place = torch.device(device, 0) if device == "cuda" else torch.device(device)
     spec = RunSpec(name, data.name, made, 1)
-    training = LargeTraining(spec, data, place, World(), StreamOptions(decoder=decoder), workers=workers, report=fail)
-    training.begin(0)
+    training = StreamedTrainer(spec, data, place, World(), StreamOptions(decoder=decoder), workers=workers, report=fail)
+    training.begin_epoch(0, 0)
     try:
-        return watch(training.step, batch, seconds, device, 0.0 if decoder else seconds)
+        return watch(training.step, batch, seconds, device)
     finally:
         training.close()
 

@@ -12,22 +12,18 @@ from typing import Any
 import torch
 
 from zerosnet.data import Augmentation, FolderData
-from zerosnet.data.streamed.balance import Balance
 from zerosnet.data.streamed.batches import Decoder, Item, Stream, training_items
 from zerosnet.data.streamed.gpu_decode import Reader, decode_on
 from zerosnet.training import recipe
 
 
-def watch(step: Callable[[], Any], batch: int, seconds: float, device: str, start: float = 0.0) -> float:
-    """Images a second over a while, after a start in which what was decoded before is used up.
-
-    The start is half as long as the while, or longer where shares have to settle.
-    """
+def watch(step: Callable[[], Any], batch: int, seconds: float, device: str) -> float:
+    """Images a second over a while, after half as long a start, in which what was decoded before is used up."""
     wait = torch.cuda.synchronize if device == "cuda" else nullcontext
     for _ in range(3):
         step()
     wait()
-    _for(step, max(start, seconds / 2))
+    _for(step, seconds / 2)
     wait()
     began = time.perf_counter()
     steps = _for(step, seconds)
@@ -44,9 +40,7 @@ def _for(step: Callable[[], Any], seconds: float) -> int:
     return steps
 
 
-def loader_rate(
-    data: FolderData, batch: int, device: str, workers: int, seconds: float, balance: Balance | None
-) -> float:
+def loader_rate(data: FolderData, batch: int, device: str, workers: int, seconds: float, on_device: bool) -> float:
     """Images a second that reach the device, with nothing else to do."""
     stream = Stream(
         Decoder(data.train, data.side, augmentation(), 1),
@@ -54,7 +48,7 @@ def loader_rate(
         batch=batch,
         device=_place(device),
         workers=workers,
-        balance=balance,
+        on_device=on_device,
         report=fail,
     )
     batches = iter(stream)
@@ -64,7 +58,7 @@ def loader_rate(
 def difference(data: FolderData, batch: int, device: str) -> float:
     """By how much of 255 the pixels of the device's decoder differ from those of the workers', in the mean."""
     decoder, items = Decoder(data.train, data.side, augmentation(), 1), next(_items(data, batch))
-    ours = decode_on(_place(device), decoder, [Reader(decoder, Balance(1.0)).__getitems__(items)])
+    ours = decode_on(_place(device), decoder, [Reader(decoder).__getitems__(items)])
     theirs = decoder.__getitems__(items)
     return (ours.images.cpu().float() - theirs.images.float()).abs().mean().item()
 

@@ -12,8 +12,8 @@ from benchmarks.training import CASES as TABLE
 from benchmarks.training import Case, clean, milliseconds, specs_of, synthetic
 from zerosnet.data import DataSet
 from zerosnet.training.arithmetic import torch_settings
-from zerosnet.training.fused import trainer as fused
-from zerosnet.training.grouping import build_model
+from zerosnet.training.fused import optimizer
+from zerosnet.training.fused.trainer import FusedTrainer
 
 PLAIN = next(case for case in TABLE if (case.kernels, case.layers, case.replicas) == ("torch", 56, 10))
 COUNT = 20
@@ -63,11 +63,9 @@ def on(device: torch.device, case: Case = PLAIN, *, images: int = 50_000, size: 
 def measure(part: Part, case: Case, data: DataSet, device: torch.device) -> Result:
     specs, compiled = specs_of(case)[: part.replicas], part.compiled and device.type == "cuda"
     clean(device)
-    as_wished = partial(fused.Optimizer, flat_update=part.flat_update)
-    with torch_settings(device, deterministic=False), mock.patch.object(fused, "Optimizer", as_wished):
-        training = fused.FusedTraining(
-            specs, build_model(specs, data), data.to(device), device, kernels="torch", compiled=compiled
-        )
+    as_wished = partial(optimizer.Optimizer, flat_update=part.flat_update)
+    with torch_settings(device, deterministic=False), mock.patch.object(optimizer, "Optimizer", as_wished):
+        training = FusedTrainer(specs, data, device, kernels="torch", compiled=compiled)
         step = training.step if part.recorded else training._step
         ms = milliseconds(step, min(COUNT, training.steps // 2), device)
     return {"step_ms": ms, "ms_per_network": ms / len(specs)}

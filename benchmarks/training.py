@@ -24,9 +24,9 @@ from zerosnet.data import DataSet, ImageSet
 from zerosnet.numerics import Scheme
 from zerosnet.training import RunSpec, Store, recipe, snapshot
 from zerosnet.training.arithmetic import torch_settings
-from zerosnet.training.engine import prepare, train
+from zerosnet.training.engine import train
 from zerosnet.training.fused.cuda_graph import forget_compiled
-from zerosnet.training.fused.trainer import FusedTraining
+from zerosnet.training.fused.trainer import FusedTrainer
 from zerosnet.training.loop import train_group
 from zerosnet.training.options import Options
 from zerosnet.training.screen.displays import Lines
@@ -158,7 +158,7 @@ def _compile(case: Case) -> None:
     """So `prepare_seconds` of a compiled case is what a second training of its kind waits."""
     device = torch.device("cuda")
     with torch_settings(device, deterministic=False):
-        prepare(specs_of(case), synthetic(50_000, 32), device, kernels=case.kernels)
+        FusedTrainer(specs_of(case), synthetic(50_000, 32), device, kernels=case.kernels)
 
 
 def measure(case: Case, device: torch.device, data: DataSet) -> Result:
@@ -169,7 +169,7 @@ def measure(case: Case, device: torch.device, data: DataSet) -> Result:
     with tempfile.TemporaryDirectory() as folder, torch_settings(device, deterministic=False):
         left = torch.cuda.memory_allocated() / 2**30 if device.type == "cuda" else None
         began = time.monotonic()
-        training = prepare(specs, data, device, kernels=case.kernels)
+        training = FusedTrainer(specs, data, device, kernels=case.kernels)
         _wait(device)
         row: Result = {
             "case": case.name,
@@ -208,7 +208,7 @@ def measure(case: Case, device: torch.device, data: DataSet) -> Result:
     return row
 
 
-def checkpoint_cost(training: FusedTraining, runs: Sequence[Any], device: torch.device) -> dict[str, float]:
+def checkpoint_cost(training: FusedTrainer, runs: Sequence[Any], device: torch.device) -> dict[str, float]:
     """Seconds that training waits for a checkpoint, and seconds that writing it takes in the background."""
     _wait(device)
     began = time.monotonic()

@@ -111,7 +111,7 @@ def imagenet_table() -> list[str]:
 def _end_to_end(result: dict[str, Any]) -> Iterator[tuple[str, float]]:
     """Rates of real training from files of ImageNet's size, which are the last source of the benchmark.
 
-    Decoded by workers and GPU together, as training does it, or by the GPU alone where that is all there is.
+    Decoded as training did it by default when it was measured, or by the GPU alone if that is all there is.
     """
     source = result["sources"][-1]
     for name in (spec.model for spec in EXPERIMENTS["table-imagenet"].specs("full")):

@@ -9,6 +9,7 @@ from types import FrameType
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait leave their core to other programs
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
     _prepare_streams()

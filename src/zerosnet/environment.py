@@ -28,7 +28,7 @@ def environment() -> dict[str, Any]:
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in _PACKAGES},
         "platform": f"{platform.system()} {platform.release()} {platform.machine()}",
-        "cpu": {"model": _cpu_model(), "cores": _cores()},
+        "cpu": {"model": _cpu_model(), "cores": usable_cores()},
         "gpu": _gpu(),
     }
 
@@ -83,8 +83,8 @@ def _cpu_model() -> str:
     return next(names, platform.processor() or "unknown")
 
 
-def _cores() -> int:
-    """Cores this process may use, which on a shared machine is fewer than there are."""
+def usable_cores() -> int:
+    """Count the cores that this process may use, which on a shared machine are fewer than there are."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -10,8 +10,8 @@ pytest.importorskip("triton")
 
 PROGRAM = """
 import torch
-from zerosnet.data.crops import resized_crops
-from zerosnet.data.decode import resize
+from zerosnet.data.streamed.gpu_crops import resized_crops
+from zerosnet.data.streamed.decode import resize
 
 chance = torch.Generator().manual_seed(0)
 cases = [(50, 37, (3, 4, 40, 30)), (16, 16, (0, 0, 16, 16)), (7, 9, (1, 2, 5, 6)), (1, 1, (0, 0, 1, 1)),

@@ -1,7 +1,6 @@
 """Decoding by the device: what it is asked for, what it is not, and that nothing else depends on who decodes."""
 
 from functools import partial
-from itertools import pairwise
 
 import pytest
 import torch
@@ -11,12 +10,11 @@ from torchvision.io import decode_jpeg
 from zerosnet import InputError
 from zerosnet.data import Augmentation, open_folder
 from zerosnet.data.streamed import gpu_decode as device_decode
-from zerosnet.data.streamed.balance import Balance
 from zerosnet.data.streamed.batches import Decoder, Stream, training_items
 from zerosnet.data.streamed.gpu_decode import File, Reader, decode_on
 from zerosnet.data.streamed.jpeg import jpeg_size
 from zerosnet.training.options import StreamOptions
-from zerosnet.training.streamed.trainer import choose_balance
+from zerosnet.training.streamed.trainer import check_decoder
 
 CPU, CROP = torch.device("cpu"), Augmentation(flip=True, area=(0.1, 1.0))
 
@@ -30,12 +28,12 @@ def decoder_of(folder, side=16):
     return Decoder(open_folder("imagefolder", folder).train, side, CROP, 3)
 
 
-def batches(decoder, share, *, report=pytest.fail, device=CPU, workers=0, batch=10, steps=6):
+def batches(decoder, on_device, *, report=pytest.fail, device=CPU, workers=0, batch=10, steps=6):
     items = partial(
         training_items, len(decoder.files), seed=1, batch=batch, part=(0, 1), micro=batch, position=0, steps=steps
     )
     options = {"batch": batch, "device": device, "workers": workers, "report": report}
-    return list(Stream(decoder, items, balance=None if share is None else Balance(share), **options))
+    return list(Stream(decoder, items, on_device=on_device, **options))
 
 
 def left_to_workers(contents):
@@ -49,28 +47,20 @@ def same(ours, theirs):
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
-def test_boxes_flips_labels_and_order_do_not_depend_on_who_decodes(folder, share, workers):
+def test_boxes_flips_labels_and_order_do_not_depend_on_who_decodes(folder, workers):
     # on the CPU both have the same decoder, and so the same pixels
     decoder = decoder_of(folder)
-    assert same(batches(decoder, share, workers=workers), batches(decoder, None))
-
-
-def test_a_share_of_the_images_is_left_to_the_device(folder):
-    contents = Reader(decoder_of(folder), Balance(0.5)).__getitems__([(0, index) for index in range(24)])
-    asked = sorted({*range(24)} - {*left_to_workers(contents)})
-    assert len(asked) == 12 and len(contents.rest.images) == 12
-    assert max(b - a for a, b in pairwise(asked)) <= 4
+    assert same(batches(decoder, True, workers=workers), batches(decoder, False))
 
 
 def test_what_looks_strange_is_left_to_the_processor(folder):
     names = write_strange_files(folder)
     decoder = decoder_of(folder)
-    contents = Reader(decoder, Balance(1.0)).__getitems__([(0, index) for index in range(24)])
+    contents = Reader(decoder).__getitems__([(0, index) for index in range(24)])
     assert left_to_workers(contents) == [1, 9, 15]
     assert len(contents.rest.images) == 3 and len(contents.rest.broken) == 2
     said = [[], []]
-    found = [batches(decoder, share, report=lines.append) for share, lines in zip((None, 1.0), said)]
+    found = [batches(decoder, on_device, report=lines.append) for on_device, lines in zip((False, True), said)]
     assert same(*found)
     assert sorted(said[0]) == sorted(said[1]) and {names[9].name, names[15].name} == {
         line.split(" cannot")[0].rpartition("/")[2] for line in said[0]
@@ -81,7 +71,7 @@ def test_a_missing_file_is_broken(folder):
     decoder = decoder_of(folder)
     decoder.files.path(5).unlink()
     said = []
-    batches(decoder, 1.0, report=said.append)
+    batches(decoder, True, report=said.append)
     assert len(said) == 1 and "No such file" in said[0]
 
 
@@ -100,7 +90,7 @@ def test_what_the_device_refuses_is_found_and_left_to_the_processor(folder, monk
         return plain(contents, mode)
 
     monkeypatch.setattr("torchvision.io.decode_jpeg", picky)
-    reader = Reader(decoder, Balance(1.0))
+    reader = Reader(decoder)
     pieces = [reader.__getitems__([(0, index) for index in range(a, a + 8)]) for a in (0, 8, 16)]
     monkeypatch.setattr(device_decode, "AT_ONCE", at_once)
     found = decode_on(CPU, decoder, pieces)
@@ -115,7 +105,7 @@ def test_what_no_file_is_guilty_of_is_an_error(folder, monkeypatch, what):
 
     monkeypatch.setattr("torchvision.io.decode_jpeg", full)
     with pytest.raises(RuntimeError, match=what):
-        batches(decoder_of(folder), 1.0)
+        batches(decoder_of(folder), True)
 
 
 def test_a_decoder_that_refuses_everything_is_an_error(folder, monkeypatch):
@@ -124,7 +114,7 @@ def test_a_decoder_that_refuses_everything_is_an_error(folder, monkeypatch):
 
     monkeypatch.setattr("torchvision.io.decode_jpeg", no)
     with pytest.raises(InputError, match="refuses all of 20 files; --decoder workers goes without it"):
-        batches(decoder_of(folder), 1.0, batch=20)
+        batches(decoder_of(folder), True, batch=20)
 
 
 def test_large_files_are_decoded_in_smaller_portions_and_huge_ones_by_workers(folder, monkeypatch):
@@ -134,7 +124,7 @@ def test_large_files_are_decoded_in_smaller_portions_and_huge_ones_by_workers(fo
     pixels = [width * height for width, height in sizes]
     monkeypatch.setattr(device_decode, "PIXELS", 5 * max(pixels))
     monkeypatch.setattr(device_decode, "LARGE", sorted(pixels)[-4])
-    contents = Reader(decoder, Balance(1.0)).__getitems__(items)
+    contents = Reader(decoder).__getitems__(items)
     assert left_to_workers(contents) == [k for k in range(24) if pixels[k] > sorted(pixels)[-4]]
     portions = list(device_decode._in_portions([File(*row) for row in contents.files.tolist()]))
     assert len(portions) > 3 and all(sum(pixels[k] for k in portion) <= 5 * max(pixels) for portion in portions)
@@ -149,7 +139,7 @@ def test_an_error_of_the_thread_is_an_error_of_the_stream(folder):
         raise InputError(line)
 
     with pytest.raises(InputError, match="cannot be decoded"):
-        batches(decoder_of(folder), 1.0, report=fatal)
+        batches(decoder_of(folder), True, report=fatal)
 
 
 def test_a_stream_that_is_given_up_leaves_no_thread(folder):
@@ -157,15 +147,17 @@ def test_a_stream_that_is_given_up_leaves_no_thread(folder):
 
     decoder = decoder_of(folder)
     items = partial(training_items, 24, seed=1, batch=4, part=(0, 1), micro=4, position=0, steps=10**6)
-    stream = iter(Stream(decoder, items, batch=4, device=CPU, workers=0, balance=Balance(), report=pytest.fail))
+    stream = iter(Stream(decoder, items, batch=4, device=CPU, workers=0, on_device=True, report=pytest.fail))
     next(stream)
     stream.close()
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("ahead")]
 
 
 def test_who_decodes():
-    assert choose_balance(None, CPU) is None and choose_balance("workers", CPU) is None
-    with pytest.raises(InputError, match="decoder is 'gpu', but there is no CUDA device; see workers"):
-        choose_balance("gpu", CPU)
+    check_decoder("workers", CPU, deterministic=True)
+    with pytest.raises(InputError, match="decoder is 'gpu', but there is no CUDA device; expected workers"):
+        check_decoder("gpu", CPU, deterministic=False)
+    with pytest.raises(InputError, match="--deterministic needs --decoder workers"):
+        check_decoder("gpu", CPU, deterministic=True)
     with pytest.raises(InputError, match="decoder is 'cpu'; expected one of gpu, workers"):
         StreamOptions(decoder="cpu")

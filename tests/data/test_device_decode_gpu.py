@@ -9,14 +9,12 @@ from PIL import Image
 from tests.data.pictures import write_folder, write_strange_files
 from tests.data.test_device_decode import batches, decoder_of
 
-from zerosnet import InputError
 from zerosnet.data.streamed import gpu_decode as device_decode
-from zerosnet.data.streamed.balance import Balance
 from zerosnet.data.streamed.batches import Stream, training_items
 from zerosnet.data.streamed.decode import read_image
 from zerosnet.data.streamed.gpu_decode import cut, reason_against
 from zerosnet.data.streamed.jpeg import jpeg_size
-from zerosnet.training.streamed.trainer import choose_balance
+from zerosnet.training.streamed.trainer import check_decoder
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")]
 
@@ -30,15 +28,7 @@ def folder(tmp_path):
 
 def test_this_gpu_decodes():
     assert reason_against(CUDA) is None
-    assert choose_balance(None, CUDA).share == 0 and choose_balance("gpu", CUDA).share == 1
-    assert choose_balance("workers", CUDA) is None
-    torch.use_deterministic_algorithms(True)
-    try:
-        assert choose_balance(None, CUDA) is None
-        with pytest.raises(InputError, match="the same bits every time"):
-            choose_balance("gpu", CUDA)
-    finally:
-        torch.use_deterministic_algorithms(False)
+    check_decoder("gpu", CUDA, deterministic=False)
 
 
 @pytest.mark.parametrize("side", [16, 224, 100])
@@ -56,12 +46,12 @@ def test_crops_on_the_gpu_are_those_of_the_processor(side):
     assert ours.shape == (60, side, side, 3) and difference.max() <= 1  # the processor rounds after each axis
 
 
-@pytest.mark.parametrize(("share", "workers"), [(1.0, 0), (1.0, 3), (0.5, 3)])
-def test_batches_of_the_gpu_are_those_of_the_workers_but_for_rounding(folder, share, workers):
+@pytest.mark.parametrize("workers", [0, 3])
+def test_batches_of_the_gpu_are_those_of_the_workers_but_for_rounding(folder, workers):
     write_strange_files(folder)
     decoder, said = decoder_of(folder, 32), [[], []]
-    theirs = batches(decoder, None, report=said[0].append, steps=20)
-    ours = batches(decoder, share, report=said[1].append, device=CUDA, workers=workers, steps=20)
+    theirs = batches(decoder, False, report=said[0].append, steps=20)
+    ours = batches(decoder, True, report=said[1].append, device=CUDA, workers=workers, steps=20)
     assert sorted(said[0]) == sorted(said[1]) and len(ours) == len(theirs) == 20
     for one, other in zip(ours, theirs):
         assert torch.equal(one.flips.cpu(), other.flips) and torch.equal(one.labels.cpu(), other.labels)
@@ -84,9 +74,9 @@ def test_every_ordinary_kind_of_jpeg_has_its_colours(tmp_path, kind):
 def test_busy_streams_do_not_change_what_is_decoded(folder):
     """Memory that the decoder writes to is not read any more: the same batches beside a stream that is never idle."""
     decoder = decoder_of(folder, 64)
-    quiet = [batch.images.clone() for batch in batches(decoder, 1.0, device=CUDA, steps=12)]
+    quiet = [batch.images.clone() for batch in batches(decoder, True, device=CUDA, steps=12)]
     items = partial(training_items, 24, seed=1, batch=10, part=(0, 1), micro=10, position=0, steps=12)
-    stream = Stream(decoder, items, batch=10, device=CUDA, workers=0, balance=Balance(1.0), report=pytest.fail)
+    stream = Stream(decoder, items, batch=10, device=CUDA, workers=0, on_device=True, report=pytest.fail)
     square = torch.rand(4096, 4096, device=CUDA)
     for batch, expected in zip(stream, quiet, strict=True):
         for _ in range(4):
@@ -94,10 +84,10 @@ def test_busy_streams_do_not_change_what_is_decoded(folder):
         assert torch.equal(batch.images, expected)
 
 
-def test_a_gpu_without_a_decoder_leaves_it_to_the_workers(monkeypatch):
+def test_a_gpu_without_a_decoder_is_recognised(monkeypatch):
     monkeypatch.setattr(device_decode, "_decoded", lambda *_: [None])
     reason_against.cache_clear()
     try:
-        assert reason_against(CUDA) == "torchvision has no decoder for it" and choose_balance(None, CUDA) is None
+        assert reason_against(CUDA) == "torchvision has no decoder for it"
     finally:
         reason_against.cache_clear()

@@ -10,7 +10,7 @@ from zerosnet.kernels.native import NativeNetwork
 from zerosnet.kernels.reference import ReferenceKernels
 from zerosnet.models import create_model
 from zerosnet.models.layers.replicated import BatchNorm
-from zerosnet.training.fused.flat import Flat
+from zerosnet.training.fused.optimizer import Flat
 
 TEN = ["1,1,1;1", "9/4,-2,3/4;1/2", "1/3,5/9,1/9;16/9"]
 MODELS = [

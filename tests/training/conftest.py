@@ -23,6 +23,12 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
+@pytest.fixture(autouse=True)
+def nothing_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is reported once in a process is reported once in a test."""
+    monkeypatch.setattr("zerosnet.training.fused.backend._REPORTED", {})
+
+
 @pytest.fixture(scope="session")
 def small_digits() -> DataSet:
     """96 training and 40 test images of digits."""

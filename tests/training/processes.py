@@ -14,7 +14,7 @@ from tests.ports import free_port
 from zerosnet.training import Options, RunSpec, Store, recipe, train
 from zerosnet.training.options import StreamOptions
 from zerosnet.training.screen.stopping import SaveInterval
-from zerosnet.training.streamed.trainer import LargeTraining
+from zerosnet.training.streamed.trainer import StreamedTrainer
 
 _SERVER = multiprocessing.get_context("forkserver")
 _SERVER.set_forkserver_preload(["zerosnet.training", "torchvision.io", "tests.training.processes"])
@@ -66,18 +66,18 @@ def losses_of(store: Path, run: RunSpec, settings: Options, stop_after: int | No
     from zerosnet.training.screen.stopping import Clock
 
     losses: list[float] = []
-    clock, step = Clock(), LargeTraining.step
+    clock, step = Clock(), StreamedTrainer.step
 
-    def noting(training: LargeTraining) -> None:
+    def noting(training: StreamedTrainer) -> None:
         step(training)
         losses.append(float(training.loss))
         clock.failed = len(losses) == stop_after
 
-    LargeTraining.step = noting  # type: ignore[method-assign]
+    StreamedTrainer.step = noting  # type: ignore[method-assign]
     try:
         train([run], Store(store), settings, clock)
     finally:
-        LargeTraining.step = step  # type: ignore[method-assign]
+        StreamedTrainer.step = step  # type: ignore[method-assign]
     return losses
 
 

@@ -11,8 +11,9 @@ from zerosnet.errors import InputError
 from zerosnet.robustness import pgd, subject, under_attack
 from zerosnet.training import Recipe, RunSpec, Store, recipe
 from zerosnet.training.arithmetic import torch_settings
-from zerosnet.training.engine import prepare, train
+from zerosnet.training.engine import train
 from zerosnet.training.finished.networks import as_classifier, load_network, surrogate_of
+from zerosnet.training.fused.trainer import FusedTrainer
 from zerosnet.training.options import Options
 
 CPU = torch.device("cpu")
@@ -82,7 +83,7 @@ def test_recorded_steps_on_examples_follow_the_plain_ones_on_the_cpu(store, name
     surrogate, losses = surrogate_of(specs[0], store), []
     for device in (CPU, torch.device("cuda", 0)):
         with torch_settings(device, deterministic=False):
-            training = prepare(specs, data, device, surrogate)
+            training = FusedTrainer(specs, data, device, surrogate=surrogate)
             training.begin_epoch(0, 0)
             for _ in range(training.steps):
                 training.step()

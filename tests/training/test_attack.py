@@ -134,14 +134,6 @@ def test_notes_say_what_is_other_than_in_the_paper(store, opt):
     assert not any("the paper:" in note for note in result.notes)
 
 
-def test_why_the_kernels_are_done_without_is_said_once_however_many_groups_there_are(monkeypatch):
-    monkeypatch.setattr(attack, "_SAID", set())
-    said: list[str] = []
-    for why in (None, "no chip", "no chip", "odd images", "no chip"):
-        attack._say_why_plain(why, said.append)
-    assert said == [f"plain torch instead of the native kernels: {why}" for why in ("no chip", "odd images")]
-
-
 def test_a_failure_in_one_thread_stops_the_others(store, opt, monkeypatch):
     monkeypatch.setattr("zerosnet.training.finished.attacks.cores", lambda: 2)
     stopped, whole = [], attack._give_up

@@ -7,7 +7,7 @@ from zerosnet.errors import InputError
 from zerosnet.kernels import KernelsUnavailable
 from zerosnet.models import create_model
 from zerosnet.training.fused import backend as backend_module
-from zerosnet.training.fused.backend import Backend, choose_backend
+from zerosnet.training.fused.backend import ASKED_FOR, Backend, choose_backend, report_plain_torch
 
 
 def chosen(kernels: str | None) -> Backend:
@@ -51,3 +51,10 @@ def test_plain_torch_on_request_needs_no_reason():
 def test_unknown_kernels_are_refused_by_name():
     with pytest.raises(InputError, match="'cuda'; expected one of native, torch"):
         chosen("cuda")
+
+
+def test_why_plain_torch_computes_is_reported_once_and_not_if_it_was_asked_for():
+    said: list[str] = []
+    for why in ("", "no chip", "no chip", ASKED_FOR, "odd images", "no chip"):
+        report_plain_torch(why, said.append)
+    assert said == [f"plain torch instead of the native kernels: {why}" for why in ("no chip", "odd images")]

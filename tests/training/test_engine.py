@@ -11,9 +11,11 @@ from zerosnet.data import DataSet, pixel_statistics
 from zerosnet.errors import InputError
 from zerosnet.models.io.weights import load_model
 from zerosnet.training import Store, recipe
-from zerosnet.training.engine import meeting_points, train
+from zerosnet.training.engine import train
 from zerosnet.training.fused.evaluation import evaluate
+from zerosnet.training.runs.claims import meeting_points
 from zerosnet.training.screen.displays import Lines
+from zerosnet.training.streamed.processes import World
 
 
 def test_a_finished_run_holds_all_that_was_promised(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
@@ -120,10 +122,13 @@ def test_runs_one_checkpoint_apart_meet_at_the_earlier_one(tmp_path: Path, make_
     for run, positions in zip(runs, [(6, 12), (6,), (), (3,)]):
         for position in positions:
             run.save_checkpoint(position, {"x": torch.zeros(1)}, {})
-    meetings = [
-        (position, [run.spec.seed for run in members]) for position, members in meeting_points(runs, Lines(quiet=True))
+    meetings = meeting_points(runs, {run.spec: 100 for run in runs}, World(), Lines(quiet=True))
+    seeds = [(position, [spec.seed for spec in members]) for position, members in meetings]
+    assert seeds == [
+        (0, [2]),
+        (3, [3]),
+        (6, [1, 0]),
     ]
-    assert meetings == [(0, [2]), (3, [3]), (6, [1, 0])]
     for run in runs:
         run.release()
 

@@ -8,7 +8,8 @@ import pytest
 from tests.training.engines import OPTIONS, Heard, MakeSpecs, StepClock, outcome
 
 from zerosnet.data import DataSet
-from zerosnet.training import CheckpointError, Store
+from zerosnet.errors import InputError
+from zerosnet.training import CheckpointError, Store, read_checkpoint, write_checkpoint
 from zerosnet.training.engine import train
 from zerosnet.training.runs import run as run_module
 
@@ -63,3 +64,45 @@ def test_epochs_lost_before_the_first_checkpoint_are_named_and_not_recorded_twic
     for record in store.records():
         assert [row["epoch"] for row in record.metrics()] == [1, 2]
         assert all(row["test_accuracy"] <= 1 for row in record.metrics())
+
+
+@pytest.mark.parametrize("line", [0, 1])
+@pytest.mark.parametrize("damage", ['{"epoch": 1, "test_acc', "", '{"epoch": 7}'])
+def test_an_epoch_whose_metrics_are_damaged_is_trained_again(
+    line: int, damage: str, tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs
+) -> None:
+    whole, store, heard = Store(tmp_path / "whole"), Store(tmp_path / "damaged"), Heard()
+    train(make_specs(1, epochs=3), whole, OPTIONS)
+    train(make_specs(1, epochs=3), store, OPTIONS, StepClock(13))  # after the second epoch
+    (metrics,) = (tmp_path / "damaged").rglob("metrics.jsonl")
+    lines = metrics.read_text().splitlines()
+    assert len(lines) == 2
+    lines[line] = damage
+    metrics.write_text("\n".join(lines) + "\n")
+    train(make_specs(1, epochs=3), store, OPTIONS, progress=heard)
+    assert outcome(store) == outcome(whole)
+    said = [text for text in heard.lines if f"metrics.jsonl lacks epoch {line + 1}" in text]
+    assert said and f"going on from step {6 if line else 0}" in said[0]
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
+    store, specs = Store(tmp_path), make_specs(2)
+    train(specs, store, OPTIONS, StepClock(9))
+    folders = [store.folder(spec) / "checkpoints" for spec in specs]
+    spare = tmp_path / "spare"
+    for source, target in [(folders[0], spare), (folders[1], folders[0]), (spare, folders[1])]:
+        source.rename(target)
+    with pytest.raises(InputError, match=f"is a checkpoint of run {specs[1].id}; expected one of run {specs[0].id}"):
+        train(specs, store, OPTIONS)
+
+
+def test_a_checkpoint_that_names_no_run_is_accepted(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
+    whole, store, specs = Store(tmp_path / "whole"), Store(tmp_path / "old"), make_specs(1)
+    train(specs, whole, OPTIONS)
+    train(specs, store, OPTIONS, StepClock(9))
+    folder = store.folder(specs[0]) / "checkpoints"
+    found = read_checkpoint(folder)
+    assert found is not None
+    write_checkpoint(folder, found.position, found.tensors, found.state)  # as versions before wrote it
+    train(specs, store, OPTIONS)
+    assert outcome(store) == outcome(whole)

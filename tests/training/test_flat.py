@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from zerosnet.training.fused.flat import Flat
+from zerosnet.training.fused.optimizer import Flat
 
 LAST = torch.channels_last
 SHAPES = [(4, 3, 3, 3), (6, 1, 3, 3), (4, 5, 1, 1), (7,)]

@@ -12,18 +12,17 @@ from zerosnet.data import DataSet, gather
 from zerosnet.errors import InputError
 from zerosnet.models import create_model
 from zerosnet.training import RunSpec, join, lr_at, recipe, snapshot
-from zerosnet.training.fused.trainer import FusedTraining
-from zerosnet.training.grouping import build_model
+from zerosnet.training.fused.trainer import FusedTrainer
 
 MakeSpecs = Callable[..., list[RunSpec]]
 CPU = torch.device("cpu")
 
 
-def prepared(specs: Sequence[RunSpec], data: DataSet) -> FusedTraining:
-    return FusedTraining(specs, build_model(specs, data), data, CPU)
+def prepared(specs: Sequence[RunSpec], data: DataSet) -> FusedTrainer:
+    return FusedTrainer(specs, data, CPU)
 
 
-def advance(training: FusedTraining, steps: int) -> list[dict[str, Tensor]]:
+def advance(training: FusedTrainer, steps: int) -> list[dict[str, Tensor]]:
     """Some steps, over as many epochs as it takes; the tensors of every replica afterwards."""
     for step in range(steps):
         if step % training.steps == 0:
@@ -94,7 +93,7 @@ def test_a_run_is_what_plain_torch_makes_of_it(make_specs: MakeSpecs, small_digi
         optimizer.param_groups[0]["lr"] = lr_at(spec.recipe, step, 6)
         optimizer.step()
     training.close()
-    for name, tensor in training.weights().items():
+    for name, tensor in training.model.state_dict().items():
         torch.testing.assert_close(tensor, model.state_dict()[name], rtol=1e-9, atol=1e-9)
 
 
@@ -154,7 +153,7 @@ def test_the_compiled_step_is_the_plain_one(
         monkeypatch.setattr(f"zerosnet.training.fused.{module}.compile_static", traced)
     torch._dynamo.reset()
     (spec,) = make_specs(1, precision="fp64")
-    compiled = FusedTraining([spec], build_model([spec], small_digits), small_digits, CPU, compiled=True)
+    compiled = FusedTrainer([spec], small_digits, CPU, compiled=True)
     plain = prepared([spec], small_digits)
     ours, reference = advance(compiled, 3)[0], advance(plain, 3)[0]
     for name, tensor in reference.items():

@@ -13,11 +13,11 @@ from zerosnet.models.layers.replicated import Conv
 from zerosnet.numerics import Scheme
 from zerosnet.training import RunSpec, Store, engine, join, recipe, snapshot
 from zerosnet.training.arithmetic import PRECISIONS, torch_settings
-from zerosnet.training.engine import prepare, train
+from zerosnet.training.engine import train
 from zerosnet.training.finished.networks import load_network
 from zerosnet.training.fused.evaluation import Predictor, evaluate
 from zerosnet.training.fused.step import TorchStep
-from zerosnet.training.fused.trainer import FusedTraining
+from zerosnet.training.fused.trainer import FusedTrainer
 from zerosnet.training.grouping import build_model, fitting
 from zerosnet.training.options import Options
 from zerosnet.training.screen.stopping import SaveInterval
@@ -63,7 +63,7 @@ def pictures(train: int, test: int) -> DataSet:
     return DataSet("cifar10", *parts, 10, (0.5, 0.5, 0.5), (0.25, 0.25, 0.25))
 
 
-def steps(training: FusedTraining, count: int) -> list[list[float]]:
+def steps(training: FusedTrainer, count: int) -> list[list[float]]:
     """The losses of the first steps, one list a replica."""
     training.begin_epoch(0, 0)
     sums = [training.losses.tolist()]
@@ -76,9 +76,9 @@ def steps(training: FusedTraining, count: int) -> list[list[float]]:
 def test_recorded_and_compiled_steps_follow_the_plain_ones_on_the_cpu(digits: DataSet) -> None:
     chosen = specs(precision="fp64")  # the unstable scheme magnifies rounding
     with torch_settings(CUDA, deterministic=False):
-        recorded = prepare(chosen, digits, CUDA)
+        recorded = FusedTrainer(chosen, digits, CUDA)
         start = {name: tensor.clone() for name, tensor in recorded.tensors().items()}
-        plain = FusedTraining(chosen, build_model(chosen, digits), digits, CPU)
+        plain = FusedTrainer(chosen, digits, CPU)
         for name, tensor in plain.tensors().items():
             assert torch.equal(start[name].cpu(), tensor), f"warming up has changed {name}"
         for ours, reference in zip(steps(recorded, 8), steps(plain, 8)):
@@ -91,7 +91,7 @@ def test_recorded_and_compiled_steps_follow_the_plain_ones_on_the_cpu(digits: Da
 @pytest.mark.parametrize(("precision", "tolerance"), [("fp32", 1e-3), ("bf16", 2e-2)])
 def test_a_recorded_evaluation_agrees_with_a_plain_one(digits: DataSet, precision: str, tolerance: float) -> None:
     with torch_settings(CUDA, deterministic=False):
-        training = prepare(specs(precision=precision), digits, CUDA, kernels="torch")
+        training = FusedTrainer(specs(precision=precision), digits, CUDA, kernels="torch")
         steps(training, 20)
         training.tests["test"].run()
         recorded = training.tests["test"].scores()
@@ -126,7 +126,7 @@ def test_shared_images_score_as_repeated_ones(name: str, monkeypatch: pytest.Mon
 def test_weights_made_ready_at_once_give_the_same_bits(replicas: int) -> None:
     data = pictures(train=64, test=64)
     with torch_settings(CUDA, deterministic=True):
-        training = prepare(tabled(replicas, epochs=1), data, CUDA, kernels="torch")
+        training = FusedTrainer(tabled(replicas, epochs=1), data, CUDA, kernels="torch")
         step, generator = training.backend.step, torch.Generator(CUDA).manual_seed(0)
         assert isinstance(step, TorchStep) and step.ready is not None
         images = torch.randn(32, 3 * replicas, 32, 32, device=CUDA, generator=generator)
@@ -142,7 +142,7 @@ def test_weights_made_ready_at_once_give_the_same_bits(replicas: int) -> None:
 @pytest.mark.parametrize("precision", ["bf16", "fp32"])
 def test_a_replica_that_turns_nan_freezes_and_its_neighbours_do_not_notice(digits: DataSet, precision: str) -> None:
     with torch_settings(CUDA, deterministic=True):
-        training = prepare(specs(precision=precision), digits, CUDA)
+        training = FusedTrainer(specs(precision=precision), digits, CUDA)
         fresh = snapshot(training.tensors(), 3)
         healthy = steps(training, 10)
         reference = snapshot(training.tensors(), 3)
@@ -165,7 +165,7 @@ def test_bf16_convolutions_stay_close_to_fp32(digits: DataSet) -> None:
     losses = {}
     for precision in ("bf16", "fp32"):
         with torch_settings(CUDA, deterministic=False):
-            losses[precision] = steps(prepare(specs(precision=precision), digits, CUDA), 20)
+            losses[precision] = steps(FusedTrainer(specs(precision=precision), digits, CUDA), 20)
     for ours, reference in zip(losses["bf16"], losses["fp32"]):
         assert ours[0] == pytest.approx(reference[0], rel=0.02)
         assert sum(ours[-5:]) == pytest.approx(sum(reference[-5:]), rel=0.25)
@@ -173,7 +173,7 @@ def test_bf16_convolutions_stay_close_to_fp32(digits: DataSet) -> None:
 
 def test_no_synchronisation_with_the_host_inside_an_epoch(digits: DataSet) -> None:
     with torch_settings(CUDA, deterministic=False):
-        training = prepare(specs(), digits, CUDA)
+        training = FusedTrainer(specs(), digits, CUDA)
         training.begin_epoch(0, 0)
         torch.cuda.synchronize()
         torch.cuda.set_sync_debug_mode("error")

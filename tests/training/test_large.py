@@ -16,7 +16,7 @@ from zerosnet.training import RunSpec, Store, recipe, train
 from zerosnet.training.options import StreamOptions
 from zerosnet.training.screen.displays import Lines
 from zerosnet.training.streamed.processes import World
-from zerosnet.training.streamed.trainer import LargeTraining, micro_batch
+from zerosnet.training.streamed.trainer import StreamedTrainer, micro_batch
 
 CPU = torch.device("cpu")
 
@@ -28,7 +28,7 @@ def folder(tmp_path_factory):
 
 def make(folder, run, **stream):
     data = open_folder(run.dataset, folder)
-    return LargeTraining(run, data, CPU, World(), StreamOptions(**stream), workers=0, report=pytest.fail)
+    return StreamedTrainer(run, data, CPU, World(), StreamOptions(**stream), workers=0, report=pytest.fail)
 
 
 def test_a_network_learns_and_its_run_ends_like_any_other(folder, tmp_path):
@@ -93,7 +93,7 @@ def test_top_5_is_one_of_the_best_five(folder, monkeypatch):
     training = make(folder, spec())
     logits = torch.zeros(64, 10, dtype=torch.float64)
     logits[:, 3:8] = 1.0  # the best five are 3 to 7; the labels are 0, 1, 2
-    monkeypatch.setattr(training, "model", FixedAnswers(logits))
+    monkeypatch.setattr(training.tests["test"], "model", FixedAnswers(logits))
     training.tests["test"].run()
     assert training.tests["test"].scores()[0].top5_accuracy == 0
     logits[:, 1] = 2.0
@@ -120,7 +120,7 @@ def test_micro_batches_add_up_to_the_gradient_of_the_whole_batch(folder, tmp_pat
         kept = []
         training.optimizer.update = lambda found, lr, alive, kept=kept: kept.extend(g.clone() for g in found)
         training.model.training = True  # of the outermost module only: `step` leaves the others as they are
-        training.begin(0)
+        training.begin_epoch(0, 0)
         training.step()
         gradients.append(kept)
     assert len(gradients[0]) == len(list(training.model.parameters()))
@@ -129,14 +129,14 @@ def test_micro_batches_add_up_to_the_gradient_of_the_whole_batch(folder, tmp_pat
 
 def test_running_statistics_move_by_the_mean_over_the_micro_batches(folder):
     training = make(folder, spec(), micro_batch=8)
-    training.begin(0)
+    training.begin_epoch(0, 0)
     training.step()
     first = training.model.stack.steps[0].f.bn1
     moved = []
     for step in range(2):  # the halves of the batch of 16 are the micro-batches; each from the start
         single = make(folder, spec(), micro_batch=8)
         single.turns = 1
-        single.begin(0)
+        single.begin_epoch(0, 0)
         for _ in range(step):
             next(single._batches)
         single.step()
@@ -237,7 +237,7 @@ def test_what_is_impossible_is_said_before_anything_is_written(folder, tmp_path)
 
 def test_runs_that_differ_in_their_seed_alone_share_what_is_compiled(folder, tmp_path, monkeypatch):
     forgotten = []
-    monkeypatch.setattr("zerosnet.training.streamed.loop.forget_compiled", forgotten.append)
+    monkeypatch.setattr("zerosnet.training.engine.forget_compiled", forgotten.append)
     runs = [
         replace(spec(epochs=1, model=model), seed=seed)
         for model in ("zerosnet20_opt", "preresnet20")
@@ -245,3 +245,12 @@ def test_runs_that_differ_in_their_seed_alone_share_what_is_compiled(folder, tmp
     ]
     train(runs, Store(tmp_path), options(folder))
     assert len(Store(tmp_path).records()) == 4 and forgotten == [CPU, CPU]
+
+
+def test_one_image_at_a_time_is_refused_if_batch_norm_would_see_one_value(folder, tmp_path):
+    tiny = replace(spec(), dataset="imagefolder@4")
+    with pytest.raises(InputError, match=r"1 image of 4 x 4 at a time, .*expected --batch or --micro-batch 2 or more"):
+        train([tiny], Store(tmp_path / "runs"), options(folder, micro_batch=1))
+    assert not (tmp_path / "runs").exists()
+    train([spec(epochs=1)], Store(tmp_path / "runs"), options(folder, micro_batch=1))
+    assert Store(tmp_path / "runs").records()[0].status == "finished"

@@ -8,8 +8,8 @@ import torch
 from zerosnet.data import DataSet, ImageSet, pixel_statistics
 from zerosnet.numerics import Scheme
 from zerosnet.training import RunSpec, recipe
-from zerosnet.training.engine import prepare
 from zerosnet.training.fused.evaluation import evaluate
+from zerosnet.training.fused.trainer import FusedTrainer
 
 pytestmark = [
     pytest.mark.gpu,
@@ -46,27 +46,27 @@ def trained(training, steps):
 
 
 def test_the_native_kernels_are_chosen_and_torch_where_it_is_asked_for(data):
-    assert prepare(specs([1]), data, CUDA).backend.kernels == "native"
-    asked = prepare(specs([1]), data, CUDA, kernels="torch").backend
+    assert FusedTrainer(specs([1]), data, CUDA).backend.kernels == "native"
+    asked = FusedTrainer(specs([1]), data, CUDA, kernels="torch").backend
     assert (asked.kernels, asked.why_not_native) == ("torch", "asked for")
 
 
 def test_two_runs_are_bit_identical(data):
-    one, two = (trained(prepare(specs([1, 2, 3]), data, CUDA), 9) for _ in range(2))
+    one, two = (trained(FusedTrainer(specs([1, 2, 3]), data, CUDA), 9) for _ in range(2))
     assert all(torch.equal(one[name], two[name]) for name in one)
 
 
 def test_a_replica_does_not_notice_who_its_neighbours_are(data):
-    one = trained(prepare(specs([1, 2, 3]), data, CUDA), 9)
-    two = trained(prepare([*specs([1]), *specs([7, 8], "1,1,1;1")], data, CUDA), 9)
+    one = trained(FusedTrainer(specs([1, 2, 3]), data, CUDA), 9)
+    two = trained(FusedTrainer([*specs([1]), *specs([7, 8], "1,1,1;1")], data, CUDA), 9)
     for name, tensor in one.items():
         ours, theirs = (t.reshape(3, -1)[0] for t in (tensor, two[name]))
         assert torch.equal(ours, theirs), name
 
 
 def test_a_replica_that_turns_nan_freezes_and_its_neighbours_do_not_notice(data):
-    clean = trained(prepare(specs([1, 2, 3]), data, CUDA), 6)
-    training = prepare(specs([1, 2, 3]), data, CUDA)
+    clean = trained(FusedTrainer(specs([1, 2, 3]), data, CUDA), 6)
+    training = FusedTrainer(specs([1, 2, 3]), data, CUDA)
     with torch.no_grad():
         training.model.stack.blocks[2].f.conv1.weight[16:32] = float("nan")
     dirty = trained(training, 6)
@@ -77,11 +77,11 @@ def test_a_replica_that_turns_nan_freezes_and_its_neighbours_do_not_notice(data)
 
 
 def test_a_run_begun_with_one_engine_is_continued_by_the_other(data):
-    begun = prepare(specs([1, 2]), data, CUDA)
+    begun = FusedTrainer(specs([1, 2]), data, CUDA)
     state = trained(begun, 5)
     losses = []
     for kernels in ("native", "torch"):
-        training = prepare(specs([1, 2]), data, CUDA, kernels=kernels)
+        training = FusedTrainer(specs([1, 2]), data, CUDA, kernels=kernels)
         training.load(state)
         training.begin_epoch(0, 5)
         before = training.losses.clone()
@@ -92,7 +92,7 @@ def test_a_run_begun_with_one_engine_is_continued_by_the_other(data):
 
 
 def test_it_learns_and_its_evaluation_is_the_plain_one(data):
-    training = prepare(specs([1, 2]), data, CUDA)
+    training = FusedTrainer(specs([1, 2]), data, CUDA)
     for epoch in range(3):
         training.begin_epoch(epoch, 0)
         for _ in range(training.steps):

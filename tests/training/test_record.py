@@ -12,22 +12,22 @@ from zerosnet.data import DataSet
 from zerosnet.training import RunSpec, Store
 from zerosnet.training.engine import train
 from zerosnet.training.fused.evaluation import Evaluation
-from zerosnet.training.fused.trainer import FusedTraining
+from zerosnet.training.fused.trainer import FusedTrainer
 from zerosnet.training.options import Options
 
 
 def test_coefficients_that_are_not_finite_end_their_run_and_no_other(
     tmp_path: Path, tiny: DataSet, make_specs: Callable[..., list[RunSpec]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begin = FusedTraining.begin_epoch
+    begin = FusedTrainer.begin_epoch
 
-    def spoil(self: FusedTraining, epoch: int, first: int) -> None:
+    def spoil(self: FusedTrainer, epoch: int, first: int) -> None:
         begin(self, epoch, first)
         (values,) = self.model.coefficient_parameters()
         with torch.no_grad():
             values[-1] = torch.nan  # the last block of the last replica
 
-    monkeypatch.setattr(FusedTraining, "begin_epoch", spoil)
+    monkeypatch.setattr(FusedTrainer, "begin_epoch", spoil)
     specs = [replace(spec, model="zerosnet20_tra", scheme=None) for spec in make_specs(2)]
     store = Store(tmp_path)
     train(specs, store, Options("cpu"))

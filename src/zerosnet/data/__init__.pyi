@@ -19,7 +19,6 @@ from zerosnet.data.registry import list_datasets as list_datasets
 from zerosnet.data.registry import load as load
 from zerosnet.data.registry import open_folder as open_folder
 from zerosnet.data.registry import source as source
-from zerosnet.data.streamed.balance import Balance as Balance
 from zerosnet.data.streamed.batches import Batch as Batch
 from zerosnet.data.streamed.batches import Decoder as Decoder
 from zerosnet.data.streamed.batches import Stream as Stream

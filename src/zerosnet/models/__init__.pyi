@@ -18,6 +18,7 @@ from zerosnet.models.io.tensor_file import tensor_file as tensor_file
 from zerosnet.models.io.timm_registration import register_with_timm as register_with_timm
 from zerosnet.models.io.weights import load_model as load_model
 from zerosnet.models.io.weights import model_facts as model_facts
+from zerosnet.models.io.weights import model_file as model_file
 from zerosnet.models.io.weights import save_model as save_model
 from zerosnet.models.layers.replicated import BatchNorm as BatchNorm
 from zerosnet.models.layers.replicated import Conv as Conv

@@ -1,8 +1,6 @@
 from zerosnet.training.arithmetic import find_device as find_device
 from zerosnet.training.arithmetic import precision as precision
 from zerosnet.training.arithmetic import torch_settings as torch_settings
-from zerosnet.training.engine import cores as cores
-from zerosnet.training.engine import in_parallel as in_parallel
 from zerosnet.training.engine import train as train
 from zerosnet.training.engines import Engine as Engine
 from zerosnet.training.engines import Job as Job
@@ -22,11 +20,13 @@ from zerosnet.training.finished.networks import trained_run as trained_run
 from zerosnet.training.fused.evaluation import Score as Score
 from zerosnet.training.fused.evaluation import batch_size as batch_size
 from zerosnet.training.fused.evaluation import evaluate as evaluate
-from zerosnet.training.fused.trainer import FusedTraining as FusedTraining
+from zerosnet.training.fused.trainer import FusedTrainer as FusedTrainer
 from zerosnet.training.options import DataOptions as DataOptions
 from zerosnet.training.options import EngineOptions as EngineOptions
 from zerosnet.training.options import Options as Options
 from zerosnet.training.options import StreamOptions as StreamOptions
+from zerosnet.training.parallel import cores as cores
+from zerosnet.training.parallel import in_parallel as in_parallel
 from zerosnet.training.recipes.adversarial import Adversarial as Adversarial
 from zerosnet.training.recipes.book import RECIPES as RECIPES
 from zerosnet.training.recipes.book import changes as changes
@@ -39,6 +39,7 @@ from zerosnet.training.recipes.schedule import Cosine as Cosine
 from zerosnet.training.recipes.schedule import OneCycle as OneCycle
 from zerosnet.training.recipes.schedule import Schedule as Schedule
 from zerosnet.training.recipes.schedule import StepDecay as StepDecay
+from zerosnet.training.runs.checkpoint import BackgroundWriter as BackgroundWriter
 from zerosnet.training.runs.checkpoint import Checkpoint as Checkpoint
 from zerosnet.training.runs.checkpoint import CheckpointError as CheckpointError
 from zerosnet.training.runs.checkpoint import join as join
@@ -55,12 +56,13 @@ from zerosnet.training.runs.store import RunRecord as RunRecord
 from zerosnet.training.runs.store import Store as Store
 from zerosnet.training.runs.sweep import expand as expand
 from zerosnet.training.runs.sweep import read_sweep as read_sweep
-from zerosnet.training.runs.writer import BackgroundWriter as BackgroundWriter
 from zerosnet.training.screen.displays import Lines as Lines
 from zerosnet.training.screen.displays import Progress as Progress
 from zerosnet.training.screen.displays import progress as progress
 from zerosnet.training.screen.stopping import Clock as Clock
 from zerosnet.training.screen.stopping import SaveInterval as SaveInterval
 from zerosnet.training.screen.time_left import duration as duration
-from zerosnet.training.streamed.loop import evaluate_streamed as evaluate_streamed
+from zerosnet.training.streamed.evaluation import evaluate_streamed as evaluate_streamed
 from zerosnet.training.streamed.processes import local_world as local_world
+from zerosnet.training.streamed.trainer import StreamedTrainer as StreamedTrainer
+from zerosnet.training.trainer import Trainer as Trainer

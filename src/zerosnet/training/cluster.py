@@ -21,8 +21,8 @@ from zerosnet.training.arithmetic import precision
 from zerosnet.training.engine import load_all, train
 from zerosnet.training.engines import Job
 from zerosnet.training.grouping import share_out
-from zerosnet.training.loop import has_ended
 from zerosnet.training.options import Options
+from zerosnet.training.runs.claims import has_ended
 from zerosnet.training.runs.spec import RunSpec, distinct
 from zerosnet.training.runs.store import Store
 from zerosnet.training.screen.displays import GroupProgress, Lines, Progress

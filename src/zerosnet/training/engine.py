@@ -1,34 +1,57 @@
-"""Train runs: group those that can share a step, and take every group from where it stands to its end."""
+"""Train runs: plan which of them share a step, claim them, and take every group from where it stands to its end."""
 
-import os
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
-from typing import TypeVar
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 
-from zerosnet.data import DataSet, load, source
+from zerosnet.data import DataSet, FolderData, load, open_folder, source
 from zerosnet.errors import InputError
-from zerosnet.training.arithmetic import find_device, precision, torch_settings
-from zerosnet.training.finished.networks import as_classifier, load_network, surrogate_of
-from zerosnet.training.fused.backend import ASKED_FOR
+from zerosnet.training.arithmetic import find_device, torch_settings
+from zerosnet.training.finished.networks import surrogate_of
+from zerosnet.training.fused.backend import report_plain_torch
 from zerosnet.training.fused.cuda_graph import forget_compiled
-from zerosnet.training.fused.trainer import FusedTraining
-from zerosnet.training.grouping import build_model, group, work
-from zerosnet.training.loop import has_ended, say_what_is_lost, train_group
+from zerosnet.training.fused.trainer import FusedTrainer
+from zerosnet.training.grouping import check_batch_norm, group, run_precision, work
+from zerosnet.training.loop import GO_ON, STOP, train_group
 from zerosnet.training.options import Options, StreamOptions
-from zerosnet.training.runs.run import Run
+from zerosnet.training.parallel import cores, in_parallel
+from zerosnet.training.runs.claims import claimed, has_ended, meeting_points
 from zerosnet.training.runs.spec import RunSpec, distinct
-from zerosnet.training.runs.store import RunRecord, Store
+from zerosnet.training.runs.store import Store
 from zerosnet.training.screen.displays import Lines, Progress, say_recipes
 from zerosnet.training.screen.stopping import Clock
-from zerosnet.training.streamed.loop import train_streamed
-from zerosnet.training.streamed.processes import under_torchrun
+from zerosnet.training.streamed.processes import (
+    World,
+    decoding_workers,
+    joined,
+    local_world,
+    own_device,
+    under_torchrun,
+)
+from zerosnet.training.streamed.trainer import StreamedTrainer, check_decoder, micro_batch
+from zerosnet.training.trainer import Trainer
 
-Item = TypeVar("Item")
-LOOK = 0.5  # seconds; a signal that comes as Python begins to wait for other threads is noticed when it looks up
+
+@dataclass(frozen=True)
+class Plan:
+    """What is going to be trained.
+
+    Attributes:
+        groups: Runs that share a step.
+        work: How much there is to compute, by run id, in any unit.
+        steps: Steps per epoch of every run.
+        trainer: Makes the trainer of runs that share a step.
+        at_once: How many groups train side by side.
+    """
+
+    groups: Sequence[Sequence[RunSpec]]
+    work: dict[str, float]
+    steps: dict[RunSpec, int]
+    trainer: Callable[[Sequence[RunSpec]], Trainer]
+    at_once: int = 1
 
 
 def train(
@@ -38,171 +61,130 @@ def train(
     clock: Clock | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Train all runs that have not ended, those asked for twice once; the store holds the outcome.
+    """Train all runs that have not ended, each once; the store holds the outcome.
 
     What another process is working on is left to it. Once the clock asked to stop, everything begun has a checkpoint.
-    Nothing is written before all of them were found to be possible. A run that has ended needs neither its data nor a
+    Nothing is written before all runs were found to be possible. A run that has ended needs neither its data nor a
     device that has its precision.
     """
     clock, progress = clock or Clock(), progress or Lines(quiet=True)
     specs = distinct(specs)
-    streamed = [spec for spec in specs if source(spec.dataset).streamed]
-    if not streamed:
-        _train_arrays(specs, store, options, clock, progress)
-    elif len(streamed) == len(specs):
-        train_streamed(streamed, store, options, clock, progress)
-    else:
+    kinds = {source(spec.dataset).streamed for spec in specs}
+    if len(kinds) > 1:
         raise InputError("some runs are on imagefolder and some are not; expected one kind at a time")
+    streamed = kinds == {True}
+    world, plan_for = (local_world(), plan_streamed) if streamed else (World(), plan_arrays)
+    device = own_device(find_device(options.device), world)
+    progress = progress if world.writes else Lines(quiet=True)
+
+    def must_stop() -> bool:
+        return world.highest(STOP if clock.must_stop() else GO_ON) == STOP
+
+    def train_members(members: Sequence[RunSpec]) -> None:
+        if must_stop():
+            return
+        with clock.stopped_by_errors(), claimed(store, members, world, progress) as runs:
+            for position, together in meeting_points(runs, plan.steps, world, progress):
+                if must_stop():
+                    return
+                trainer = plan.trainer(together)
+                if device.type == "cuda" or options.kernels == "native":
+                    report_plain_torch(trainer.why_not_native, progress.say)
+                train_group(trainer, [run for run in runs if run.spec in together], position, options, clock, progress)
+
+    with clock, joined(world, device):
+        asked = specs if world.writes else []
+        ended = world.together(lambda: [spec for spec in asked if has_ended(store, spec, progress)])
+        waiting = world.from_writer([spec for spec in asked if spec not in ended])
+        plan = world.together(partial(plan_for, waiting, store, options, device, world, progress))
+        say_recipes(waiting, progress)
+        progress.expect(plan.work)
+        with progress, torch_settings(device, deterministic=options.deterministic):
+            if streamed:
+                for members in plan.groups:
+                    train_members(members)
+            else:
+                in_parallel(train_members, plan.groups, plan.at_once, one_thread=options.deterministic)
 
 
-def _train_arrays(specs: Sequence[RunSpec], store: Store, options: Options, clock: Clock, progress: Progress) -> None:
-    """Train runs whose data fit into memory, many networks as one."""
+def plan_arrays(
+    specs: Sequence[RunSpec], store: Store, options: Options, device: torch.device, world: World, progress: Progress
+) -> Plan:
+    """Plan runs whose data fit into memory: many networks are trained as one."""
     if options.stream != StreamOptions():
         raise InputError("workers, broken, micro-batch, sync-bn and decoder are for imagefolder")
     if under_torchrun():
         raise InputError("torchrun is for imagefolder; smaller runs share a store by themselves, or use --engine ray")
-    device = find_device(options.device)
-    waiting = [spec for spec in specs if not has_ended(store, spec, progress)]
-    for spec in waiting:
-        precision(spec.precision, device)
+    for spec in specs:
+        run_precision(spec, device)
         if spec.precision == "mixed":
             raise InputError("precision mixed is for imagefolder; expected bf16, fp32 or fp64")
-    data = load_all(waiting, options)
+    data = load_all(specs, options)
+    for spec in specs:
+        check_batch_norm(spec, data[spec], spec.recipe.batch)
+    surrogates = {spec: surrogate_of(spec, store) for spec in specs}
     workers = cores() if device.type == "cpu" else 1
-    surrogates = {spec: surrogate_of(spec, store) for spec in waiting}
-    groups = group(waiting, data, device, options.replicas, workers)
-    say_recipes(waiting, progress)
-    progress.expect({spec.id: work(spec, data[spec]) for spec in waiting})
-    said: dict[str, object] = {}  # about kernels
+    groups = group(specs, data, device, options.replicas, workers)
 
-    def train_members(members: Sequence[RunSpec]) -> None:
-        if clock.must_stop():
-            return
-        with clock.stopped_by_errors(), _claimed(store, members, progress) as runs:
-            for position, together in meeting_points(runs, progress):
-                if not clock.must_stop():
-                    first = together[0].spec
-                    members = [run.spec for run in together]
-                    training = prepare(members, data[first], device, surrogates[first], options.kernels)
-                    _say_which_kernels(training, options, progress, said)
-                    train_group(training, together, position, options, clock, progress)
+    def trainer(members: Sequence[RunSpec]) -> Trainer:
+        first = members[0]
+        return FusedTrainer(members, data[first], device, surrogate=surrogates[first], kernels=options.kernels)
 
-    with clock, progress, torch_settings(device, deterministic=options.deterministic):
-        in_parallel(train_members, groups, min(workers, len(groups)), one_thread=options.deterministic)
+    return Plan(
+        groups,
+        {spec.id: work(spec, data[spec]) for spec in specs},
+        {spec: len(data[spec].train) // spec.recipe.batch for spec in specs},
+        trainer,
+        at_once=min(workers, len(groups)),
+    )
 
 
-def prepare(
-    specs: Sequence[RunSpec],
-    data: DataSet,
-    device: torch.device,
-    surrogate: RunRecord | None = None,
-    kernels: str | None = None,
-) -> FusedTraining:
-    """The networks of runs that share a step, freshly drawn, on a device, with their step recorded where possible."""
-    forget_compiled(device)
-    source = None if surrogate is None else as_classifier([surrogate], [load_network(surrogate)], data, device)
-    model = build_model(specs, data)
-    training = FusedTraining(specs, model, data.to(device), device, surrogate=source, kernels=kernels)
-    training.facts |= {"data": data.fingerprint} | ({} if surrogate is None else {"surrogate": surrogate.id})
-    return training
+def plan_streamed(
+    specs: Sequence[RunSpec], store: Store, options: Options, device: torch.device, world: World, progress: Progress
+) -> Plan:
+    """Plan runs on folders of images: one network after the other, trained by all processes together."""
+    stream = options.stream
+    if options.replicas is not None:
+        raise InputError(f"replicas is {options.replicas}; networks on imagefolder are trained one at a time")
+    opened: dict[tuple[str, float | None], FolderData] = {}
+    for spec in specs:
+        recipe, key = spec.recipe, (spec.dataset, spec.validation)
+        run_precision(spec, device)
+        at_once = micro_batch(recipe.batch, world, stream.micro_batch)
+        check_decoder(stream.decoder, device, deterministic=options.deterministic)
+        if recipe.adversarial is not None or recipe.augmentation.crop:
+            what = "adversarial training" if recipe.adversarial else "a crop after padding"
+            raise InputError(f"recipe {recipe.name} asks for {what}, which imagefolder has not; expected imagenet")
+        if key not in opened:
+            opened[key] = open_folder(spec.dataset, options.data, validation=spec.validation or 0.0)
+        images = len(opened[key].train)
+        if recipe.batch > images:
+            raise InputError(f"batch is {recipe.batch}, but there are only {images} training images; see --batch")
+        check_batch_norm(spec, opened[key], at_once * world.size if stream.sync_bn else at_once)
+    report = progress.say if world.writes else partial(print, file=sys.stderr, flush=True)
+    before: list[RunSpec] = []
 
+    def trainer(members: Sequence[RunSpec]) -> Trainer:
+        (spec,) = members
+        if not before or replace(spec, seed=before[-1].seed) != before[-1]:
+            forget_compiled(device)  # what was compiled for one seed serves all others
+        before.append(spec)
+        workers = decoding_workers(stream.workers, world)
+        data = opened[spec.dataset, spec.validation]
+        return StreamedTrainer(
+            spec, data, device, world, stream, workers=workers, report=report, kernels=options.kernels
+        )
 
-def _say_which_kernels(training: FusedTraining, options: Options, progress: Progress, said: dict[str, object]) -> None:
-    """Once, why the plain engine is used where one would expect the native one: on a GPU, or where it was asked for."""
-    backend, why, mine = training.backend, training.backend.why_not_native, object()
-    expected = training.device.type == "cuda" or options.kernels == "native"
-    if expected and backend.kernels == "torch" and why != ASKED_FOR and said.setdefault(why, mine) is mine:
-        progress.say(f"plain torch instead of the native kernels: {why}")
-
-
-def in_parallel(
-    work: Callable[[Item], object],
-    items: Sequence[Item],
-    workers: int,
-    *,
-    one_thread: bool,
-    stop: threading.Event | None = None,
-) -> None:
-    """Work on groups: on the CPU several at a time, each in a thread of its own with its share of the cores.
-
-    Many small operations share cores badly, whole networks share them well. How many threads an operation uses can
-    change its last bits: where bits matter it is always one, whatever runs beside it. Once a group has failed, or the
-    user has interrupted, no other is begun, and `stop` tells those at work.
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1 if one_thread else max(1, before // max(workers, 1)))
-    try:
-        if workers <= 1:
-            for item in items:
-                work(item)
-            return
-        with ThreadPoolExecutor(workers, thread_name_prefix="group") as pool:
-            try:
-                futures = [pool.submit(work, item) for item in items]
-                ended: set[Future[object]] = set()
-                while len(ended) < len(futures) and not any(future.exception() for future in ended):
-                    ended = wait(futures, LOOK, return_when=FIRST_EXCEPTION).done
-                for future in futures:
-                    if future in ended:
-                        future.result()
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)  # first: who is told to stop would take the next one
-                if stop is not None:
-                    stop.set()
-                raise
-    finally:
-        torch.set_num_threads(before)
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return min(torch.get_num_threads(), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1_000)
-
-
-def meeting_points(runs: Sequence[Run], progress: Progress) -> list[tuple[int, list[Run]]]:
-    """Where runs of a group can go on together: pairs of a position and the runs that have a checkpoint there.
-
-    A kill between the checkpoints of two runs leaves them one apart; as every run keeps its last two, they meet at the
-    earlier one. Runs that were begun at different times stay apart. A damaged checkpoint is passed over, and named.
-    """
-    newest = {run.id: checkpoint.position if (checkpoint := run.load_checkpoint()) else 0 for run in runs}
-    for run in runs:
-        say_what_is_lost(run, newest[run.id], progress)
-    rest, meetings = sorted(runs, key=lambda run: newest[run.id]), []
-    while rest:
-        position = newest[rest[0].id]
-        here = [run for run in rest if newest[run.id] == position or (position and _has(run, position))]
-        meetings.append((position, here))
-        rest = [run for run in rest if run not in here]
-    return meetings
-
-
-def _has(run: Run, position: int) -> bool:
-    checkpoint = run.load_checkpoint(at_most=position)
-    return checkpoint is not None and checkpoint.position == position
-
-
-@contextmanager
-def _claimed(store: Store, specs: Sequence[RunSpec], progress: Progress) -> Iterator[list[Run]]:
-    """The runs of a group that have not ended and that no other process has, held for the duration."""
-    with ExitStack() as stack:
-        runs = []
-        for spec in specs:
-            run = store.claim(spec)
-            if run is None:
-                progress.say(f"{spec.id} is in another process's hands")
-                progress.forget(spec.id)
-                continue
-            stack.enter_context(run)
-            if run.result() is None:
-                runs.append(run)
-            else:
-                run.release()
-                progress.forget(spec.id)
-        yield runs
+    return Plan(
+        [[spec] for spec in specs],
+        {spec.id: float(spec.recipe.epochs) for spec in specs},
+        {spec: len(opened[spec.dataset, spec.validation].train) // spec.recipe.batch for spec in specs},
+        trainer,
+    )
 
 
 def load_all(specs: Sequence[RunSpec], options: Options) -> dict[RunSpec, DataSet]:
+    """Load the data sets of runs, each once, and refuse batches that are larger than a training set."""
     loaded: dict[tuple[str, float | None], DataSet] = {}
     for spec in specs:
         if (key := (spec.dataset, spec.validation)) not in loaded:

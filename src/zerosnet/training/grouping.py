@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from zerosnet.data import DataSet, FolderData
+from zerosnet.data import DataSet, FolderData, source
 from zerosnet.errors import InputError
 from zerosnet.models import Config, Network, configure
-from zerosnet.training.arithmetic import PRECISIONS, precision
+from zerosnet.training.arithmetic import Precision, precision
 from zerosnet.training.fused.step import TorchStep
 from zerosnet.training.recipes.schedule import Constant
 from zerosnet.training.runs.spec import RunSpec
@@ -26,28 +26,58 @@ MEMORY = 0.8  # the part of the free memory that may be planned with
 
 
 def network_config(spec: RunSpec, data: DataSet | FolderData) -> Config:
-    """The network of a run, as a value."""
+    """Describe the network of a run."""
     return configure(spec.model, scheme=spec.scheme, num_classes=data.num_classes, in_chans=data.in_chans)
 
 
+def run_precision(spec: RunSpec, device: "Device") -> Precision:
+    """Find what numbers a run computes with on a device.
+
+    Streamed networks have few blocks and large images: on CUDA their state is in half precision by default, too.
+    """
+    return precision(spec.precision, device, usual="mixed" if source(spec.dataset).streamed else "bf16")
+
+
+def network_key(config: Config) -> Hashable:
+    """Make a key that is equal for networks that can be fused into one; their coefficients may differ."""
+    terms = tuple((len(scheme.alphas), len(scheme.betas)) for scheme in config.schemes)
+    return config.structure, config.law, config.shared, config.stage_change, config.num_classes, terms
+
+
+def check_batch_norm(spec: RunSpec, data: DataSet | FolderData, images: int) -> None:
+    """Refuse a network that is unknown, or whose batch norm would see one value per channel.
+
+    That is so for one image at a time if the last blocks see a single pixel of it.
+    """
+    config = network_config(spec, data)
+    if images > 1:
+        return
+    with torch.device("meta"):
+        network, image = Network(config, seeds=()), torch.zeros(1, data.in_chans, *data.size)
+    try:
+        network(image)
+    except ValueError:
+        height, width = data.size
+        raise InputError(
+            f"batch norm would see 1 image of {height} x {width} at a time, which leaves it 1 value per channel; "
+            "expected --batch or --micro-batch 2 or more"
+        ) from None
+
+
 def key(spec: RunSpec, data: DataSet) -> Hashable:
-    """Equal for runs that can share a step.
+    """Make a key that is equal for runs that can share a step.
 
     They must have the same structure, data, batch, epochs, optimiser, augmentation and precision. Scheme, seed,
     learning rate and its schedule, and the decays are a replica's own.
     """
-    config = network_config(spec, data)
-    scheme = config.schemes[0] if config.schemes else None
-    terms = None if scheme is None else (len(scheme.alphas), len(scheme.betas))
-    network = (config.structure, config.law, config.shared, config.stage_change, terms)
     shared = replace(spec.recipe, name="", lr=0.0, schedule=Constant(), weight_decay=0.0, coefficient_decay=0.0)
-    return network, spec.dataset, spec.validation, spec.precision, shared
+    return network_key(network_config(spec, data)), spec.dataset, spec.validation, spec.precision, shared
 
 
 def group(
     specs: Sequence[RunSpec], data: Mapping[RunSpec, DataSet], device: "Device", replicas: int | None, workers: int = 1
 ) -> list[list[RunSpec]]:
-    """Runs that train together, at most `replicas` in a group; None: what memory allows, spread over the workers."""
+    """Group runs that train together, at most `replicas` each; None: what memory allows, spread over the workers."""
     if replicas is not None and replicas < 1:
         raise InputError(f"replicas is {replicas}; expected 1 or more")
     sharing: dict[Hashable, list[RunSpec]] = {}
@@ -55,7 +85,10 @@ def group(
         sharing.setdefault(key(spec, data[spec]), []).append(spec)
     result: list[list[RunSpec]] = []
     for members in sharing.values():
-        most = replicas or max(1, fitting(members[0], data[members[0]], device) // workers)
+        if replicas is None and len(members) > 1:
+            most = max(1, fitting(members[0], data[members[0]], device) // workers)
+        else:
+            most = replicas or 1
         count = -(-len(members) // most)
         if replicas is None and len(sharing) == 1:
             count = min(max(count, workers), len(members))
@@ -87,7 +120,7 @@ def work(spec: RunSpec, data: DataSet) -> float:
 
 
 def fitting(spec: RunSpec, data: DataSet, device: "Device") -> int:
-    """How many replicas fit into the free memory of the device, by what a plain step of one of them needs."""
+    """Estimate how many replicas fit into the free memory of the device, by what a plain step of one of them needs."""
     free, needed = _cuda_memory(spec, data, device) if device.type == "cuda" else _host_memory(spec, data)
     return max(1, min(MOST, int(MEMORY * free / needed)))
 
@@ -98,7 +131,7 @@ def _cuda_memory(spec: RunSpec, data: DataSet, device: "Device") -> tuple[int, i
     free, _ = torch.cuda.mem_get_info(device)
     before = torch.cuda.memory_allocated(device)
     torch.cuda.reset_peak_memory_stats(device)
-    numbers = precision(spec.precision, device)
+    numbers = run_precision(spec, device)
     model = Network(network_config(spec, data), [spec.seed])
     model.conv_dtype = numbers.conv_dtype
     model = model.to(device, numbers.dtype).to(memory_format=torch.channels_last)
@@ -110,34 +143,27 @@ def _cuda_memory(spec: RunSpec, data: DataSet, device: "Device") -> tuple[int, i
 
 
 def _host_memory(spec: RunSpec, data: DataSet) -> tuple[int, int]:
-    """Free bytes, and about twice what autograd keeps of one forward pass, counted on two images."""
-    kept: dict[int, int] = {}
+    """Free bytes, and about twice what autograd keeps of a forward pass of two images, counted without computing it."""
+    kept: dict[int, torch.UntypedStorage] = {}
 
     def count(tensor: Tensor) -> Tensor:
-        kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        storage = tensor.untyped_storage()
+        kept[storage._cdata] = storage
         return tensor
 
-    model = Network(network_config(spec, data), [spec.seed])
-    with torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor):
-        logits = model(torch.zeros(2, data.in_chans, *data.size))
-    wider = PRECISIONS[spec.precision or "fp32"].dtype.itemsize / logits.element_size()
+    dtype = run_precision(spec, torch.device("cpu")).dtype
+    with torch.device("meta"), torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor):
+        model = Network(network_config(spec, data), seeds=()).to(dtype)
+        model(torch.zeros(2, data.in_chans, *data.size, dtype=dtype))
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return free, int(2 * wider * sum(kept.values()) * spec.recipe.batch / 2)
+    return free, sum(storage.nbytes() for storage in kept.values()) * spec.recipe.batch
 
 
 def build_model(specs: Sequence[RunSpec], data: DataSet) -> Network:
-    """The fused network of runs that share a step, freshly drawn: replica k is the network of specs[k] alone."""
+    """Draw the fused network of runs that share a step: replica k is the network of specs[k] alone."""
     configs = [network_config(spec, data) for spec in specs]
     schemes = tuple(scheme for config in configs for scheme in config.schemes)
     return Network(replace(configs[0], schemes=schemes, replicas=len(specs)), [spec.seed for spec in specs])
-
-
-def build_single(spec: RunSpec, data: DataSet | FolderData, weights: Mapping[str, Tensor]) -> Network:
-    """The network of one run with the weights it was trained to."""
-    model = Network(network_config(spec, data), [spec.seed])
-    model.to(next(iter(weights.values())).dtype)
-    model.load_state_dict(dict(weights))
-    return model
 
 
 def _even(members: Sequence[RunSpec], count: int) -> list[list[RunSpec]]:

@@ -15,7 +15,7 @@ from zerosnet.training.screen.stopping import SaveInterval
 
 KERNELS = ("native", "torch")
 BROKEN = ("fatal", "skip")
-DECODERS = ("gpu", "workers")
+DECODERS = ("workers", "gpu")
 ENGINES = ("local", "ray")
 
 
@@ -53,13 +53,13 @@ class StreamOptions:
     broken: Annotated[str, "imagefolder: a file that cannot be decoded is fatal, or skip."] = "fatal"
     micro_batch: Annotated[int | None, "imagefolder: images that batch norm sees at once, a process."] = None
     sync_bn: Annotated[bool, "imagefolder: batch norm sees the images of all processes."] = False
-    decoder: Annotated[str | None, "imagefolder: gpu or workers decode; both by default."] = None
+    decoder: Annotated[str, "imagefolder: workers or gpu, whoever is to decode training images."] = "workers"
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 0:
             raise InputError(f"workers is {self.workers}; expected 0 or more")
         _check_choice("broken", self.broken, BROKEN)
-        _check_choice("decoder", self.decoder, (None, *DECODERS))
+        _check_choice("decoder", self.decoder, DECODERS)
 
 
 @dataclass(frozen=True)

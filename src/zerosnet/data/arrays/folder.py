@@ -1,6 +1,5 @@
 """Any folder of images, FOLDER/train/<class>/* and FOLDER/test/<class>/* (or val), decoded to one size."""
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,6 +8,8 @@ import numpy as np
 import torch
 
 from zerosnet.data.dataset import ImageSet
+from zerosnet.data.pictures import decode_picture
+from zerosnet.environment import usable_cores
 from zerosnet.errors import InputError
 
 SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
@@ -49,26 +50,30 @@ def class_names(part: Path) -> tuple[str, ...]:
 
 def _read(part: Path, classes: Sequence[str], size: int) -> ImageSet:
     found = [(path, label) for label, name in enumerate(classes) for path in _images(part / name)]
-    if not found:
-        raise InputError(f"{part} holds no images ({', '.join(sorted(SUFFIXES))}); {LAYOUT}")
-    with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as pool:
+    with ThreadPoolExecutor(max_workers=min(8, usable_cores())) as pool:
         images = list(pool.map(lambda item: _decode(item[0], size), found))
     labels = torch.tensor([label for _, label in found], dtype=torch.int64)
     return ImageSet(torch.from_numpy(np.stack(images)).permute(0, 3, 1, 2).contiguous(), labels)
 
 
 def _images(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
+    """List the images of a class, of which there must be some; a link that leads nowhere is one that cannot be read."""
+    found = [path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and not path.is_dir()]
+    for path in found:
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path} is not a regular file; {LAYOUT}")
+    if not found:
+        raise InputError(f"{folder} holds no images ({', '.join(sorted(SUFFIXES))}); {LAYOUT}")
+    return sorted(found)
 
 
 def _decode(path: Path, size: int) -> np.ndarray:
     from PIL import Image
 
     try:
-        with Image.open(path) as file:
-            image = file.convert("RGB")
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        reason = type(error).__name__ if not str(error) else str(error)
+        image = decode_picture(path.read_bytes())
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(f"{path} cannot be decoded as an image ({reason})") from None
     width, height = image.size
     shorter = min(width, height)

@@ -1,9 +1,8 @@
-"""Batches of a folder of images: decoded by worker processes, and by the device where it helps them, turned there."""
+"""Batches of a folder of images: decoded by worker processes or by the device, put together on the device."""
 
 import os
 import signal
 import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -17,7 +16,6 @@ from torch.utils.data import DataLoader, Dataset
 
 from zerosnet.data.arrays.epochs import epoch_plan
 from zerosnet.data.augmentation import Augmentation
-from zerosnet.data.streamed.balance import Balance
 from zerosnet.data.streamed.decode import BrokenImage, centre_image, training_image
 from zerosnet.data.streamed.imagefolder import FileSet
 from zerosnet.data.streamed.prefetch import by_a_thread, one_ahead
@@ -95,8 +93,8 @@ class Decoder(Dataset[BatchPiece]):
 class Stream:
     """Batches of fixed size on a device, in the order of `items`, each on its way while the one before it is used.
 
-    `workers` 0 decodes in this process; `persistent` ones wait for the next pass. Where there is a `balance` the device
-    decodes a part of the images, told to by a thread. A broken file is handed to `report`, once.
+    `workers` 0 decodes in this process; `persistent` ones wait for the next pass. With `on_device` workers only read
+    files, and a thread has the device decode them. A broken file is handed to `report`, once.
     """
 
     def __init__(
@@ -108,20 +106,20 @@ class Stream:
         device: torch.device,
         workers: int,
         persistent: bool = False,
-        balance: Balance | None = None,
+        on_device: bool = False,
         report: Callable[[str], None],
     ) -> None:
         self.batch, self.device, self.report = batch, device, report
         self._seen: set[str] = set()
         self._pieces = [min(PIECE, batch - start) for start in range(0, batch, PIECE)]
         self._side = torch.cuda.Stream(device, priority=-1) if device.type == "cuda" else None
-        self._balance = balance
+        self._on_device = on_device
         self._join: Callable[[Sequence[Any]], BatchPiece] = partial(joined, device)
         dataset: Dataset[Any] = decoder
-        if balance is not None:
+        if on_device:
             from zerosnet.data.streamed.gpu_decode import Reader, decode_on
 
-            dataset, self._join = Reader(decoder, balance), partial(decode_on, device, decoder)
+            dataset, self._join = Reader(decoder), partial(decode_on, device, decoder)
         options: dict[str, Any] = {}
         if workers:
             options = {"prefetch_factor": AHEAD, "timeout": PATIENCE, "persistent_workers": persistent}
@@ -140,7 +138,7 @@ class Stream:
             warnings.filterwarnings("ignore", message=".*multi-threaded, use of fork.*", category=DeprecationWarning)
             pieces = iter(self.loader)
         following = partial(self._next, pieces)
-        for batch, ready in one_ahead(following) if self._balance is None else self._by_a_thread(following):
+        for batch, ready in self._by_a_thread(following) if self._on_device else one_ahead(following):
             if ready is not None:
                 here = torch.cuda.current_stream(self.device)
                 here.wait_event(ready)
@@ -149,21 +147,16 @@ class Stream:
             yield batch
 
     def _by_a_thread(self, following: Callable[[], Any]) -> Iterator[Any]:
-        """The device is told to decode by a thread, which has to be told which device that is."""
-        if self._balance is not None:
-            self._balance.begin()
+        """Have a thread tell the device to decode; the thread has to be told which device that is."""
         on_cuda = self.device.type == "cuda"
         begin = partial(torch.cuda.set_device, self.device) if on_cuda else lambda: None
         return by_a_thread(following, BATCHES_AHEAD, begin)
 
     def _next(self, pieces: Iterator[Any]) -> tuple[Batch, Any] | None:
         """Take the pieces of a batch and start their way to the device, on a stream of its own."""
-        began = time.monotonic()
         taken = [piece for _, piece in zip(self._pieces, pieces)]  # zip stops before it takes one too many
         if not taken:
             return None
-        if self._balance is not None:
-            self._balance.waited(time.monotonic() - began, len(taken))
         with nullcontext() if self._side is None else torch.cuda.stream(self._side):
             whole = self._join(taken)
         for line in whole.broken:

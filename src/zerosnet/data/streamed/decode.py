@@ -2,20 +2,20 @@
 
 import math
 import random
-import re
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from zerosnet.data.augmentation import Augmentation
+from zerosnet.data.pictures import decode_picture
 from zerosnet.data.randomness import stream_seed
 
 ATTEMPTS = 10
 SHORTER_SIDE = 256 / 224  # of the resized image, for one pixel of the middle that is cut out of it
 _JPEG = b"\xff\xd8\xff"
-_ADDRESS = re.compile(r"<[^<>]* at 0x[0-9a-fA-F]+>")
 
 Box = tuple[int, int, int, int]
 """Left, top, width, height, in pixels."""
@@ -78,11 +78,13 @@ def centre_image(path: Path, side: int) -> Tensor:
 
 
 def read_image(path: Path) -> Tensor:
-    """An image file as uint8 (3, height, width); raises `BrokenImage` where it is none, or not all of one."""
+    """Read an image file as uint8 (3, height, width); raises `BrokenImage` if it is none, or not all of one."""
     try:
         content = path.read_bytes()
-        return _decode_jpeg(content) if content.startswith(_JPEG) else _decode_other(content)
-    except (OSError, ValueError, SyntaxError, RuntimeError) as error:
+        if content.startswith(_JPEG):
+            return _decode_jpeg(content)
+        return torch.from_numpy(np.array(decode_picture(content))).permute(2, 0, 1)
+    except (OSError, ValueError, RuntimeError) as error:
         raise BrokenImage(_reason(error)) from None
 
 
@@ -90,20 +92,6 @@ def _decode_jpeg(content: bytes) -> Tensor:
     from torchvision.io import ImageReadMode, decode_jpeg
 
     return decode_jpeg(torch.frombuffer(bytearray(content), dtype=torch.uint8), mode=ImageReadMode.RGB)
-
-
-def _decode_other(content: bytes) -> Tensor:
-    """What is called .JPEG and is something else, as one of ImageNet's files is."""
-    import io
-
-    import numpy as np
-    from PIL import Image
-
-    try:
-        with Image.open(io.BytesIO(content)) as file:
-            return torch.from_numpy(np.array(file.convert("RGB"))).permute(2, 0, 1)
-    except Image.DecompressionBombError as error:
-        raise ValueError(str(error)) from None
 
 
 def resize(image: Tensor, height: int, width: int) -> Tensor:
@@ -119,11 +107,8 @@ def resize(image: Tensor, height: int, width: int) -> Tensor:
 
 
 def _reason(error: Exception) -> str:
-    """An error's last words, the same whenever a file is read: without the address of a buffer, as Pillow's have.
-
-    torchvision's begin with the name of a source file.
-    """
+    """Put an error into a few words; torchvision's begin with the name of a source file."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     if text.startswith("decode_jpeg"):
         text = text.split(", ", 2)[-1]
-    return " ".join(_ADDRESS.sub("", text).split()) or type(error).__name__
+    return " ".join(text.split()) or type(error).__name__

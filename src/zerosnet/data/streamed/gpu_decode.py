@@ -1,6 +1,6 @@
-"""JPEG files decoded, cut and resized by the GPU; what it cannot or need not do, the processor does as everywhere else.
+"""JPEG files decoded, cut and resized by the GPU; what it cannot decode, the processor does.
 
-The same boxes of the same images as `streaming.Decoder`, but not the same pixels: each decoder rounds in its own way.
+The same boxes of the same images as `batches.Decoder`, but not the same pixels: each decoder rounds in its own way.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from zerosnet.data.streamed.balance import Balance
 from zerosnet.data.streamed.batches import BatchPiece, Decoder, Item, joined
 from zerosnet.data.streamed.decode import Box, draw_crop, resize
 from zerosnet.data.streamed.jpeg import jpeg_size
@@ -57,14 +56,12 @@ class Contents(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Reader(Dataset[Contents]):
-    """What a worker does where the GPU decodes, too: reads and draws boxes for it, or decodes itself.
+    """What a worker does if the GPU decodes: it reads files and draws boxes for it.
 
-    It decodes what is its part by `balance`, and what the GPU is not to be asked for: no ordinary JPEG, or not all of
-    one, or a huge one.
+    It decodes itself what the GPU is not asked for: a file that is no ordinary JPEG, a truncated one, or a huge one.
     """
 
     decoder: Decoder
-    balance: Balance
 
     def __getitems__(self, items: Sequence[Item]) -> Contents:
         read = [self._read(item) for item in items]
@@ -74,8 +71,6 @@ class Reader(Dataset[Contents]):
 
     def _read(self, item: Item) -> tuple[File, bytes]:
         decoder = self.decoder
-        if not self.balance.device_decodes(item[1]):
-            return File(*item), b""
         try:
             content = decoder.files.path(item[1]).read_bytes()
         except OSError:

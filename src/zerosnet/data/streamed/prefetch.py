@@ -1,4 +1,4 @@
-"""The results of a function, call after call till it gives None, made before they are asked for."""
+"""Prefetch: call a function ahead of time until it returns None."""
 
 import threading
 from collections.abc import Callable, Iterator

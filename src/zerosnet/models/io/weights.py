@@ -35,13 +35,17 @@ def save_model(model: Network, path: str | Path, facts: Mapping[str, Any] | None
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     if half:
         tensors = {name: _halved(name, tensor) for name, tensor in tensors.items()}
+    write_bytes(path, model_file(model.config, tensors, facts))
+    return path
+
+
+def model_file(config: Config, tensors: Mapping[str, Tensor], facts: Mapping[str, Any] | None = None) -> bytes:
+    """Make the content of a network's file; the tensors are contiguous, on the CPU, and those of the configuration."""
     try:
-        texts = {"config": json.dumps(model.config.to_json()), "facts": json.dumps(dict(facts or {}))}
+        texts = {"config": json.dumps(config.to_json()), "facts": json.dumps(dict(facts or {}))}
     except (TypeError, ValueError) as error:
         raise InputError(f"facts are {facts!r}; expected what JSON can hold ({error})") from None
-    metadata = {"format": FORMAT, **texts, "checksum": _checksum(tensors, texts)}
-    write_bytes(path, tensor_file(tensors, metadata))
-    return path
+    return tensor_file(tensors, {"format": FORMAT, **texts, "checksum": _checksum(tensors, texts)})
 
 
 def load_model(path: str | Path) -> Network:

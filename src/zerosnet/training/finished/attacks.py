@@ -30,7 +30,6 @@ from zerosnet.robustness import (
 from zerosnet.robustness import ProtocolResult as Measurement
 from zerosnet.training import files
 from zerosnet.training.arithmetic import torch_settings
-from zerosnet.training.engine import cores, in_parallel
 from zerosnet.training.finished.networks import (
     MOST,
     Member,
@@ -40,10 +39,11 @@ from zerosnet.training.finished.networks import (
     fused_groups,
     load_network,
 )
+from zerosnet.training.fused.backend import report_plain_torch
+from zerosnet.training.parallel import cores, in_parallel
 from zerosnet.training.runs.store import RunRecord, Store
 
 FOLDER = "attacks"
-_SAID: set[str] = set()  # why attacks did without the native kernels: once in the life of a process is enough
 
 
 def attack_runs(
@@ -126,7 +126,7 @@ def _attack_group(
     why = why_not_native(classifier, (test.images.shape[2], test.images.shape[3]))
     if device.type == "cuda":
         target = target.compiled()
-        _say_why_plain(why, say)
+        report_plain_torch(why or "", say)
     known = [None if record.result is None else record.result.test_accuracy for record in records]
     measured = run_protocol(chosen.name, target, options, known=known)
     made_on = [] if surrogate is None else [f"examples made on {surrogate.id}"]
@@ -146,12 +146,6 @@ def _attack_group(
     for record, result in zip(records, results):
         write_attack(record, options, result, facts)
     return {record.id: result for record, result in zip(records, results)}
-
-
-def _say_why_plain(why: str | None, say: Callable[[str], None]) -> None:
-    if why is not None and why not in _SAID:
-        _SAID.add(why)
-        say(f"plain torch instead of the native kernels: {why}")
 
 
 class Stopped(Exception):

@@ -8,12 +8,13 @@ from tempfile import TemporaryDirectory
 
 import torch
 
-from zerosnet.data import DataSet, pixel_statistics, source
+from zerosnet.data import DataSet, FolderData, pixel_statistics, source
 from zerosnet.errors import InputError
 from zerosnet.models import Network, combine, load_model, model_facts, weights_file
 from zerosnet.robustness import Normalised
 from zerosnet.training import files
-from zerosnet.training.arithmetic import Precision, precision
+from zerosnet.training.arithmetic import Precision
+from zerosnet.training.grouping import network_key, run_precision
 from zerosnet.training.recipes.book import RECIPES
 from zerosnet.training.recipes.recipe import Recipe
 from zerosnet.training.runs.result import Result
@@ -91,16 +92,16 @@ def surrogate_of(spec: RunSpec, store: Store) -> RunRecord | None:
 
 def numbers_of(record: RunRecord, device: torch.device) -> Precision:
     """What a run's network computes with: as in its training, as far as the device has that."""
-    wanted, usual = record.spec.precision, "mixed" if source(record.spec.dataset).streamed else "bf16"
-    return precision(None if wanted in ("bf16", "mixed") and device.type != "cuda" else wanted, device, usual=usual)
+    spec = record.spec
+    if spec.precision in ("bf16", "mixed") and device.type != "cuda":
+        spec = replace(spec, precision=None)
+    return run_precision(spec, device)
 
 
 def fusion_key(record: RunRecord, network: Network) -> Hashable:
     """Equal for runs whose networks can be shown the same images as one fused network."""
-    config = network.config
-    terms = tuple((len(scheme.alphas), len(scheme.betas)) for scheme in config.schemes)
-    structure = (config.structure, config.law, config.shared, config.stage_change, config.num_classes, terms)
-    return structure, record.spec.dataset, record.spec.recipe.scaling, record.spec.precision
+    spec = record.spec
+    return network_key(network.config), spec.dataset, spec.recipe.scaling, spec.precision
 
 
 def fused_groups(records: Sequence[RunRecord], most: int, workers: int) -> list[list[Member]]:
@@ -126,7 +127,7 @@ def convolutions_of(record: RunRecord, device: torch.device) -> str:
     return str(numbers.conv_dtype or numbers.dtype).removeprefix("torch.")
 
 
-def check_fits(network: Network, data: DataSet, name: str) -> None:
+def check_fits(network: Network, data: DataSet | FolderData, name: str) -> None:
     """That a network of that name can be shown these data: folders of images may have changed since its training."""
     config, there = network.config, (data.num_classes, data.in_chans)
     if (config.num_classes, config.in_chans) != there:

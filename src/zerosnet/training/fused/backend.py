@@ -1,4 +1,4 @@
-"""Who computes the step: kernels of our own where they serve the network and the chip, plain torch everywhere else."""
+"""Choose what computes the step: our own kernels if they serve the network and the chip, plain torch if not."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +19,9 @@ TORCH_BATCH = 500  # with weights scaled and rounded anew in every batch; as muc
 PLAIN = {torch.bfloat16: "bf16 convolutions, state in float32", None: "all in the type of the parameters"}
 
 
+_REPORTED: dict[str, object] = {}  # why plain torch was used, in the life of this process
+
+
 @dataclass(frozen=True)
 class Backend:
     """How a network's step and its predictions are computed."""
@@ -30,7 +33,14 @@ class Backend:
     """Makes a predictor for batches of a size."""
     why_not_native: str = ""
     least_batch: int = LEAST
-    """Of how many images of a replica a pass on a GPU should consist."""
+    """Images per replica in one GPU pass."""
+
+
+def report_plain_torch(why: str, report: Callable[[str], None]) -> None:
+    """Report once in a process why plain torch computes what our kernels might; not if it was asked for."""
+    mine = object()
+    if why and why != ASKED_FOR and _REPORTED.setdefault(why, mine) is mine:
+        report(f"plain torch instead of the native kernels: {why}")
 
 
 def choose_backend(
@@ -44,9 +54,9 @@ def choose_backend(
     compiled: bool,
     optimizer: Optimizer | None = None,
 ) -> Backend:
-    """The backend of that name, or the best there is; one that cannot serve gives way to plain torch and says why.
+    """Make the backend of that name, or the best there is; one that cannot serve gives way to plain torch.
 
-    `optimizer`: the one that will be given the gradients, for a step that computes in its buffers.
+    `optimizer` is the one that will be given the gradients, for a step that computes in its buffers.
     """
     check_kernels(kernels)
     why = ASKED_FOR if kernels == "torch" else reason_against(network, size, network.conv_dtype, device) or ""

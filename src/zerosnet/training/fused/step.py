@@ -5,6 +5,7 @@ other implementations take its place without the engine noticing, and are held t
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import NamedTuple, Protocol
 
 import torch
@@ -65,18 +66,12 @@ class TorchStep:
     def __call__(self, images: Tensor, labels: Tensor) -> StepResult:
         if not self.model.training:
             self.model.train()
-        if self.ready is None:
-            return StepResult(*self._differentiate(images, labels, self.parameters))
-        with self.ready.in_use():
-            losses, correct, gradients = self._differentiate(images, labels, self.ready.leaves)
-        return StepResult(losses, correct, self.ready.take_back(gradients))
-
-    @torch.enable_grad()
-    def _differentiate(
-        self, images: Tensor, labels: Tensor, leaves: Sequence[Tensor]
-    ) -> tuple[Tensor, Tensor, Sequence[Tensor]]:
-        losses, correct = self._forward(images, labels)
-        return losses.detach(), correct, torch.autograd.grad(losses.sum(), leaves)
+        ready = self.ready
+        leaves: Sequence[Tensor] = self.parameters if ready is None else ready.leaves
+        with torch.enable_grad(), nullcontext() if ready is None else ready.in_use():
+            losses, correct = self._forward(images, labels)
+            gradients: Sequence[Tensor] = torch.autograd.grad(losses.sum(), leaves)
+        return StepResult(losses.detach(), correct, gradients if ready is None else ready.take_back(gradients))
 
 
 def per_replica(logits: Tensor, replicas: int) -> Tensor:

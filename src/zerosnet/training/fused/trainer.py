@@ -1,6 +1,6 @@
-"""K networks in training as one: all that a step reads or writes, and the step itself."""
+"""K networks in training as one, on images in memory: the trainer of small data sets."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -8,51 +8,60 @@ import torch
 from torch import Tensor
 
 from zerosnet.data import DataSet, pixel_statistics
-from zerosnet.models import Network
 from zerosnet.numerics import Scheme
-from zerosnet.robustness import Normalised
-from zerosnet.training.arithmetic import precision
+from zerosnet.training.finished.networks import as_classifier, load_network
 from zerosnet.training.fused.adversarial_examples import make_examples
 from zerosnet.training.fused.backend import choose_backend
-from zerosnet.training.fused.cuda_graph import captured, graph_pool
+from zerosnet.training.fused.cuda_graph import captured, forget_compiled, graph_pool
 from zerosnet.training.fused.evaluation import Evaluation, Score, batch_size
 from zerosnet.training.fused.feed import Feed
-from zerosnet.training.fused.optimizer import Adam, Optimizer, Rule, Sgd
-from zerosnet.training.recipes.recipe import Recipe, lr_at
+from zerosnet.training.fused.optimizer import make_optimizer
+from zerosnet.training.grouping import build_model, run_precision
+from zerosnet.training.recipes.recipe import lr_at
 from zerosnet.training.runs.checkpoint import copy_into
 from zerosnet.training.runs.spec import RunSpec
-
-RULES: dict[str, Callable[[Recipe], Rule]] = {
-    "sgd": lambda recipe: Sgd(recipe.momentum, recipe.nesterov),
-    "adam": lambda recipe: Adam(recipe.momentum, 0.999 if recipe.beta2 is None else recipe.beta2),
-}
+from zerosnet.training.runs.store import RunRecord
+from zerosnet.training.streamed.processes import World
 
 
-class FusedTraining:
-    """The replicas of a group of runs that share a step (`grouping.can_share`), on a device.
+class FusedTrainer:
+    """The replicas of a group of runs that share a step (`grouping.key`), freshly drawn, on a device.
 
-    All tensors in `tensors()` stack the replicas along dim 0; together with a position they are the whole state, since
-    everything random is a function of seed and epoch. The data set is on the device already.
+    The images live on the device, and on CUDA the whole step is one recorded graph.
+
+    Args:
+        specs: The runs.
+        data: Their data set.
+        device: Where to train.
+        surrogate: The finished run whose network makes adversarial examples, if the recipe asks for one.
+        kernels: "native" or "torch"; None is the best there is.
+        compiled: Use torch.compile; None is yes on CUDA.
     """
+
+    world = World()  # one process
 
     def __init__(
         self,
         specs: Sequence[RunSpec],
-        model: Network,
         data: DataSet,
         device: torch.device,
         *,
-        surrogate: Normalised | None = None,
+        surrogate: RunRecord | None = None,
         kernels: str | None = None,
         compiled: bool | None = None,
     ) -> None:
+        forget_compiled(device)
         recipe, self.replicas = specs[0].recipe, len(specs)
+        source = None if surrogate is None else as_classifier([surrogate], [load_network(surrogate)], data, device)
+        self.facts: dict[str, Any] = {"data": data.fingerprint}
+        if surrogate is not None:
+            self.facts["surrogate"] = surrogate.id
+        data = data.to(device)
         self.specs, self.device, self.data = list(specs), device, data
-        self.facts: dict[str, Any] = {}  # what the runs' records of their environment should say besides
-        numbers, on_gpu = precision(specs[0].precision, device), device.type == "cuda"
+        numbers, on_gpu = run_precision(specs[0], device), device.type == "cuda"
         compiled = on_gpu if compiled is None else compiled
         layout = torch.channels_last if on_gpu else torch.contiguous_format
-        self.model = model.to(device, numbers.dtype).to(memory_format=layout)
+        self.model = build_model(specs, data).to(device, numbers.dtype).to(memory_format=layout)
         self.model.conv_dtype = numbers.conv_dtype
         self.optimizer = make_optimizer(self.model, [spec.recipe for spec in specs])
         self.reset_momentum = recipe.reset_momentum
@@ -77,7 +86,7 @@ class FusedTraining:
         self.examples = make_examples(
             recipe.adversarial,
             self.model,
-            surrogate,
+            source,
             seeds=[spec.seed for spec in specs],
             statistics=statistics,
             counter=self.feed.counter,
@@ -95,7 +104,7 @@ class FusedTraining:
             compiled=compiled,
             optimizer=self.optimizer,
         )
-        self.gradients = self.backend.step
+        self.why_not_native = self.backend.why_not_native
         self.facts |= {"kernels": self.backend.kernels, "arithmetic": self.backend.arithmetic}
         pool = graph_pool(device)
         self.step = captured(self._step, self._changing(), device, pool)
@@ -121,7 +130,7 @@ class FusedTraining:
         self.feed.counter += 1
 
     def _learn(self, images: Tensor, labels: Tensor, lr: Tensor) -> tuple[Tensor, Tensor]:
-        losses, correct, gradients = self.gradients(images, labels)
+        losses, correct, gradients = self.backend.step(images, labels)
         self.alive &= torch.isfinite(losses)
         self.optimizer.update(gradients, lr, self.alive)
         return losses, correct
@@ -142,6 +151,9 @@ class FusedTraining:
         sums = zip(self.losses.tolist(), self.correct.tolist())
         return [Score(loss / steps, correct / (steps * self.batch)) for loss, correct in sums]
 
+    def settle(self) -> None:
+        """Do nothing: one process holds everything."""
+
     def watch_training_set(self) -> None:
         """Have the training images scored after every epoch too, as they are, in evaluation mode."""
         self.tests["train_eval"] = self._on_training_set(capture=True)
@@ -152,8 +164,8 @@ class FusedTraining:
         evaluation.run()
         return evaluation.scores()
 
-    def counted(self) -> dict[str, int]:
-        """What a result says besides: nothing, all images are there."""
+    def counted(self) -> dict[str, Any]:
+        """Count nothing: no image is missing."""
         return {}
 
     @torch.no_grad()
@@ -171,10 +183,6 @@ class FusedTraining:
         counts = {"alive": self.alive, "lived": self.lived, "epoch.losses": self.losses, "epoch.correct": self.correct}
         return state | counts
 
-    def weights(self) -> dict[str, Tensor]:
-        """The fused network's parameters and running statistics."""
-        return self.model.state_dict()
-
     def trained_schemes(self) -> list[list[Scheme]] | None:
         """Where coefficients are trained: the scheme of every block as it is now, for each replica."""
         if not any(True for _ in self.model.coefficient_parameters()):
@@ -182,8 +190,9 @@ class FusedTraining:
         schemes = self.model.schemes()
         return schemes if self.replicas > 1 else [schemes]
 
-    def load(self, tensors: Mapping[str, Tensor]) -> None:
+    def load(self, tensors: Mapping[str, Tensor] | None) -> None:
         """Take up the state of `tensors()`, in place."""
+        assert tensors is not None  # the one process writes
         copy_into(self.tensors(), tensors)
 
     def close(self) -> None:
@@ -191,23 +200,6 @@ class FusedTraining:
 
     def _changing(self) -> Iterable[Tensor]:
         return [*self.tensors().values(), self.feed.counter]
-
-
-def make_optimizer(model: Network, recipes: Sequence[Recipe]) -> Optimizer:
-    """Three groups of parameters: all others, the coefficients of trainable schemes, and norms with biases."""
-    coefficients = {id(p) for p in model.coefficient_parameters()}
-    parameters = dict(model.named_parameters())
-    return Optimizer(
-        parameters,
-        RULES[recipes[0].optimiser](recipes[0]),
-        replicas=len(recipes),
-        decays=[
-            [r.weight_decay for r in recipes],
-            [r.coefficient_decay for r in recipes],
-            [r.weight_decay if r.decay_norms else 0.0 for r in recipes],
-        ],
-        groups={name: 1 if id(p) in coefficients else 2 if p.dim() < 2 else 0 for name, p in parameters.items()},
-    )
 
 
 def _rates(specs: Sequence[RunSpec], epoch: int, steps: int) -> Tensor:

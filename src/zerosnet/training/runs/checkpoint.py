@@ -2,17 +2,20 @@
 
 Every run has its own, in its own folder, also where it is trained side by side with others: so runs can be regrouped,
 moved, and continued alone or in any company. A checkpoint is one safetensors file `<position>.safetensors` with the
-run's tensors (replica k of the fused network, in the shapes of a single one), its state as JSON, and a checksum over
-both in its header. The last two are kept; a damaged one is passed over for the one before it.
+run's tensors (replica k of the fused network, in the shapes of a single one), its state as JSON, the run's id, and a
+checksum over all of them in its header. The last two are kept; a damaged one is passed over for the one before it, and
+one of another run is an error.
 """
 
 import errno
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -46,11 +49,23 @@ class CheckpointError(OSError):
         return str(self.strerror)
 
 
-def write_checkpoint(folder: Path, position: int, tensors: Mapping[str, Tensor], state: Mapping[str, Any]) -> Path:
-    """Write one atomically, then remove all but it and the one before it. `tensors` are on the CPU."""
+def write_checkpoint(
+    folder: Path, position: int, tensors: Mapping[str, Tensor], state: Mapping[str, Any], run: str = ""
+) -> Path:
+    """Write one atomically, then remove all but it and the one before it.
+
+    Args:
+        folder: Where the checkpoints of the run are.
+        position: The number of finished steps.
+        tensors: What the run consists of, on the CPU.
+        state: What else is noted, JSON-ready.
+        run: The id of the run; only this run can be continued with it. Empty: any.
+    """
     ordered = {name: tensors[name].detach().contiguous() for name in sorted(tensors)}
     text = json.dumps(state, sort_keys=True)
-    metadata = {"position": str(position), "state": text, "checksum": checksum(ordered, text, position)}
+    metadata = {"position": str(position), "state": text, "checksum": checksum(ordered, text, position, run)}
+    if run:
+        metadata["run"] = run
     path = _path(folder, position)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -68,8 +83,12 @@ def write_checkpoint(folder: Path, position: int, tensors: Mapping[str, Tensor],
     return path
 
 
-def read_checkpoint(folder: Path, at_most: int | None = None) -> Checkpoint | None:
-    """The newest checkpoint that is whole (and not past a position), or None where there is none."""
+def read_checkpoint(folder: Path, at_most: int | None = None, run: str = "") -> Checkpoint | None:
+    """Read the newest checkpoint that is whole (and not past a position); None if there is none.
+
+    Raises:
+        InputError: If the checkpoint names another run than `run`. Old ones name none and are accepted.
+    """
     remove_temporaries(folder)
     damaged: list[str] = []
     for position in reversed(positions(folder)):
@@ -77,10 +96,12 @@ def read_checkpoint(folder: Path, at_most: int | None = None) -> Checkpoint | No
             continue
         path = _path(folder, position)
         try:
-            tensors, state = _read(path, position)
+            tensors, state, owner = _read(path, position)
         except Damaged as reason:
             damaged.append(f"{path.name}: {reason}")
         else:
+            if run and owner not in ("", run):
+                raise InputError(f"{path} is a checkpoint of run {owner}; expected one of run {run}; move it away")
             return Checkpoint(position, tensors, state, tuple(damaged))
     return None
 
@@ -98,7 +119,8 @@ class Damaged(Exception):
     """Why a file is not a whole checkpoint."""
 
 
-def _read(path: Path, position: int) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def _read(path: Path, position: int) -> tuple[dict[str, Tensor], dict[str, Any], str]:
+    """Tensors, state, and the id of the run; that is empty in files of old versions."""
     from safetensors import SafetensorError
     from safetensors.torch import load
 
@@ -107,17 +129,18 @@ def _read(path: Path, position: int) -> tuple[dict[str, Tensor], dict[str, Any]]
         tensors = load(content)
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
         metadata = header["__metadata__"]
-        text, expected = metadata["state"], metadata["checksum"]
+        text, expected, run = metadata["state"], metadata["checksum"], metadata.get("run", "")
     except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
         raise Damaged(f"truncated or not a checkpoint ({type(error).__name__})") from None
-    if checksum({name: tensors[name] for name in sorted(tensors)}, text, position) != expected:
+    if checksum({name: tensors[name] for name in sorted(tensors)}, text, position, run) != expected:
         raise Damaged("its checksum does not match its content")
-    return tensors, json.loads(text)
+    return tensors, json.loads(text), run
 
 
-def checksum(tensors: Mapping[str, Tensor], state: str, position: int) -> str:
-    """A hash over names, types, shapes and bytes of all tensors, the state and the position."""
+def checksum(tensors: Mapping[str, Tensor], state: str, position: int, run: str = "") -> str:
+    """Hash the names, types, shapes and bytes of all tensors, the state, the position and the run, if it has one."""
     result = blake2b(f"{position}\n{state}\n".encode(), digest_size=16)
+    result.update(f"run {run}\n".encode() if run else b"")
     for name, tensor in tensors.items():
         result.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
         if tensor.numel():
@@ -155,3 +178,53 @@ def copy_into(own: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> None:
 def join(parts: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
     """The inverse of `snapshot`: the tensors of the fused network, stacked along the first dimension."""
     return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
+
+
+class BackgroundWriter:
+    """One thread that writes; what it could not write is raised by the next call.
+
+    Hand over only what training no longer changes, such as the parts that `snapshot` gives:
+
+        with BackgroundWriter() as writer:
+            ...
+            writer.submit([partial(run.save_checkpoint, position, part, state) for run, part in zip(runs, parts)])
+    """
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoint")
+        self._pending: Future[None] | None = None
+
+    def submit(self, jobs: Sequence[Callable[[], object]]) -> None:
+        """Run the jobs in order in the background, after waiting for those before them."""
+        self.wait()
+        self._pending = self._pool.submit(_all, list(jobs))
+
+    def wait(self) -> None:
+        """Until everything handed over is on the disk; raises the error of the one that failed."""
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            pending.result()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self.wait()
+        finally:
+            self._pool.shutdown(wait=True)
+
+
+def _all(jobs: Sequence[Callable[[], object]]) -> None:
+    """Try all jobs, so that one run's full disk does not cost the others theirs; then raise the first error."""
+    errors = []
+    for job in jobs:
+        try:
+            job()
+        except Exception as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]

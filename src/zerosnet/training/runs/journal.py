@@ -2,50 +2,28 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
-from torch import Tensor
-
-from zerosnet.numerics import Scheme
 from zerosnet.training.fused.evaluation import Score
 from zerosnet.training.recipes.recipe import lr_at
 from zerosnet.training.runs.result import Result
 from zerosnet.training.runs.run import Run
 from zerosnet.training.screen.loggers import open_loggers
-
-
-class Tested(Protocol):
-    """A pass over a set of images; one score a replica."""
-
-    def run(self) -> None: ...
-
-    def scores(self) -> list[Score]: ...
-
-
-class Training(Protocol):
-    """What there is to write down about networks in training."""
-
-    steps: int
-    lived: Tensor
-
-    @property
-    def tests(self) -> Mapping[str, Tested]: ...
-
-    def train_scores(self) -> list[Score]: ...
-
-    def trained_schemes(self) -> list[list[Scheme]] | None: ...
+from zerosnet.training.trainer import Trainer
 
 
 class Journal:
-    """The metrics of the runs of a group, in memory and in their folders."""
+    """The metrics of the runs of a group, in memory and in their folders; `runs` is empty if another process writes."""
 
-    def __init__(self, runs: Sequence[Run], training: Training, *, log: Sequence[str] = ()) -> None:
-        self.runs, self.training = list(runs), training
+    def __init__(self, runs: Sequence[Run], trainer: Trainer, *, log: Sequence[str] = ()) -> None:
+        self.runs, self.trainer = list(runs), trainer
         self.rows: list[list[dict[str, Any]]] = [run.metrics() for run in runs]
         self._loggers = [open_loggers(log, run) for run in runs]
 
     def last(self) -> list[dict[str, Any] | None]:
         """The newest row of every run with the best test accuracy so far, for display."""
+        if not self.runs:
+            return [None for _ in self.trainer.specs]
         return [{**rows[-1], "best_test_accuracy": best(rows)[1]} if rows else None for rows in self.rows]
 
     def record(self, epoch: int, seconds: Callable[[], float], open_runs: Sequence[bool]) -> None:
@@ -53,17 +31,17 @@ class Journal:
 
         `seconds` of the epoch are read once the device has done all of it, evaluation included.
         """
-        training = self.training
-        for test in training.tests.values():
+        trainer = self.trainer
+        for test in trainer.tests.values():
             test.run()
-        tests = {name: test.scores() for name, test in training.tests.items()}
-        train, schemes, taken = training.train_scores(), training.trained_schemes(), seconds()
+        tests = {name: test.scores() for name, test in trainer.tests.items()}
+        train, schemes, taken = trainer.train_scores(), trainer.trained_schemes(), seconds()
         for k, run in enumerate(self.runs):
             if not open_runs[k]:
                 continue
             row: dict[str, Any] = {
                 "epoch": epoch,
-                "lr": lr_at(run.spec.recipe, epoch * training.steps - 1, training.steps),
+                "lr": lr_at(run.spec.recipe, epoch * trainer.steps - 1, trainer.steps),
             }
             row |= _named("train", train[k])
             for name, scores in tests.items():
@@ -98,7 +76,7 @@ class Journal:
     def diverged(self, k: int, seconds: float) -> Result:
         """The result of a run whose loss or weights are no longer finite."""
         rows = self.rows[k]
-        reason = f"loss or weights not finite after {int(self.training.lived[k])} steps"
+        reason = f"loss or weights not finite after {int(self.trainer.lived[k])} steps"
         best_epoch, best_accuracy = best([row for row in rows if finite(row["test_loss"]) is not None])
         return Result(
             "diverged", len(rows), seconds, best_epoch=best_epoch, best_test_accuracy=best_accuracy, reason=reason

@@ -20,6 +20,7 @@ from typing import Any, Self
 
 from torch import Tensor
 
+from zerosnet.errors import InputError
 from zerosnet.training import files
 from zerosnet.training.runs.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from zerosnet.training.runs.result import Result
@@ -73,9 +74,16 @@ class Run:
     def metrics(self) -> list[dict[str, Any]]:
         return read_metrics(self.folder)
 
+    def whole_epochs(self) -> int:
+        """Count the epochs whose metrics are there one after the other: a damaged line ends them."""
+        numbers = [row["epoch"] for row in self.metrics()]
+        return next((k for k, epoch in enumerate(numbers) if epoch != k + 1), len(numbers))
+
     def rewind(self, epochs: int) -> None:
-        """Forget the metrics after the first `epochs`, which are trained again; to be called where a run goes on."""
-        kept = [row for row in self.metrics() if row["epoch"] <= epochs]
+        """Forget the metrics after the first `epochs`, which are trained again; to be called when a run goes on."""
+        if self.whole_epochs() < epochs:
+            raise InputError(f"{self.folder / 'metrics.jsonl'} lacks one of the first {epochs} epochs")
+        kept = self.metrics()[:epochs]
         text = "".join(json.dumps(row, allow_nan=False) + "\n" for row in kept)
         files.write_bytes(self.folder / "metrics.jsonl", text.encode())
 
@@ -84,11 +92,11 @@ class Run:
         path = self.folder / "metrics.jsonl"
         if path.exists():
             files.sync(path)
-        write_checkpoint(self.checkpoints, position, tensors, state)
+        write_checkpoint(self.checkpoints, position, tensors, state, self.id)
 
     def load_checkpoint(self, at_most: int | None = None) -> Checkpoint | None:
         """The newest checkpoint that is whole (and not past a position); None: the run begins at the beginning."""
-        return read_checkpoint(self.checkpoints, at_most)
+        return read_checkpoint(self.checkpoints, at_most, self.id)
 
     # -- its end -------------------------------------------------------------------------------------------------------
 
@@ -126,6 +134,21 @@ class Run:
         self.release()
 
 
+def find_folder(root: Path, spec: RunSpec) -> Path:
+    """Find the folder of a run in a store, whether it is there already or not.
+
+    Its name is the run's id, or the longer id if another spec with the same short one has that folder. A folder whose
+    spec cannot be read, or belongs elsewhere, is left to those who open it.
+    """
+    folder = root / spec.id
+    try:
+        found = files.read_value(folder / "spec.json", RunSpec.from_json)
+    except (OSError, InputError):
+        return folder
+    collides = found.id == spec.id and found.canonical() != spec.canonical()
+    return root / spec.long_id if collides else folder
+
+
 def try_lock(folder: Path, *, create: bool) -> int | None:
     """Take a run's lock: its descriptor, or None where another process holds it.
 
@@ -149,7 +172,7 @@ def read_result(folder: Path) -> Result | None:
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
-    """The metrics so far, one object an epoch; a last line that was cut off by a kill is left out."""
+    """Read the metrics so far, one object per epoch; a line that a kill cut off, or that is damaged, is left out."""
     path = folder / "metrics.jsonl"
     rows = []
     for line in path.read_bytes().split(b"\n") if path.exists() else []:

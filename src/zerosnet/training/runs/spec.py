@@ -58,9 +58,17 @@ class RunSpec:
         What can be read comes first, the hash of the whole spec ends it. It depends on nothing but the spec: not on
         what a recipe of that name holds today.
         """
+        return self._id(4)
+
+    @property
+    def long_id(self) -> str:
+        """The name of the folder of a run whose `id` is taken by another spec: two specs in billions share one."""
+        return self._id(16)
+
+    def _id(self, digest_size: int) -> str:
         words = (self.model, self.dataset, self.recipe.name, f"s{self.seed}")
         readable = "-".join(re.sub(r"[^A-Za-z0-9_.]+", "_", word) for word in words)[:160]
-        return f"{readable}-{blake2b(self.canonical().encode(), digest_size=4).hexdigest()}"
+        return f"{readable}-{blake2b(self.canonical().encode(), digest_size=digest_size).hexdigest()}"
 
     @property
     def changes(self) -> dict[str, Any]:
@@ -104,10 +112,10 @@ class RunSpec:
 
 
 def distinct(specs: Iterable[RunSpec]) -> list[RunSpec]:
-    """The runs that specs ask for, each once: the first of those with the same id."""
+    """The runs that specs ask for, each once: the first of those that mean the same."""
     runs: dict[str, RunSpec] = {}
     for spec in specs:
-        runs.setdefault(spec.id, spec)
+        runs.setdefault(spec.canonical(), spec)
     return list(runs.values())
 
 

@@ -12,7 +12,7 @@ from zerosnet.errors import InputError
 from zerosnet.training import files
 from zerosnet.training.runs.checkpoint import positions
 from zerosnet.training.runs.result import Result
-from zerosnet.training.runs.run import Run, read_metrics, read_result, try_lock
+from zerosnet.training.runs.run import Run, find_folder, read_metrics, read_result, try_lock
 from zerosnet.training.runs.spec import RunSpec
 
 _LISTING_HOLDS = 0.2  # seconds; a listing takes a lock for a moment to see whether it is free
@@ -72,7 +72,7 @@ class Store:
             raise InputError(f"store is {self.root}, a link that leads nowhere; expected a folder")
 
     def folder(self, spec: RunSpec) -> Path:
-        return self.root / spec.id
+        return find_folder(self.root, spec)
 
     def claim(self, spec: RunSpec) -> Run | None:
         """Take a run for this process; None where another process has it.

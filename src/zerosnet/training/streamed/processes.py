@@ -10,10 +10,12 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, distributed
 
+from zerosnet.environment import usable_cores
 from zerosnet.errors import InputError
 
 T = TypeVar("T")
 PATIENCE = timedelta(minutes=30)  # a slow start or a long evaluation is not a death; that is noticed at once
+MOST_WORKERS = 32
 STARTED_BY_TORCHRUN = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR")
 
 
@@ -116,6 +118,13 @@ def own_device(device: torch.device, world: World) -> torch.device:
         raise InputError(f"{world.local_size} processes on a machine with {there} GPUs; expected at most one a GPU")
     torch.cuda.set_device(world.local_rank)
     return torch.device("cuda", world.local_rank)
+
+
+def decoding_workers(wanted: int | None, world: World) -> int:
+    """Choose the number of decoding processes for each training one: a core is left for the training itself."""
+    if wanted is not None:
+        return wanted
+    return min(MOST_WORKERS, max(1, usable_cores() // world.local_size - 1))
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """One network in training on images that are decoded as they are needed, by one process or by several together.
 
-Where the images of a small set live on the device and the whole step in a CUDA graph (`fused`), here images come from
-workers, and gradients are averaged over processes by torch's DistributedDataParallel.
+Images come from worker processes, and gradients are averaged over the processes by torch's DistributedDataParallel.
 """
 
 import inspect
@@ -14,35 +13,25 @@ import torch
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from zerosnet.data import (
-    Balance,
-    Batch,
-    Decoder,
-    FolderData,
-    Stream,
-    pixel_statistics,
-    reason_against,
-    to_numbers,
-    training_items,
-)
+from zerosnet.data import Batch, Decoder, FileSet, FolderData, Stream, reason_against, training_items
 from zerosnet.errors import InputError
 from zerosnet.models import BatchNorm, Network
 from zerosnet.numerics import Scheme
-from zerosnet.training.arithmetic import precision
+from zerosnet.training.fused.backend import ASKED_FOR
 from zerosnet.training.fused.cuda_graph import compile_static
 from zerosnet.training.fused.evaluation import Score
+from zerosnet.training.fused.optimizer import make_optimizer
 from zerosnet.training.fused.step import sample_losses
-from zerosnet.training.fused.trainer import make_optimizer
-from zerosnet.training.grouping import network_config
+from zerosnet.training.grouping import network_config, run_precision
 from zerosnet.training.options import StreamOptions
 from zerosnet.training.recipes.recipe import lr_at
 from zerosnet.training.runs.checkpoint import copy_into
 from zerosnet.training.runs.spec import RunSpec
-from zerosnet.training.streamed.evaluation import FolderEvaluation
+from zerosnet.training.streamed.evaluation import Prepare, StreamedEvaluation, normalisation
 from zerosnet.training.streamed.processes import World
 from zerosnet.training.streamed.sync_batch_norm import synchronise_batch_norms
 
-USUAL = "mixed"  # on CUDA: the networks of this size have few blocks, and half the traffic of a float32 state
+NO_KERNELS = "there are none for networks on imagefolder"
 
 
 def micro_batch(batch: int, world: World, wanted: int | None) -> int:
@@ -56,25 +45,32 @@ def micro_batch(batch: int, world: World, wanted: int | None) -> int:
     return micro
 
 
-def choose_balance(wanted: str | None, device: torch.device) -> Balance | None:
-    """How workers and device share the decoding; None where it is the workers' alone, an error where it cannot be."""
-    if wanted == "workers":
-        return None
-    exact, why = torch.are_deterministic_algorithms_enabled(), reason_against(device)
-    if wanted == "gpu" and (why or exact):
-        raise InputError(f"decoder is 'gpu', but {why or 'the same bits every time are not to be had so'}; see workers")
-    return None if why or exact else Balance(1.0 if wanted == "gpu" else None)
+def check_decoder(decoder: str, device: torch.device, *, deterministic: bool) -> None:
+    """Refuse a decoder that the device does not have, or whose pixels are not the same every time."""
+    if decoder == "gpu" and deterministic:
+        raise InputError("--deterministic needs --decoder workers: GPU decoding is not reproducible")
+    if decoder == "gpu" and (why := reason_against(device)):
+        raise InputError(f"decoder is 'gpu', but {why}; expected workers")
 
 
-class LargeTraining:
+class StreamedTrainer:
     """The network of a run, its optimiser and its stream of images; the same on every process of the world.
 
     Everything that decides the outcome is a function of the spec and of the micro-batch, but for the rounding of pixels
-    where a GPU helps to decode them. Running statistics of batch norm move by the mean over a step's micro-batches, so
-    it does not matter which process has which.
-    """
+    if a GPU decodes them. Running statistics of batch norm move by the mean over a step's micro-batches, so it does not
+    matter which process has which.
 
-    replicas = 1
+    Args:
+        spec: The run.
+        data: Its folder of images.
+        device: The device of this process.
+        world: The processes that train together.
+        options: How images reach the network.
+        workers: Processes that decode, for this process.
+        report: Is told about skipped files.
+        kernels: "torch" if plain torch was asked for; it computes the step in any case.
+        compiled: Use torch.compile; None is yes on CUDA.
+    """
 
     def __init__(
         self,
@@ -86,16 +82,16 @@ class LargeTraining:
         *,
         workers: int,
         report: Callable[[str], None],
+        kernels: str | None = None,
         compiled: bool | None = None,
     ) -> None:
         self.spec, self.specs, self.data, self.device, self.world = spec, [spec], data, device, world
         self.options, self.workers, self.report = options, workers, report
-        self.balance = choose_balance(options.decoder, device)
-        recipe, numbers = spec.recipe, precision(spec.precision, device, usual=USUAL)
+        recipe, numbers = spec.recipe, run_precision(spec, device)
+        self.why_not_native = ASKED_FOR if kernels == "torch" else NO_KERNELS
         self.steps = len(data.train) // recipe.batch
         self.micro = micro_batch(recipe.batch, world, options.micro_batch)
         self.turns = recipe.batch // world.size // self.micro
-        self.dtype = numbers.dtype
         if compiled is None:
             compiled = device.type == "cuda" and not options.sync_bn
         compiled = compiled and not torch.are_deterministic_algorithms_enabled()  # see `compile_static`
@@ -114,9 +110,8 @@ class LargeTraining:
         self.network: Any = self.model
         if world.size > 1:
             self.network = _parallel(self.model, device)
-        mean, std = (torch.tensor(values, device=device) for values in pixel_statistics(data, recipe.scaling))
-        prepare = partial(to_numbers, mean=mean, std=std, dtype=numbers.dtype)
-        self.prepare: Callable[[Tensor, Tensor], Tensor] = compile_static(prepare) if compiled else prepare
+        prepare = normalisation(data, recipe.scaling, device, numbers.dtype)
+        self.prepare: Prepare = compile_static(prepare) if compiled else prepare
 
         self.lr = torch.zeros(1, dtype=torch.float64, device=device)
         self.alive = torch.ones(1, dtype=torch.bool, device=device)
@@ -125,10 +120,10 @@ class LargeTraining:
         self.loss = torch.zeros(1, dtype=torch.float64, device=device)  # of the last step, over all processes
         self.position = 0
         self.skipped: set[str] = set()  # what was said about broken files, by this process
-        self._batches: Iterator[Batch] = iter(())
-        self.tests = {"test": FolderEvaluation(self, data.test)}
+        self._batches: Iterator[Batch] | None = None  # from the first epoch on
+        self.tests = {"test": self._evaluation(data.test)}
         if data.validation is not None:
-            self.tests["validation"] = FolderEvaluation(self, data.validation)
+            self.tests["validation"] = self._evaluation(data.validation)
         self.facts = {
             "data": data.fingerprint,
             "kernels": "torch",
@@ -136,13 +131,22 @@ class LargeTraining:
             "micro_batch": self.micro,
             "sync_bn": options.sync_bn,
             "workers": workers,
-            "decoder": "workers" if self.balance is None else options.decoder or "gpu and workers",
+            "decoder": options.decoder,
             "arithmetic": f"parameters {numbers.dtype}, convolutions {numbers.conv_dtype or numbers.dtype}, "
             f"state {numbers.state_dtype or numbers.dtype}".replace("torch.", ""),
         }
 
-    def begin(self, position: int) -> None:
-        """Have images decoded from a step on, to the end of the training, without a pause between epochs."""
+    def begin_epoch(self, epoch: int, step: int) -> None:
+        """Begin an epoch; the first one has images decoded to the end of the training, without a pause in between."""
+        if self._batches is None:
+            self.position = epoch * self.steps + step
+            self._batches = self._decoded(self.position)
+        if step == 0:
+            self.sums.zero_()
+            if self.spec.recipe.reset_momentum:
+                self.optimizer.reset()
+
+    def _decoded(self, position: int) -> Iterator[Batch]:
         recipe = self.spec.recipe
         items = partial(
             training_items,
@@ -155,18 +159,21 @@ class LargeTraining:
             steps=self.steps * recipe.epochs,
         )
         decoder = Decoder(self.data.train, self.data.side, recipe.augmentation, self.spec.seed)
-        self.position = position
-        self._batches = iter(self.stream(decoder, items, batch=self.micro, balance=self.balance))
-
-    def begin_epoch(self, step: int) -> None:
-        """An epoch that is taken up in the middle keeps the sums it has."""
-        if step == 0:
-            self.sums.zero_()
-            if self.spec.recipe.reset_momentum:
-                self.optimizer.reset()
+        return iter(
+            Stream(
+                decoder,
+                items,
+                batch=self.micro,
+                device=self.device,
+                workers=self.workers,
+                report=self._broken,
+                on_device=self.options.decoder == "gpu",
+            )
+        )
 
     def step(self) -> None:
-        """One step of the optimiser, on one batch over all processes; nothing waits for the device."""
+        """Make one step of the optimiser, on one batch over all processes; nothing waits for the device."""
+        assert self._batches is not None
         if not self.model.training:
             self.model.train()
         found = torch.zeros(1, 2, dtype=torch.float64, device=self.device)
@@ -206,9 +213,18 @@ class LargeTraining:
             flat = self.world.add_up(torch.cat(self.running)) / self.world.size
             torch._foreach_copy_(self.running, list(flat.split([len(buffer) for buffer in self.running])))
 
-    def stream(self, decoder: Decoder, items: Callable[[], Any], *, batch: int, **options: Any) -> Stream:
-        return Stream(
-            decoder, items, batch=batch, device=self.device, workers=self.workers, report=self._broken, **options
+    def _evaluation(self, files: FileSet, *, persistent: bool = True) -> StreamedEvaluation:
+        return StreamedEvaluation(
+            self.model,
+            self.prepare,
+            files,
+            self.data.side,
+            device=self.device,
+            world=self.world,
+            workers=self.workers,
+            report=self._broken,
+            persistent=persistent,
+            settle=self.settle,
         )
 
     def _broken(self, line: str) -> None:
@@ -228,35 +244,35 @@ class LargeTraining:
 
     def watch_training_set(self) -> None:
         """Have the training images scored after every epoch too: centre crops, in evaluation mode."""
-        self.tests["train_eval"] = FolderEvaluation(self, self.data.train)
+        self.tests["train_eval"] = self._evaluation(self.data.train)
 
     def final_train_scores(self) -> list[Score]:
         """On the training set as it is: centre crops, in evaluation mode."""
-        evaluation = FolderEvaluation(self, self.data.train, persistent=False)
+        evaluation = self._evaluation(self.data.train, persistent=False)
         evaluation.run()
         return evaluation.scores()
 
-    def counted(self) -> dict[str, int]:
-        """What a result says besides, where files were skipped."""
+    def counted(self) -> dict[str, Any]:
+        """Count test images and skipped files, if files were skipped."""
         return {"test_images": self.tests["test"].images, "skipped_files": len(self.skipped)} if self.skipped else {}
 
     @torch.no_grad()
-    def diverged(self) -> bool:
-        """Whether a loss or a parameter is not finite; the network is frozen from then on."""
+    def diverged(self) -> list[bool]:
+        """Tell whether a loss or a parameter is not finite; the network is frozen from then on."""
         self.alive &= torch.stack([parameter.isfinite().all() for parameter in self.parameters]).all()
-        return not bool(self.alive)
+        return [not bool(self.alive)]
 
     def tensors(self) -> dict[str, Tensor]:
         state = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         state |= {f"optimizer.{name}": tensor for name, tensor in self.optimizer.state().items()}
         return state | {"alive": self.alive, "lived": self.lived, "epoch.sums": self.sums}
 
-    def load(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take up the state of `tensors()`, in place."""
-        copy_into(self.tensors(), tensors)
-
-    def weights(self) -> dict[str, Tensor]:
-        return self.model.state_dict()
+    def load(self, tensors: Mapping[str, Tensor] | None) -> None:
+        """Take up the state of `tensors()`, in place: the process that writes has it for all."""
+        own = self.tensors()
+        if tensors is not None:
+            copy_into(own, tensors)
+        self.world.spread(own.values())
 
     def trained_schemes(self) -> list[list[Scheme]] | None:
         """Where coefficients are trained: the scheme of every block as it is now."""
@@ -264,12 +280,12 @@ class LargeTraining:
 
     def close(self) -> None:
         """Let the workers go."""
-        self._batches = iter(())
+        self._batches = None
         self.tests = {}
 
 
 def _parallel(model: Network, device: torch.device) -> DistributedDataParallel:
-    """Gradients averaged over the processes; running statistics are left to `LargeTraining.settle`."""
+    """Gradients averaged over the processes; running statistics are left to `StreamedTrainer.settle`."""
     known = inspect.signature(DistributedDataParallel).parameters
     buffers = "forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers"  # its name up to 2.1x
     ids = [device.index] if device.type == "cuda" else None

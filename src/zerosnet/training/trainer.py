@@ -1,0 +1,106 @@
+"""The interface between the training loop and networks in training, which two trainers implement.
+
+`fused.trainer.FusedTrainer` trains several networks as one on images in memory; `streamed.trainer.StreamedTrainer`
+trains one network on images that are decoded while they are used, in one process or several.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from zerosnet.data import DataSet, FolderData
+from zerosnet.models import Network
+from zerosnet.numerics import Scheme
+from zerosnet.training.fused.evaluation import Score
+from zerosnet.training.runs.spec import RunSpec
+from zerosnet.training.streamed.processes import World
+
+
+class ScoringPass(Protocol):
+    """A pass over a set of images in evaluation mode; it gives one score per replica."""
+
+    def run(self) -> None: ...
+
+    def scores(self) -> list[Score]: ...
+
+
+class Trainer(Protocol):
+    """Networks that share a step: all that a step reads or writes, and the step itself.
+
+    The tensors of `tensors()` stack the replicas along dim 0. Together with a position they are the whole state, since
+    everything random is a function of seed and position.
+
+    Attributes:
+        world: The processes that train together. All of them call the same methods in the same order.
+        steps: Steps per epoch.
+        lived: How many steps each replica has made with finite losses.
+        facts: What `environment.json` records about this training.
+        why_not_native: Why plain torch computes the step; empty if our own kernels do.
+    """
+
+    world: World
+    device: torch.device
+    model: Network
+    steps: int
+    lived: Tensor
+    facts: dict[str, Any]
+    why_not_native: str
+
+    @property
+    def specs(self) -> Sequence[RunSpec]:
+        """The runs, one per replica."""
+        ...
+
+    @property
+    def data(self) -> DataSet | FolderData:
+        """The images, of which some are to be learnt from and some to be tested on."""
+        ...
+
+    @property
+    def tests(self) -> Mapping[str, ScoringPass]:
+        """The sets of images that are scored after every epoch, by name."""
+        ...
+
+    def begin_epoch(self, epoch: int, step: int) -> None:
+        """Prepare an epoch from a step on; one that is taken up in the middle keeps the sums it has."""
+
+    def step(self) -> object:
+        """Learn from one batch; the device may still be at work afterwards."""
+
+    def settle(self) -> None:
+        """Bring together what the processes hold apart, before `tensors()` is read."""
+
+    def diverged(self) -> list[bool]:
+        """Tell which replicas have a loss or a parameter that is not finite; they are frozen from then on."""
+        ...
+
+    def train_scores(self) -> list[Score]:
+        """Score the epoch so far, as the steps saw it."""
+        ...
+
+    def watch_training_set(self) -> None:
+        """Have the training images scored after every epoch, too, in evaluation mode."""
+
+    def final_train_scores(self) -> list[Score]:
+        """Score the training images as they are, in evaluation mode."""
+        ...
+
+    def trained_schemes(self) -> list[list[Scheme]] | None:
+        """Read the scheme of every block, per replica; None if coefficients are fixed."""
+        ...
+
+    def counted(self) -> dict[str, Any]:
+        """Count what a result has to mention, such as files that were skipped."""
+        ...
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Name all tensors that a checkpoint holds."""
+        ...
+
+    def load(self, tensors: Mapping[str, Tensor] | None) -> None:
+        """Take up a state, in place, in all processes; a process that does not write gives None."""
+
+    def close(self) -> None:
+        """Let threads and worker processes go."""
