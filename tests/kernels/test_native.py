@@ -4,10 +4,10 @@ import weakref
 
 import pytest
 import torch
+from tests.kernels.reference import ReferenceKernels
 
 from zerosnet.kernels.classifier import NativeClassifier
 from zerosnet.kernels.native import NativeNetwork
-from zerosnet.kernels.reference import ReferenceKernels
 from zerosnet.models import create_model
 from zerosnet.models.layers.replicated import BatchNorm
 from zerosnet.training.fused.flat import Flat
@@ -43,20 +43,19 @@ def losses_of(logits, labels):
 
 
 class LateKernels(ReferenceKernels):
-    """Weights' gradients are there when they are joined and no sooner, as on a second stream."""
+    """Weight gradients appear at `join` and no sooner, as on a second stream."""
 
-    def backward_inner(self, gradient, coefficients, x, weights, out, norm, weight_gradient, training):
-        self._later(super().backward_inner, gradient, coefficients, x, weights, out, norm, weight_gradient, training)
+    def backward_inner(self, call):
+        super().backward_inner(self._later(call))
 
-    def backward_outer(self, slope, x, weights, out, norm, weight_gradient, training):
-        self._later(super().backward_outer, slope, x, weights, out, norm, weight_gradient, training)
+    def backward_outer(self, call):
+        super().backward_outer(self._later(call))
 
-    def _later(self, function, *arguments):
-        *before, place, training = arguments
-        found = torch.empty_like(place)
-        function(*before, found, training)
+    def _later(self, call):
+        place, found = call.weight_gradient, torch.empty_like(call.weight_gradient)
         place.fill_(float("nan"))
         self.__dict__.setdefault("late", []).append((place, found))
+        return call._replace(weight_gradient=found)
 
     def join(self):
         for place, found in self.__dict__.pop("late", []):
