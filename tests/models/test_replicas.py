@@ -10,8 +10,7 @@ from zerosnet.models import Config, Network, Structure, combine, create_model, e
 from zerosnet.models.layers import replicated as layers
 from zerosnet.models.layers.replicated import Conv
 from zerosnet.models.stepping import coefficients, sums
-from zerosnet.models.stepping.laws import LambdaLaw, LmLaw
-from zerosnet.models.stepping.stable_laws import StableLambdaLaw, StableRootsLaw
+from zerosnet.models.stepping.laws import LambdaLaw, LmLaw, StableLambdaLaw, StableRootsLaw
 from zerosnet.numerics import Scheme, adams_bashforth, euler, lm, zerosnet
 
 BASIC, OPENING = Structure("cifar", "basic", (2, 2, 2)), Structure("cifar", "bottleneck", (3, 1, 1))

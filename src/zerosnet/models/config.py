@@ -6,8 +6,7 @@ from typing import Any
 from zerosnet.errors import InputError
 from zerosnet.models.stepping.block_plan import BlockPlan, find_stage_change, plan
 from zerosnet.models.stepping.coefficients import Coefficients, FixedCoefficients, TrainedCoefficients
-from zerosnet.models.stepping.laws import LambdaLaw, Law, LmLaw
-from zerosnet.models.stepping.stable_laws import StableLambdaLaw, StableRootsLaw
+from zerosnet.models.stepping.laws import LambdaLaw, Law, LmLaw, StableLambdaLaw, StableRootsLaw
 from zerosnet.models.structure import Structure
 from zerosnet.numerics import Scheme
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn, relu_
 
 from zerosnet.errors import InputError
 from zerosnet.models.config import Config
-from zerosnet.models.io.timm_methods import Customs
+from zerosnet.models.io.timm import TimmMethods
 from zerosnet.models.layers.replicated import BatchNorm, Conv, Linear, average, initialise
 from zerosnet.models.stepping.stack import BlockStep, Stack
 from zerosnet.numerics import Scheme
@@ -17,7 +17,7 @@ from zerosnet.numerics import Scheme
 KEEP_STATES = {"realize_reads_threshold": 3}  # of torch.compile: see Network.compile
 
 
-class Network(Customs):
+class Network(TimmMethods):
     """K independent networks, images (B, K * in_chans, H, W) -> logits (B, K, classes), for K = 1 (B, classes).
 
     Images (B, in_chans, H, W) are shared by all replicas, network(x)[:, k] = network_k(x), as if they were repeated K

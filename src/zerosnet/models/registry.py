@@ -8,15 +8,12 @@ from typing import Any
 import torch
 
 from zerosnet.errors import InputError
-from zerosnet.models.cifar import CIFAR_STRUCTURES
 from zerosnet.models.config import Config, check_integer
-from zerosnet.models.imagenet import IMAGENET_STRUCTURES
 from zerosnet.models.io.weights import load_model
 from zerosnet.models.network import Network
 from zerosnet.models.pretrained import tagged
-from zerosnet.models.stepping.laws import LM_BETAS, LambdaLaw, Law, LmLaw
-from zerosnet.models.stepping.stable_laws import StableLambdaLaw, StableRootsLaw
-from zerosnet.models.structure import Structure
+from zerosnet.models.stepping.laws import LM_BETAS, LambdaLaw, Law, LmLaw, StableLambdaLaw, StableRootsLaw
+from zerosnet.models.structure import STRUCTURES, Structure
 from zerosnet.numerics import Scheme
 
 AnyScheme = Scheme | str
@@ -60,8 +57,6 @@ FAMILIES: Mapping[tuple[str, str], ModelFamily] = {
     ("zerosnet", "_stable"): ModelFamily(law=_stable_law, options=("order", "steps"), takes_scheme=False),
 }
 """(front, back) of a name; the depth stands between them."""
-
-STRUCTURES: Mapping[int, Structure] = {**CIFAR_STRUCTURES, **IMAGENET_STRUCTURES}
 
 
 @dataclass(frozen=True)
