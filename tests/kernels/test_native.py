@@ -13,6 +13,8 @@ from zerosnet.models.layers.replicated import BatchNorm
 from zerosnet.training.fused.flat import Flat
 
 TEN = ["1,1,1;1", "9/4,-2,3/4;1/2", "1/3,5/9,1/9;16/9"]
+START = ["2,0,0;1/2", "1/2,1/4,0;3"]  # the second block reads both states that exist
+OWN = ["1,1/2,0;1", *TEN, *TEN]
 MODELS = [
     ("zerosnet20_opt", {}),
     ("zerosnet20", {"scheme": TEN, "replicas": 3}),
@@ -22,6 +24,8 @@ MODELS = [
     ("lmresnet20", {"replicas": 2}),
     ("zerosnet20", {"scheme": "from-roots(1/2,-1/4,1/8)"}),
     ("zerosnet20", {"scheme": "1/4,1/4,1/4,1/4;1", "replicas": 2}),  # a projected state is projected once more
+    ("zerosnet20", {"scheme": TEN, "replicas": 3, "beta_growth": ["3/2", 1, 0.5]}),
+    ("zerosnet20", {"block_schemes": [[*START, *OWN], [*START, *OWN[::-1]]], "replicas": 2}),
 ]
 
 

@@ -74,7 +74,11 @@ def test_given_schemes_fix_preresnet_and_lmresnet() -> None:
     [
         ("zerosnet57", {}, ["zerosnet57", "zerosnetN_opt", "56"]),
         ("zerosnet20", {}, ["needs a scheme", "zerosnet20_opt"]),
-        ("zerosnet56", {"schem": "x"}, ["unknown option 'schem' for zerosnet56", "takes scheme, stage_change"]),
+        (
+            "zerosnet56",
+            {"schem": "x"},
+            ["unknown option 'schem' for zerosnet56", "scheme, block_schemes, stage_change"],
+        ),
         ("zerosnet20_opt", {"scheme": "zerosnet(1)"}, ["takes no scheme"]),
         ("preresnet20", {"scheme": "zerosnet(1)"}, ["3 steps", "expected 1"]),
         ("lmresnet20", {"beta": "2k"}, ["2k", "consistent", "original"]),

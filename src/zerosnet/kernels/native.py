@@ -69,6 +69,7 @@ class NativeNetwork:
         fc = cast(Linear, network.fc)
         of_fc = (self.gradients[fc.weight], self.gradients[fc.bias]) if weights else None
         self.head = Head(fc, self.norm_gradients[self.bn], of_fc)
+        self._terms = [len(row.alphas) for row in network.stack.rows(fc.weight)]
         self.is_trained = any(True for _ in network.coefficient_parameters())
         self._fixed = None if self.is_trained else self._coefficients().detach()
         self._packed: dict[Tensor, Packed] = {}
@@ -154,7 +155,7 @@ class NativeNetwork:
             projections = [cast(Conv, block.projections[key]) for key in keys]
             projected = [self._project(node, conv.weight, k) for node, conv in zip(history, projections)]
             states = [p.node for p in projected]
-        used = states[: plan.keep_states] if plan.multistep else states[:1]
+        used = states[: self._terms[n]]
         for lag, node in enumerate(used):
             node.users.append((n, lag))
         out = State(k.activation(), k.activation())

@@ -1,4 +1,5 @@
 from zerosnet.models.config import Config as Config
+from zerosnet.models.config import fuse as fuse
 from zerosnet.models.convert.conversion import multistep as multistep
 from zerosnet.models.convert.stage import MultistepStage as MultistepStage
 from zerosnet.models.diagnosis.measure import BlockDiagnosis as BlockDiagnosis

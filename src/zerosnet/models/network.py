@@ -42,7 +42,7 @@ class Network(TimmMethods):
             config.structure.features,
         )
         self.stem = size.stem(config.in_chans, size.stem_channels, replicas=replicas)
-        coefficients = config.coefficients(sum(plan.multistep for plan in plans))
+        coefficients = config.coefficients(plans)
         self.stack = Stack(config.structure, plans, coefficients, replicas=replicas)
         self.bn = BatchNorm(self.num_features, replicas=replicas) if size.final_norm else None
         self.fc = self._classifier(config.num_classes)
@@ -138,14 +138,22 @@ class Network(TimmMethods):
     def get_classifier(self) -> nn.Module:
         return self.fc
 
-    def reset_classifier(self, num_classes: int, global_pool: str | None = None) -> None:
-        """A new, freshly drawn classifier; num_classes=0 removes it, and global_pool="" the pool too."""
+    def reset_classifier(
+        self, num_classes: int, global_pool: str | None = None, *, seeds: Sequence[int] | None = None
+    ) -> None:
+        """Draw a new classifier; num_classes=0 removes it, and global_pool="" the pool too.
+
+        Args:
+            num_classes: How many classes it tells apart.
+            global_pool: "avg", "" to remove the pool, None to leave it as it is.
+            seeds: One per replica; None draws them from torch's own generator.
+        """
         if global_pool not in (None, "avg", *([] if num_classes else [""])):
             raise InputError(f"global_pool is {global_pool!r}; expected 'avg', or '' where num_classes is 0")
         self.global_pool = global_pool if global_pool is not None else "avg" if num_classes else self.global_pool
         self.config, self.num_classes = replace(self.config, num_classes=num_classes), num_classes
         self.fc = self._classifier(num_classes)
-        initialise(self.fc, self._draw_seeds())
+        initialise(self.fc, self._draw_seeds() if seeds is None else list(seeds))
 
     def _classifier(self, num_classes: int) -> nn.Module:
         return Linear(self.num_features, num_classes, replicas=self.replicas) if num_classes else nn.Identity()

@@ -110,6 +110,8 @@ class Stack(nn.Module):
         return [self._per_block(schemes, Scheme([1], [1])) if schemes else [] for schemes in replicas]
 
     def _per_block(self, per_slot: list[T], one_step: T) -> list[T]:
+        if self.coefficients.covers_start:
+            return per_slot[: len(self.steps)]
         slots = iter(per_slot)
         return [next(slots) if block.plan.multistep else one_step for block in self.steps]
 
