@@ -12,7 +12,8 @@ DEEP = ("101", "152", "326", "650", "1298")
 
 def arguments(name: str) -> dict[str, str]:
     """A bare zerosnet needs a scheme."""
-    return {"scheme": "zerosnet(1)"} if name.startswith("zerosnet") and "_" not in name else {}
+    bare = name.startswith("zerosnet") and ("_" not in name or name.endswith("_nonorm"))
+    return {"scheme": "zerosnet(1)"} if bare else {}
 
 
 def count(model: torch.nn.Module) -> int:
@@ -56,8 +57,8 @@ def test_lmresnet_has_one_projection_a_stage_change_like_preresnet() -> None:
 
 
 def test_names_are_found_by_pattern() -> None:
-    assert len(list_models()) == 6 * 14
-    assert list_models("zerosnet56*") == ["zerosnet56", "zerosnet56_opt", "zerosnet56_tra", "zerosnet56_stable"]
+    assert len(list_models()) == 6 * 14 + 2 * 5
+    assert list_models("zerosnet56*") == [f"zerosnet56{back}" for back in ("", "_opt", "_tra", "_stable", "_nonorm")]
     assert list_models("nothing*") == []
 
 

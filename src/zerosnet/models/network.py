@@ -10,7 +10,7 @@ from torch import Tensor, nn, relu_
 from zerosnet.errors import InputError
 from zerosnet.models.config import Config
 from zerosnet.models.io.timm import TimmMethods
-from zerosnet.models.layers.replicated import BatchNorm, Conv, Linear, average, initialise
+from zerosnet.models.layers.replicated import BatchNorm, Bias, Conv, Linear, average, initialise
 from zerosnet.models.stepping.stack import BlockStep, Stack
 from zerosnet.numerics import Scheme
 
@@ -44,7 +44,8 @@ class Network(TimmMethods):
         self.stem = size.stem(config.in_chans, size.stem_channels, replicas=replicas)
         coefficients = config.coefficients(plans)
         self.stack = Stack(config.structure, plans, coefficients, replicas=replicas)
-        self.bn = BatchNorm(self.num_features, replicas=replicas) if size.final_norm else None
+        norm = BatchNorm if config.structure.normalised else Bias
+        self.bn = norm(self.num_features, replicas=replicas) if size.final_norm else None
         self.fc = self._classifier(config.num_classes)
         self._conv_dtype: torch.dtype | None = None
         initialise(self, self._draw_seeds() if seeds is None else list(seeds))
@@ -78,7 +79,7 @@ class Network(TimmMethods):
         return self.stem(images.to(dtype)).to(self.state_dtype or dtype)
 
     def normalise(self, state: Tensor) -> Tensor:
-        """BN-ReLU of a last state, where the network has one before the pool."""
+        """Apply the BN-ReLU before the pool to a last state, if the network has one (without norms a bias and ReLU)."""
         return state if self.bn is None else relu_(self.bn(state))
 
     def logits(self, state: Tensor) -> Tensor:

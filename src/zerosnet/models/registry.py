@@ -14,7 +14,7 @@ from zerosnet.models.io.weights import load_model
 from zerosnet.models.network import Network
 from zerosnet.models.pretrained import tagged
 from zerosnet.models.stepping.laws import LM_BETAS, LambdaLaw, Law, LmLaw, StableLambdaLaw, StableRootsLaw
-from zerosnet.models.structure import STRUCTURES, Structure
+from zerosnet.models.structure import FIXUP_STRUCTURES, STRUCTURES, Structure
 from zerosnet.numerics import Number, Scheme, number
 
 AnyScheme = Scheme | str
@@ -34,6 +34,8 @@ class ModelFamily:
     """Makes the law of trained coefficients from the options named in `options`."""
     options: tuple[str, ...] = ()
     stage_change: str = "project-each"
+    structures: Mapping[int, Structure] = field(default_factory=lambda: STRUCTURES)
+    """By depth."""
 
 
 def _lm_law(beta: str = "original") -> Law:
@@ -57,6 +59,8 @@ FAMILIES: Mapping[tuple[str, str], ModelFamily] = {
     ("zerosnet", "_opt"): ModelFamily(scheme=Scheme(["1/3", "5/9", "1/9"], ["16/9"]), takes_scheme=False),
     ("zerosnet", "_tra"): ModelFamily(law=LambdaLaw, takes_scheme=False),
     ("zerosnet", "_stable"): ModelFamily(law=_stable_law, options=("order", "steps"), takes_scheme=False),
+    ("preresnet", "_nonorm"): ModelFamily(scheme=Scheme([1], [1]), steps=1, structures=FIXUP_STRUCTURES),
+    ("zerosnet", "_nonorm"): ModelFamily(structures=FIXUP_STRUCTURES),
 }
 """(front, back) of a name; the depth stands between them."""
 
@@ -73,7 +77,7 @@ class Entry:
 REGISTRY: Mapping[str, Entry] = {
     f"{front}{depth}{back}": Entry(f"{front}{depth}{back}", family, structure)
     for (front, back), family in FAMILIES.items()
-    for depth, structure in sorted(STRUCTURES.items())
+    for depth, structure in sorted(family.structures.items())
 }
 
 
@@ -177,10 +181,16 @@ def configure(
 
 def find_entry(name: str) -> Entry:
     if not isinstance(name, str) or name not in REGISTRY:
-        depths = ", ".join(map(str, sorted(STRUCTURES)))
-        forms = ", ".join(f"{front}N{back}" for front, back in FAMILIES)
-        raise InputError(f"unknown model {name!r}; expected {forms} with N one of {depths}")
+        raise InputError(f"unknown model {name!r}; expected {_forms(STRUCTURES)}; or {_forms(FIXUP_STRUCTURES)}")
     return REGISTRY[name]
+
+
+def _forms(structures: Mapping[int, Structure]) -> str:
+    """List the names of the families that have these structures."""
+    forms = ", ".join(
+        f"{front}N{back}" for (front, back), family in FAMILIES.items() if family.structures is structures
+    )
+    return f"{forms} with N one of {', '.join(map(str, sorted(structures)))}"
 
 
 def _coefficient_fields(
@@ -205,7 +215,8 @@ def _coefficient_fields(
             return {**fields, "block_schemes": _lists_per_replica(block_schemes, replicas, family.steps)}
         given = family.scheme if scheme is None else scheme
         if given is None:
-            raise InputError(f'{name} needs a scheme, such as scheme="zerosnet(-9/5)"; {name}_opt needs none')
+            without = f"; {name}_opt needs none" if f"{name}_opt" in REGISTRY else ""
+            raise InputError(f'{name} needs a scheme, such as scheme="zerosnet(-9/5)"{without}')
         return {**fields, "schemes": _one_per_replica(given, replicas, family.steps)}
     own = {option: options.pop(option) for option in family.options if option in options}
     start, shared = options.pop("start", None), options.pop("shared", False)

@@ -97,10 +97,10 @@ IMAGENET = Size(
 
 SIZES: dict[str, Size] = {"cifar": CIFAR, "imagenet": IMAGENET}
 
-EXPANSION = {"basic": 1, "bottleneck": 4}
-"""Channels of the state for each channel inside f."""
+EXPANSION = {"basic": 1, "bottleneck": 4, "fixup": 1}
+"""Channels of the state for each channel inside f; "fixup" is "basic" without normalisation, at CIFAR size only."""
 
-LAYERS = {"basic": 2, "bottleneck": 3}
+LAYERS = {"basic": 2, "bottleneck": 3, "fixup": 2}
 """Convolutions of f."""
 
 
@@ -116,6 +116,8 @@ class Structure:
         for argument, table in (("size", SIZES), ("block", EXPANSION)):
             if getattr(self, argument) not in table:
                 raise InputError(f"{argument} is {getattr(self, argument)!r}; expected one of {', '.join(table)}")
+        if not self.normalised and self.size != "cifar":
+            raise InputError(f"block is {self.block!r} with size {self.size!r}; expected size 'cifar'")
         stages = len(self.traits.widths)
         if len(self.blocks) != stages or any(not isinstance(n, int) or n < 1 for n in self.blocks):
             raise InputError(f"blocks is {self.blocks!r}; expected {stages} positive integers, one a stage")
@@ -123,6 +125,11 @@ class Structure:
     @property
     def traits(self) -> Size:
         return SIZES[self.size]
+
+    @property
+    def normalised(self) -> bool:
+        """The branches and the head begin with a batch norm; otherwise nothing is normalised."""
+        return self.block != "fixup"
 
     @property
     def expansion(self) -> int:
@@ -158,6 +165,10 @@ def cifar(depth: int, block: str = "basic") -> Structure:
 CIFAR_STRUCTURES: dict[int, Structure] = {
     **{depth: cifar(depth) for depth in (20, 32, 44, 56, 110)},
     **{depth: cifar(depth, "bottleneck") for depth in (164, 326, 650, 1298)},
+}
+
+FIXUP_STRUCTURES: dict[int, Structure] = {
+    depth: cifar(depth, "fixup") for depth, structure in CIFAR_STRUCTURES.items() if structure.block == "basic"
 }
 
 IMAGENET_STRUCTURES: dict[int, Structure] = {
