@@ -13,8 +13,9 @@ from torch import Tensor
 from benchmarks.record import Result
 from zerosnet.kernels.compile import compile_all
 from zerosnet.kernels.cuda import CudaKernels
-from zerosnet.kernels.interface import Norm, NormGradient, Slope, State
+from zerosnet.kernels.interface import BackwardInner, BackwardOuter, ConvInner, ConvStep, State, StateGradient
 from zerosnet.kernels.memory_floor import step_bytes
+from zerosnet.kernels.norm_tables import Norm, NormGradient, Slope
 from zerosnet.kernels.training_step import NativeStep
 from zerosnet.models import create_model
 
@@ -94,27 +95,29 @@ def of_blocks(w: CudaKernels, unit: int) -> Timed:
 
     def step(a: list[Tensor], steps: int = 3) -> None:
         history = tuple(State(a[1 + 2 * i], a[2 + 2 * i]) for i in range(steps))
-        w.conv_step(a[0], table, packed, coefficients, history, State(a[7], a[8]), norm, True)
+        w.conv_step(ConvStep(a[0], table, packed, coefficients, history, State(a[7], a[8]), norm, True))
 
     def recursion(a: list[Tensor], terms: int = 3) -> None:
-        w.state_gradient(Slope(a[0], a[1], table), alphas, tuple(a[2 : 2 + terms]), None, a[5], None)
+        w.state_gradient(StateGradient(Slope(a[0], a[1], table), alphas, tuple(a[2 : 2 + terms]), a[5]))
 
     def history(a: list[Tensor], terms: int) -> None:
-        w.state_gradient(None, alphas, tuple(a[2 : 2 + terms]), None, a[5], None)
+        w.state_gradient(StateGradient(None, alphas, tuple(a[2 : 2 + terms]), a[5]))
 
     parts, blocks = w._floats(w.replicas * w.sizes.backward_blocks * w.sizes.weights), w.sizes.backward_blocks
     sums = (blocks + 1) * 4 * w.replicas * w.sizes.weights / unit
     return {
-        "conv_inner": (lambda a: w.conv_inner(a[0], table, packed, a[1], norm, True), 2),
+        "conv_inner": (lambda a: w.conv_inner(ConvInner(a[0], table, packed, a[1], norm, True)), 2),
         "conv_step_1": (lambda a: step(a, 1), 5),
         "conv_step_2": (lambda a: step(a, 2), 7),
         "conv_step_3": (step, 9),
         "backward_inner": (
-            lambda a: w.backward_inner(a[0], coefficients, a[1], packed, a[2], grads, gradient, True),
+            lambda a: w.backward_inner(BackwardInner(a[0], coefficients, a[1], packed, a[2], grads, gradient, True)),
             3,
         ),
         "backward_outer": (
-            lambda a: w.backward_outer(Slope(a[0], a[3], table), a[1], packed, a[2], grads, gradient, True),
+            lambda a: w.backward_outer(
+                BackwardOuter(Slope(a[0], a[3], table), a[1], packed, a[2], grads, gradient, True)
+            ),
             4,
         ),
         "state_gradient_1": (lambda a: recursion(a, 1), 4),

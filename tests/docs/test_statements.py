@@ -6,7 +6,7 @@ import pytest
 from tests.docs.blocks import DOCS, ROOT
 
 from zerosnet.errors import InputError
-from zerosnet.models.stepping.stable_laws import RADIUS, StableRootsLaw
+from zerosnet.models.stepping.laws import RADIUS, StableRootsLaw
 from zerosnet.robustness import pgd
 
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]

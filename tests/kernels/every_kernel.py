@@ -6,8 +6,17 @@ compute-sanitizer --tool memcheck python -m tests.kernels.every_kernel    needs 
 import torch
 
 from zerosnet.kernels.cuda import CudaKernels
-from zerosnet.kernels.interface import MAX_STEPS, Norm, NormGradient, Slope, State
+from zerosnet.kernels.interface import (
+    MAX_STEPS,
+    BackwardInner,
+    BackwardOuter,
+    ConvInner,
+    ConvStep,
+    State,
+    StateGradient,
+)
 from zerosnet.kernels.native import WIDTHS
+from zerosnet.kernels.norm_tables import Norm, NormGradient, Slope
 
 REPLICAS, BATCH = 66, 7  # several images a block on a chip of 132 multiprocessors
 
@@ -27,17 +36,17 @@ def of_width(w: CudaKernels) -> None:
     numbers = torch.rand(w.replicas, 5, device=w.device)
     alphas = numbers[:, :4].contiguous()
     for training in (True, False):
-        w.conv_inner(a[0], table, packed, a[1], norm, training)
+        w.conv_inner(ConvInner(a[0], table, packed, a[1], norm, training))
         for steps in range(1, MAX_STEPS + 1):
             history = tuple(State(a[1 + i], a[2 + i]) for i in range(steps))
-            w.conv_step(a[0], table, packed, numbers, history, State(a[7], a[8]), norm, training)
+            w.conv_step(ConvStep(a[0], table, packed, numbers, history, State(a[7], a[8]), norm, training))
         for wanted in (gradient, None):
-            w.backward_inner(a[0], numbers, a[1], packed, a[2], grads, wanted, training)
-            w.backward_outer(slope, a[2], packed, a[3], grads, wanted, training)
+            w.backward_inner(BackwardInner(a[0], numbers, a[1], packed, a[2], grads, wanted, training))
+            w.backward_outer(BackwardOuter(slope, a[2], packed, a[3], grads, wanted, training))
     for terms in range(MAX_STEPS + 1):
         for through in (slope, None):
             for dots_with in (None, a[1]):
-                w.state_gradient(through, alphas, tuple(a[2 : 2 + terms]), None, a[7], dots_with)
+                w.state_gradient(StateGradient(through, alphas, tuple(a[2 : 2 + terms]), a[7], dots_with=dots_with))
     edges(w, a, table, norm, grads)
     w.join()
 
@@ -45,7 +54,7 @@ def of_width(w: CudaKernels) -> None:
 def edges(w: CudaKernels, a: list[torch.Tensor], table: torch.Tensor, norm: Norm, grads: NormGradient) -> None:
     w.statistics(a[0], norm)
     columns = w.patches(a[0], table)
-    w.state_gradient(None, table[:, 0, :4].contiguous(), (a[1],), w.take_even(a[0]), a[2], None)
+    w.state_gradient(StateGradient(None, table[:, 0, :4].contiguous(), (a[1],), a[2], even=w.take_even(a[0])))
     pooled = w.pool(a[0], table)
     for training in (True, False):
         w.gather_patches(columns, a[0], grads, training)

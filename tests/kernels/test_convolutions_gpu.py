@@ -4,6 +4,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from zerosnet.kernels.interface import BackwardInner, BackwardOuter, ConvInner, ConvStep, StateGradient
+
 pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
@@ -37,7 +39,7 @@ def random_table(w, seed):
 
 
 def norm_of(w, seed=50):
-    from zerosnet.kernels.interface import Norm
+    from zerosnet.kernels.norm_tables import Norm
 
     k, c = w.replicas, w.channels
     ones = torch.ones(k * c, device="cuda")
@@ -80,7 +82,7 @@ def test_inner_convolution_and_its_statistics(channels, width, replicas, batch):
     table, _, _ = random_table(w, 20)
     weight = random_weight(w)
     out, following = w.activation().fill_(float("nan")), norm_of(w)
-    w.conv_inner(x, table, packed(w, weight), out, following, True)
+    w.conv_inner(ConvInner(x, table, packed(w, weight), out, following, True))
     a = activated(x, table).bfloat16()
     expected = major(F.conv2d(planes(a), weight.double(), padding=1, groups=replicas), replicas)
     assert relative(out, expected) < 4e-3
@@ -111,7 +113,7 @@ def test_multistep_convolution_keeps_the_state_in_two_halves(channels, width, re
     history = tuple(State(y.bfloat16(), (y - y.bfloat16().float()).bfloat16()) for y in exact)
     coefficients = noise(replicas, 5, seed=40)
     out = State(w.activation(), w.activation())
-    w.conv_step(x, table, packed(w, weight), coefficients, history, out, norm_of(w), True)
+    w.conv_step(ConvStep(x, table, packed(w, weight), coefficients, history, out, norm_of(w), True))
     a = planes(activated(x, table).bfloat16())
     f = major(F.conv2d(a, weight.double(), padding=1, groups=replicas), replicas)
     numbers = coefficients.double().view(replicas, 5, 1, 1, 1, 1)
@@ -135,7 +137,7 @@ def with_odd_channels(table):
 @pytest.mark.parametrize("replicas, batch, odd", [*((*size, False) for size in SIZES), (3, 7, True)])
 @pytest.mark.parametrize("outer", [False, True])
 def test_backward_of_a_convolution(channels, width, replicas, batch, odd, outer):
-    from zerosnet.kernels.interface import NormGradient, Slope
+    from zerosnet.kernels.norm_tables import NormGradient, Slope
 
     w = make(channels, width, replicas, batch)
     shape = w.activation().shape
@@ -152,11 +154,11 @@ def test_backward_of_a_convolution(channels, width, replicas, batch, odd, outer)
     grads = NormGradient(table, gamma_grad, beta_grad, w.table())
     back = packed(w, weight)
     if outer:
-        w.backward_outer(Slope(gradient, z, z_table), x, back, out, grads, weight_gradient, True)
+        w.backward_outer(BackwardOuter(Slope(gradient, z, z_table), x, back, out, grads, weight_gradient, True))
         gain, slope, centre, offset = (z_table[:, i].view(k, 1, 1, 1, c) for i in range(4))
         g = gain * gradient.float() + slope * (z.float() - centre) + offset
     else:
-        w.backward_inner(gradient, coefficients, x, back, out, grads, weight_gradient, True)
+        w.backward_inner(BackwardInner(gradient, coefficients, x, back, out, grads, weight_gradient, True))
         g = coefficients[:, 4].view(k, 1, 1, 1, 1) * gradient.float()
     w.join()
     g = planes(g.bfloat16())
@@ -187,7 +189,7 @@ def test_backward_of_a_convolution(channels, width, replicas, batch, odd, outer)
 @pytest.mark.parametrize("with_even", [False, True])
 @pytest.mark.parametrize("with_dots", [False, True])
 def test_gradient_of_a_state(channels, width, terms, sloped, with_even, with_dots):
-    from zerosnet.kernels.interface import Slope
+    from zerosnet.kernels.norm_tables import Slope
 
     w = make(channels, width, 3, 5)
     shape = w.activation().shape
@@ -196,7 +198,11 @@ def test_gradient_of_a_state(channels, width, terms, sloped, with_even, with_dot
     out = w.activation()
     slope = Slope(tensors[-1], tensors[-2], table) if sloped else None
     even = noise(3, 5, width // 2, width // 2, channels, seed=72).bfloat16() if with_even else None
-    dots = w.state_gradient(slope, weights, tuple(tensors[:terms]), even, out, tensors[-2] if with_dots else None)
+    dots = w.state_gradient(
+        StateGradient(
+            slope, weights, tuple(tensors[:terms]), out, even=even, dots_with=tensors[-2] if with_dots else None
+        )
+    )
     expected = torch.zeros_like(out, dtype=torch.float64)
     for i in range(terms):
         expected += weights[:, i].view(3, 1, 1, 1, 1).double() * tensors[i].double()
@@ -220,7 +226,7 @@ def test_two_calls_are_bit_identical(channels, width):
     tables = []
     for _ in range(5):
         out, following = w.activation(), norm_of(w)
-        w.conv_inner(x, table, weights, out, following, True)
+        w.conv_inner(ConvInner(x, table, weights, out, following, True))
         tables.append((out, following.table))
     assert all(torch.equal(a, tables[0][0]) and torch.equal(b, tables[0][1]) for a, b in tables)
 
@@ -228,7 +234,7 @@ def test_two_calls_are_bit_identical(channels, width):
 @pytest.mark.parametrize("channels, width", WIDTHS)
 @pytest.mark.parametrize("outer", [False, True])
 def test_two_calls_on_the_way_back_are_bit_identical_and_weights_may_be_left_out(channels, width, outer):
-    from zerosnet.kernels.interface import NormGradient, Slope
+    from zerosnet.kernels.norm_tables import NormGradient, Slope
 
     w = make(channels, width, 10, 128)
     gradient, x, z = (w.activation().copy_(noise(*w.activation().shape, seed=s)) for s in (1, 2, 3))
@@ -240,9 +246,9 @@ def test_two_calls_on_the_way_back_are_bit_identical_and_weights_may_be_left_out
         out = w.activation()
         grads = NormGradient(table, *(torch.empty(10 * channels, device="cuda") for _ in range(2)), w.table())
         if outer:
-            w.backward_outer(Slope(gradient, z, z_table), x, back, out, grads, dw, True)
+            w.backward_outer(BackwardOuter(Slope(gradient, z, z_table), x, back, out, grads, dw, True))
         else:
-            w.backward_inner(gradient, coefficients, x, back, out, grads, dw, True)
+            w.backward_inner(BackwardInner(gradient, coefficients, x, back, out, grads, dw, True))
         w.join()
         return [out, grads.weight, grads.bias, grads.table]
 

@@ -5,9 +5,10 @@ All that read activations or their gradients; the stem reads images, which are n
 
 import pytest
 import torch
+from tests.kernels.reference import ReferenceKernels
 
-from zerosnet.kernels.interface import Norm, NormGradient, Slope, State
-from zerosnet.kernels.reference import ReferenceKernels
+from zerosnet.kernels.interface import BackwardInner, BackwardOuter, ConvInner, ConvStep, State, StateGradient
+from zerosnet.kernels.norm_tables import Norm, NormGradient, Slope
 
 pytestmark = [
     pytest.mark.gpu,
@@ -65,40 +66,42 @@ class Inputs:
 
 def conv_inner(w, i):
     out = w.activation()
-    w.conv_inner(i.activations[0], i.table, w.pack([i.weight])[0], out, i.norm, True)
+    w.conv_inner(ConvInner(i.activations[0], i.table, w.pack([i.weight])[0], out, i.norm, True))
     return out, i.norm.table
 
 
 def conv_step(w, i):
     a, out = i.activations, State(w.activation(), w.activation())
     history = tuple(State(a[n], torch.zeros_like(a[n])) for n in (1, 2, 3))
-    w.conv_step(a[0], i.table, w.pack([i.weight])[0], i.numbers, history, out, i.norm, True)
+    w.conv_step(ConvStep(a[0], i.table, w.pack([i.weight])[0], i.numbers, history, out, i.norm, True))
     return out.high, i.norm.table
 
 
 def backward_inner(w, i):
     out, dw = w.activation(), torch.empty_like(i.weight)
-    w.backward_inner(i.activations[0], i.numbers, i.activations[1], w.pack([i.weight])[0], out, i.grads, dw, True)
+    w.backward_inner(
+        BackwardInner(i.activations[0], i.numbers, i.activations[1], w.pack([i.weight])[0], out, i.grads, dw, True)
+    )
     w.join()
     return out, dw.unflatten(0, (REPLICAS, -1)), i.grads.table
 
 
 def backward_outer(w, i):
     a, out, dw = i.activations, w.activation(), torch.empty_like(i.weight)
-    w.backward_outer(Slope(a[0], a[1], i.table), a[2], w.pack([i.weight])[0], out, i.grads, dw, True)
+    w.backward_outer(BackwardOuter(Slope(a[0], a[1], i.table), a[2], w.pack([i.weight])[0], out, i.grads, dw, True))
     w.join()
     return out, dw.unflatten(0, (REPLICAS, -1)), i.grads.table
 
 
 def state_gradient(w, i):
     a, out = i.activations, w.activation()
-    w.state_gradient(Slope(a[0], a[1], i.table), i.numbers[:, :4].contiguous(), tuple(a[2:5]), None, out, None)
+    w.state_gradient(StateGradient(Slope(a[0], a[1], i.table), i.numbers[:, :4].contiguous(), tuple(a[2:5]), out))
     return (out,)
 
 
 def history_gradient(w, i):
     a, out = i.activations, w.activation()
-    w.state_gradient(None, i.numbers[:, :4].contiguous(), tuple(a[2:4]), w.take_even(a[0]), out, None)
+    w.state_gradient(StateGradient(None, i.numbers[:, :4].contiguous(), tuple(a[2:4]), out, even=w.take_even(a[0])))
     return (out,)
 
 
@@ -106,7 +109,9 @@ def gradient_with_products(w, i):
     """The recursion that also makes the gradients of the alphas."""
     a, out = i.activations, w.activation()
     slope = Slope(a[0], a[1], i.table)
-    products = w.state_gradient(slope, i.numbers[:, :4].contiguous(), tuple(a[2:5]), None, out, slope.state)
+    products = w.state_gradient(
+        StateGradient(slope, i.numbers[:, :4].contiguous(), tuple(a[2:5]), out, dots_with=slope.state)
+    )
     return out, products[:, :3]
 
 

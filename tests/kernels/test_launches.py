@@ -21,6 +21,8 @@ MODELS = [
     ("zerosnet20_tra", {"replicas": 2}),
     ("preresnet20", {"in_chans": 1}),
     ("lmresnet20", {}),
+    ("zerosnet20_opt", {"beta_growth": "3/2"}),
+    ("zerosnet20", {"block_schemes": ["2,0,0;1", "1,1,0;1", *["1/3,5/9,1/9;16/9"] * 7]}),
 ]
 
 

@@ -4,15 +4,17 @@ import weakref
 
 import pytest
 import torch
+from tests.kernels.reference import ReferenceKernels
 
 from zerosnet.kernels.classifier import NativeClassifier
 from zerosnet.kernels.native import NativeNetwork
-from zerosnet.kernels.reference import ReferenceKernels
 from zerosnet.models import create_model
 from zerosnet.models.layers.replicated import BatchNorm
 from zerosnet.training.fused.optimizer import Flat
 
 TEN = ["1,1,1;1", "9/4,-2,3/4;1/2", "1/3,5/9,1/9;16/9"]
+START = ["2,0,0;1/2", "1/2,1/4,0;3"]  # the second block reads both states that exist
+OWN = ["1,1/2,0;1", *TEN, *TEN]
 MODELS = [
     ("zerosnet20_opt", {}),
     ("zerosnet20", {"scheme": TEN, "replicas": 3}),
@@ -22,6 +24,8 @@ MODELS = [
     ("lmresnet20", {"replicas": 2}),
     ("zerosnet20", {"scheme": "from-roots(1/2,-1/4,1/8)"}),
     ("zerosnet20", {"scheme": "1/4,1/4,1/4,1/4;1", "replicas": 2}),  # a projected state is projected once more
+    ("zerosnet20", {"scheme": TEN, "replicas": 3, "beta_growth": ["3/2", 1, 0.5]}),
+    ("zerosnet20", {"block_schemes": [[*START, *OWN], [*START, *OWN[::-1]]], "replicas": 2}),
 ]
 
 
@@ -43,20 +47,19 @@ def losses_of(logits, labels):
 
 
 class LateKernels(ReferenceKernels):
-    """Weights' gradients are there when they are joined and no sooner, as on a second stream."""
+    """Weight gradients appear at `join` and no sooner, as on a second stream."""
 
-    def backward_inner(self, gradient, coefficients, x, weights, out, norm, weight_gradient, training):
-        self._later(super().backward_inner, gradient, coefficients, x, weights, out, norm, weight_gradient, training)
+    def backward_inner(self, call):
+        super().backward_inner(self._later(call))
 
-    def backward_outer(self, slope, x, weights, out, norm, weight_gradient, training):
-        self._later(super().backward_outer, slope, x, weights, out, norm, weight_gradient, training)
+    def backward_outer(self, call):
+        super().backward_outer(self._later(call))
 
-    def _later(self, function, *arguments):
-        *before, place, training = arguments
-        found = torch.empty_like(place)
-        function(*before, found, training)
+    def _later(self, call):
+        place, found = call.weight_gradient, torch.empty_like(call.weight_gradient)
         place.fill_(float("nan"))
         self.__dict__.setdefault("late", []).append((place, found))
+        return call._replace(weight_gradient=found)
 
     def join(self):
         for place, found in self.__dict__.pop("late", []):

@@ -6,10 +6,11 @@ import re
 import pytest
 import torch
 from tests.kernels.host import CHIP, compile_for_host, function_of, needs_compiler, read_source
+from tests.kernels.reference import ReferenceKernels
 
 from zerosnet.kernels.cuda import POINTWISE_THREADS
-from zerosnet.kernels.interface import NormGradient, Slope
-from zerosnet.kernels.reference import ReferenceKernels
+from zerosnet.kernels.interface import StateGradient
+from zerosnet.kernels.norm_tables import NormGradient, Slope
 
 pytestmark = needs_compiler
 
@@ -87,7 +88,8 @@ def test_the_gradient_of_a_state_is_that_of_the_plain_model(width, terms, sloped
     expected = torch.empty(y.shape, dtype=torch.float64)
     slope = Slope(dyhat.double(), y.double(), table.double()) if sloped else None
     wide = [term.double() for term in later[:terms]]
-    model.state_gradient(slope, weights.double(), wide, None if even is None else even.double(), expected, None)
+    added = None if even is None else even.double()
+    model.state_gradient(StateGradient(slope, weights.double(), wide, expected, even=added))
     torch.testing.assert_close(out.double(), expected, rtol=2**-7, atol=1e-5)
 
 

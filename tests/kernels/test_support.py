@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from tests.kernels.reference import ReferenceKernels
 
 from zerosnet.kernels import (
     CHIPS,
@@ -18,10 +19,10 @@ from zerosnet.kernels import (
 )
 from zerosnet.kernels import compile as compile_module
 from zerosnet.kernels.compile import KERNELS, PARTS, PRODUCTS, program, source
-from zerosnet.kernels.interface import Slope
+from zerosnet.kernels.interface import StateGradient
 from zerosnet.kernels.memory_floor import block_units, step_bytes
 from zerosnet.kernels.native import WIDTHS
-from zerosnet.kernels.reference import ReferenceKernels
+from zerosnet.kernels.norm_tables import Slope
 from zerosnet.kernels.sizes import Sizes
 from zerosnet.kernels.support import most_shared_memory
 from zerosnet.models import create_model
@@ -134,7 +135,7 @@ def test_the_products_of_the_recursion_are_with_the_state_of_its_slope():
     kernels = ReferenceKernels(16, 32, 1, 1, torch.device("cpu"))
     states, table, weights = [kernels.activation() for _ in range(4)], kernels.table(), torch.ones(1, 4)
     with pytest.raises(AssertionError, match="one state"):
-        kernels.state_gradient(Slope(*states[:2], table), weights, (), None, states[2], states[3])
+        kernels.state_gradient(StateGradient(Slope(*states[:2], table), weights, (), states[2], dots_with=states[3]))
 
 
 def test_the_hungriest_kernel_fits_the_shared_memory_of_a_hopper_block():

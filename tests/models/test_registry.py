@@ -12,7 +12,8 @@ DEEP = ("101", "152", "326", "650", "1298")
 
 def arguments(name: str) -> dict[str, str]:
     """A bare zerosnet needs a scheme."""
-    return {"scheme": "zerosnet(1)"} if name.startswith("zerosnet") and "_" not in name else {}
+    bare = name.startswith("zerosnet") and ("_" not in name or name.endswith("_nonorm"))
+    return {"scheme": "zerosnet(1)"} if bare else {}
 
 
 def count(model: torch.nn.Module) -> int:
@@ -56,8 +57,8 @@ def test_lmresnet_has_one_projection_a_stage_change_like_preresnet() -> None:
 
 
 def test_names_are_found_by_pattern() -> None:
-    assert len(list_models()) == 6 * 14
-    assert list_models("zerosnet56*") == ["zerosnet56", "zerosnet56_opt", "zerosnet56_tra", "zerosnet56_stable"]
+    assert len(list_models()) == 6 * 14 + 2 * 5
+    assert list_models("zerosnet56*") == [f"zerosnet56{back}" for back in ("", "_opt", "_tra", "_stable", "_nonorm")]
     assert list_models("nothing*") == []
 
 
@@ -74,7 +75,11 @@ def test_given_schemes_fix_preresnet_and_lmresnet() -> None:
     [
         ("zerosnet57", {}, ["zerosnet57", "zerosnetN_opt", "56"]),
         ("zerosnet20", {}, ["needs a scheme", "zerosnet20_opt"]),
-        ("zerosnet56", {"schem": "x"}, ["unknown option 'schem' for zerosnet56", "takes scheme, stage_change"]),
+        (
+            "zerosnet56",
+            {"schem": "x"},
+            ["unknown option 'schem' for zerosnet56", "scheme, block_schemes, stage_change"],
+        ),
         ("zerosnet20_opt", {"scheme": "zerosnet(1)"}, ["takes no scheme"]),
         ("preresnet20", {"scheme": "zerosnet(1)"}, ["3 steps", "expected 1"]),
         ("lmresnet20", {"beta": "2k"}, ["2k", "consistent", "original"]),

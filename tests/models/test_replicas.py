@@ -1,5 +1,7 @@
 """K networks in one: each replica is the single network, to the bit on the CPU."""
 
+from fractions import Fraction
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -10,13 +12,13 @@ from zerosnet.models import Config, Network, Structure, combine, create_model, e
 from zerosnet.models.layers import replicated as layers
 from zerosnet.models.layers.replicated import Conv
 from zerosnet.models.stepping import coefficients, sums
-from zerosnet.models.stepping.laws import LambdaLaw, LmLaw
-from zerosnet.models.stepping.stable_laws import StableLambdaLaw, StableRootsLaw
+from zerosnet.models.stepping.laws import LambdaLaw, LmLaw, StableLambdaLaw, StableRootsLaw
 from zerosnet.numerics import Scheme, adams_bashforth, euler, lm, zerosnet
 
 BASIC, OPENING = Structure("cifar", "basic", (2, 2, 2)), Structure("cifar", "bottleneck", (3, 1, 1))
 IMAGENET = Structure("imagenet", "basic", (2, 1, 1, 1))
 SEEDS = [11, 22, 33]
+START = (Scheme([2, 0, 0], ["1/2"]), Scheme(["1/2", "1/4", 0], [3]))
 LAMBDAS = (zerosnet(1), zerosnet("-9/5"), zerosnet(5))
 
 
@@ -36,6 +38,9 @@ CONFIGS = {
     "stable": three(OPENING, law=StableRootsLaw(), schemes=LAMBDAS),
     "stable, order 2, shared": three(BASIC, law=StableLambdaLaw(), shared=True),
     "bottleneck": three(OPENING, schemes=LAMBDAS),
+    "schemes per block": three(BASIC, block_schemes=(LAMBDAS[:1] * 4, (*LAMBDAS, LAMBDAS[0]), LAMBDAS[1:2] * 4)),
+    "schemes of all blocks": three(BASIC, block_schemes=tuple((*START, *LAMBDAS, own) for own in LAMBDAS)),
+    "growing beta": three(BASIC, schemes=LAMBDAS, beta_growth=(Fraction(3, 2), Fraction(1), 0.5)),
     "imagenet": three(IMAGENET, schemes=LAMBDAS, num_classes=7),
 }
 

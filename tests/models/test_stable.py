@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zerosnet.models import create_model
-from zerosnet.models.stepping.stable_laws import RADIUS, StableLambdaLaw, StableRootsLaw
+from zerosnet.models.stepping.laws import RADIUS, StableLambdaLaw, StableRootsLaw
 from zerosnet.numerics import Scheme, is_consistent, order, root_condition, zerosnet
 
 finite = st.floats(-(2.0**100), 2.0**100, width=32)

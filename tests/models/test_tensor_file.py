@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.torch import load
 
-from zerosnet.models.io.tensor_file import tensor_file
+from zerosnet.models.io.weights import tensor_file
 
 WRITE = """
 import sys

@@ -1,4 +1,4 @@
-"""The CUDA kernels of one width as functions of tensors: which threads, how much shared memory, which arguments."""
+"""Launch the CUDA kernels of one width: threads, shared memory and arguments of each."""
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -9,7 +9,17 @@ import torch
 from torch import Tensor
 
 from zerosnet.kernels.compile import Program, program
-from zerosnet.kernels.interface import EPS, MAX_STEPS, MOMENTUM, Norm, NormGradient, Packed, Slope, State
+from zerosnet.kernels.interface import (
+    MAX_STEPS,
+    BackwardInner,
+    BackwardOuter,
+    ConvInner,
+    ConvStep,
+    Packed,
+    State,
+    StateGradient,
+)
+from zerosnet.kernels.norm_tables import EPS, MOMENTUM, Norm, NormGradient, Slope
 from zerosnet.kernels.sizes import Sizes
 from zerosnet.kernels.weight_gradients import WeightAdder
 
@@ -18,7 +28,7 @@ POINTWISE_THREADS = 256
 
 @dataclass(frozen=True)
 class CudaKernels:
-    """See `values.Kernels`: activations in bf16, tables and gradients of parameters in float32."""
+    """The `Kernels` of a CUDA device: activations in bf16, tables and gradients of parameters in float32."""
 
     channels: int
     width: int
@@ -80,89 +90,40 @@ class CudaKernels:
         self._program.launch("pack_weights", grid, POINTWISE_THREADS, 0, arguments)
         return [Packed(*pair) for pair in zip(forward, backward)]
 
-    def conv_inner(
-        self, x: Tensor, norm: Tensor, weights: Packed, out: Tensor, following: Norm, training: bool
-    ) -> None:
-        self._forward("conv_inner", x, norm, weights, norm, (), State(out, out), following, training)
+    def conv_inner(self, call: ConvInner) -> None:
+        out = State(call.out, call.out)
+        step = ConvStep(call.x, call.norm, call.weights, call.norm, (), out, call.following, call.training)
+        self._forward("conv_inner", step)
 
-    def conv_step(
-        self,
-        x: Tensor,
-        norm: Tensor,
-        weights: Packed,
-        coefficients: Tensor,
-        history: tuple[State, ...],
-        out: State,
-        following: Norm,
-        training: bool,
-    ) -> None:
-        name = f"conv_step_{len(history)}"
-        self._forward(name, x, norm, weights, coefficients, history, out, following, training)
+    def conv_step(self, call: ConvStep) -> None:
+        self._forward(f"conv_step_{len(call.history)}", call)
 
-    def _forward(
-        self,
-        name: str,
-        x: Tensor,
-        norm: Tensor,
-        weights: Packed,
-        coefficients: Tensor,
-        history: tuple[State, ...],
-        out: State,
-        following: Norm,
-        training: bool,
-    ) -> None:
-        unused = [out] * (MAX_STEPS - len(history))
-        halves = [half for state in (*history, *unused) for half in state]
-        arguments: list[Any] = [x, norm, weights.forward, coefficients, *halves, *out, self._sums, self._counters]
-        arguments += [*following, MOMENTUM, EPS, self.batch, int(training)]
+    def _forward(self, name: str, call: ConvStep) -> None:
+        unused = [call.out] * (MAX_STEPS - len(call.history))
+        halves = [half for state in (*call.history, *unused) for half in state]
+        arguments: list[Any] = [call.x, call.norm, call.weights.forward, call.coefficients, *halves, *call.out]
+        arguments += [self._sums, self._counters, *call.following, MOMENTUM, EPS, self.batch, int(call.training)]
         sizes = self.sizes
-        grid, shared = (sizes.forward_blocks, self.replicas), sizes.step_shared if history else sizes.inner_shared
+        grid, shared = (sizes.forward_blocks, self.replicas), sizes.step_shared if call.history else sizes.inner_shared
         self._program.launch(name, grid, sizes.forward_threads, shared, arguments)
 
-    def backward_inner(
-        self,
-        gradient: Tensor,
-        coefficients: Tensor,
-        x: Tensor,
-        weights: Packed,
-        out: Tensor,
-        norm: NormGradient,
-        weight_gradient: Tensor | None,
-        training: bool,
-    ) -> None:
-        inputs = [gradient, gradient, norm.norm, coefficients, x, weights.backward]
-        self._backward("conv_backward_inner", inputs, out, norm, weight_gradient, training)
+    def backward_inner(self, call: BackwardInner) -> None:
+        inputs = [call.gradient, call.gradient, call.norm.norm, call.coefficients]
+        self._backward("conv_backward_inner", inputs, call)
 
-    def backward_outer(
-        self,
-        slope: Slope,
-        x: Tensor,
-        weights: Packed,
-        out: Tensor,
-        norm: NormGradient,
-        weight_gradient: Tensor | None,
-        training: bool,
-    ) -> None:
-        inputs = [*slope, slope.table, x, weights.backward]
-        self._backward("conv_backward_outer", inputs, out, norm, weight_gradient, training)
+    def backward_outer(self, call: BackwardOuter) -> None:
+        self._backward("conv_backward_outer", [*call.slope, call.slope.table], call)
 
-    def _backward(
-        self,
-        name: str,
-        inputs: list[Tensor],
-        out: Tensor,
-        norm: NormGradient,
-        weight_gradient: Tensor | None,
-        training: bool,
-    ) -> None:
-        sizes, wanted = self.sizes, int(weight_gradient is not None)
-        parts = self._weight_adder.parts() if weight_gradient is not None else self._sums
-        arguments = [*inputs, out, self._sums, self._counters, parts, *norm, self.batch, int(training), wanted]
+    def _backward(self, name: str, inputs: list[Tensor], call: BackwardInner | BackwardOuter) -> None:
+        sizes, wanted = self.sizes, int(call.weight_gradient is not None)
+        parts = self._weight_adder.parts() if call.weight_gradient is not None else self._sums
+        arguments: list[Any] = [*inputs, call.x, call.weights.backward, call.out, self._sums, self._counters, parts]
+        arguments += [*call.norm, self.batch, int(call.training), wanted]
         grid = (sizes.backward_blocks, self.replicas)
         self._program.launch(name, grid, sizes.backward_threads, sizes.backward_shared, arguments)
-        if weight_gradient is not None:
+        if call.weight_gradient is not None:
             with self._weight_adder.sums():
-                self.add_weight_parts(parts, weight_gradient)
+                self.add_weight_parts(parts, call.weight_gradient)
 
     def add_weight_parts(self, parts: Tensor, weight_gradient: Tensor) -> None:
         arguments = [parts, weight_gradient, self.replicas, self.sizes.backward_blocks, *_strides(weight_gradient)]
@@ -176,15 +137,8 @@ class CudaKernels:
         if "_weight_adder" in self.__dict__:  # made when it is first needed
             self._weight_adder.join()
 
-    def state_gradient(
-        self,
-        slope: Slope | None,
-        weights: Tensor,
-        terms: tuple[Tensor, ...],
-        even: Tensor | None,
-        out: Tensor,
-        dots_with: Tensor | None,
-    ) -> Tensor | None:
+    def state_gradient(self, call: StateGradient) -> Tensor | None:
+        slope, weights, terms, out, even, dots_with = call
         assert slope is None or dots_with is None or dots_with is slope.state, "the kernels read one state only"
         blocks = -(-8 * self.sizes.multiprocessors // self.replicas)
         name = ("history" if slope is None else "state") + "_gradient" + ("" if dots_with is None else "_dots")
@@ -196,14 +150,14 @@ class CudaKernels:
         self._program.launch(f"{name}_{len(terms)}", (blocks, self.replicas), POINTWISE_THREADS, 0, arguments)
         return None if dots_with is None else dots.sum(1)
 
-    # -- what surrounds the blocks -------------------------------------------------------------------------------------
+    # -- stem, stage changes, head -------------------------------------------------------------------------------------
 
     def statistics(self, x: Tensor, norm: Norm) -> None:
         self._edge("channel_statistics", [x, self._sums, self._counters, *norm, MOMENTUM, EPS, self.batch])
 
     def norm_backward(self, slope: Slope) -> Tensor:
         out = self.activation()
-        self.state_gradient(slope, slope.table, (), None, out, None)
+        self.state_gradient(StateGradient(slope, slope.table, (), out))
         return out
 
     def patches(self, x: Tensor, norm: Tensor) -> Tensor:
@@ -258,7 +212,7 @@ class CudaKernels:
 
     @property
     def _edge_blocks(self) -> int:
-        """Four a multiprocessor, and no more than there are images: the sums of a block take a row of `_sums`."""
+        """Four blocks per multiprocessor, and no more than there are images: each takes a row of `_sums`."""
         return min(-(-4 * self.sizes.multiprocessors // self.replicas), self.batch)
 
 

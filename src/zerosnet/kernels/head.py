@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from zerosnet.kernels.interface import NormGradient, Slope
+from zerosnet.kernels.norm_tables import NormGradient, Slope
 from zerosnet.kernels.tape import Tape
 from zerosnet.models import Linear
 

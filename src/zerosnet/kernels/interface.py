@@ -1,11 +1,12 @@
-"""What passes between the kernels, and the interface of one width: the CUDA kernels and their plain model share it."""
+"""The interface of the kernels of one width, and the arguments of each call."""
 
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
 from torch import Tensor
 
-MOMENTUM, EPS = 0.1, 1e-5
+from zerosnet.kernels.norm_tables import Norm, NormGradient, Slope
+
 MAX_STEPS = 4
 
 
@@ -16,41 +17,74 @@ class State(NamedTuple):
     low: Tensor
 
 
-class Norm(NamedTuple):
-    """A batch norm, and the (K, 4, C) table that kernels read: BN(z) = table[0] z + table[1], mean, 1 / deviation."""
-
-    weight: Tensor
-    bias: Tensor
-    running_mean: Tensor
-    running_var: Tensor
-    table: Tensor
-
-
-class NormGradient(NamedTuple):
-    """A batch norm's backward: its forward table, and where its gradients and the next kernel's table go.
-
-    The table (K, 4, C) says dz = table[0] dzhat + table[1] (z - table[2]) + table[3].
-    """
-
-    norm: Tensor
-    weight: Tensor
-    bias: Tensor
-    table: Tensor
-
-
-class Slope(NamedTuple):
-    """What the branch through f adds to the gradient of a state: batch norm's backward of dyhat at y."""
-
-    gradient: Tensor
-    state: Tensor
-    table: Tensor
-
-
 class Packed(NamedTuple):
-    """The weights of a 3x3 convolution as the forward and the backward kernels want them."""
+    """The weights of a 3x3 convolution in the layouts of the forward and the backward kernels."""
 
     forward: Tensor
     backward: Tensor
+
+
+class ConvInner(NamedTuple):
+    """Arguments of `Kernels.conv_inner`."""
+
+    x: Tensor
+    norm: Tensor
+    weights: Packed
+    out: Tensor
+    following: Norm
+    training: bool
+
+
+class ConvStep(NamedTuple):
+    """Arguments of `Kernels.conv_step`."""
+
+    x: Tensor
+    norm: Tensor
+    weights: Packed
+    coefficients: Tensor
+    history: tuple[State, ...]
+    out: State
+    following: Norm
+    training: bool
+
+
+class BackwardInner(NamedTuple):
+    """Arguments of `Kernels.backward_inner`; without a place for the weight gradient it is not computed."""
+
+    gradient: Tensor
+    coefficients: Tensor
+    x: Tensor
+    weights: Packed
+    out: Tensor
+    norm: NormGradient
+    weight_gradient: Tensor | None
+    training: bool
+
+
+class BackwardOuter(NamedTuple):
+    """Arguments of `Kernels.backward_outer`; without a place for the weight gradient it is not computed."""
+
+    slope: Slope
+    x: Tensor
+    weights: Packed
+    out: Tensor
+    norm: NormGradient
+    weight_gradient: Tensor | None
+    training: bool
+
+
+class StateGradient(NamedTuple):
+    """Arguments of `Kernels.state_gradient`."""
+
+    slope: Slope | None
+    weights: Tensor
+    """(K, 4), one column per term."""
+    terms: tuple[Tensor, ...]
+    out: Tensor
+    even: Tensor | None = None
+    """(K, B, W/2, W/2, C), added at every second pixel: the gradient that came through a projection."""
+    dots_with: Tensor | None = None
+    """A state (the slope's, if there is a slope) whose inner products with every term are wanted."""
 
 
 class Kernels(Protocol):
@@ -66,107 +100,72 @@ class Kernels(Protocol):
     def width(self) -> int: ...
 
     def compile(self) -> None:
-        """Make sure that the kernels can be launched; raises KernelsUnavailable where they cannot."""
+        """Make sure that the kernels can be launched.
+
+        Raises:
+            KernelsUnavailable: They cannot be compiled or loaded here.
+        """
 
     def activation(self) -> Tensor: ...
 
     def table(self) -> Tensor: ...
 
     def pack(self, weights: list[Tensor]) -> list[Packed]:
-        """float weights (K C, C, 3, 3), which must stay where they are, in the kernels' layout."""
+        """Copy float weights (K C, C, 3, 3), which must keep their addresses, into the kernels' layout."""
 
-    def conv_inner(
-        self, x: Tensor, norm: Tensor, weights: Packed, out: Tensor, following: Norm, training: bool
-    ) -> None:
-        """out = conv(relu(bn(x))); in training also the table of the batch norm that follows."""
+    def conv_inner(self, call: ConvInner) -> None:
+        """Compute out = conv(relu(bn(x))); in training also fill the table of the batch norm that follows."""
 
-    def conv_step(
-        self,
-        x: Tensor,
-        norm: Tensor,
-        weights: Packed,
-        coefficients: Tensor,
-        history: tuple[State, ...],
-        out: State,
-        following: Norm,
-        training: bool,
-    ) -> None:
-        """out = sum_i alpha_i history[i] + beta conv(relu(bn(x))); in training also the next batch norm's table."""
+    def conv_step(self, call: ConvStep) -> None:
+        """Compute out = sum_i alpha_i history[i] + beta conv(relu(bn(x))); in training also the next norm's table."""
 
-    def backward_inner(
-        self,
-        gradient: Tensor,
-        coefficients: Tensor,
-        x: Tensor,
-        weights: Packed,
-        out: Tensor,
-        norm: NormGradient,
-        weight_gradient: Tensor | None,
-        training: bool,
-    ) -> None:
-        """Backward of f's second convolution and the batch norm before it; its output's gradient is beta * gradient.
+    def backward_inner(self, call: BackwardInner) -> None:
+        """Go back through f's second convolution and the batch norm before it; beta * gradient is what enters.
 
-        out = dzhat, the gradient behind the ReLU; weight_gradient None: not computed.
+        out = dzhat, the gradient behind the ReLU.
         """
 
-    def backward_outer(
-        self,
-        slope: Slope,
-        x: Tensor,
-        weights: Packed,
-        out: Tensor,
-        norm: NormGradient,
-        weight_gradient: Tensor | None,
-        training: bool,
-    ) -> None:
-        """Backward of f's first convolution; the gradient of its output is batch norm's backward of `slope`."""
+    def backward_outer(self, call: BackwardOuter) -> None:
+        """Go back through f's first convolution; batch norm's backward of `slope` is the gradient of its output."""
 
-    def state_gradient(
-        self,
-        slope: Slope | None,
-        weights: Tensor,
-        terms: tuple[Tensor, ...],
-        even: Tensor | None,
-        out: Tensor,
-        dots_with: Tensor | None,
-    ) -> Tensor | None:
-        """out = bn_backward(slope) + sum_i weights[:, i] terms[i], the adjoint of the multistep sum.
+    def state_gradient(self, call: StateGradient) -> Tensor | None:
+        """Compute out = bn_backward(slope) + sum_i weights[:, i] terms[i], the adjoint of the multistep sum.
 
-        `even` (K, B, W/2, W/2, C) is added at every second pixel: what came through a projection.
-        With a state in `dots_with` (the slope's, where there is one), its inner products (K, 4) with every term.
+        Returns:
+            The inner products (K, 4) that `dots_with` asks for, or None.
         """
 
     def beside(self, *keep: Tensor) -> AbstractContextManager[None]:
-        """For gradients of weights, which nothing waits for: beside the main work, with `keep` held until `join`."""
+        """Run weight gradients, which nothing waits for, beside the main work; `keep` is held until `join`."""
 
     def join(self) -> None:
-        """Wait, on the device, for what is under way beside the main work."""
+        """Wait, on the device, for the work beside the main work."""
 
-    # -- what surrounds the blocks -------------------------------------------------------------------------------------
+    # -- stem, stage changes, head -------------------------------------------------------------------------------------
 
     def statistics(self, x: Tensor, norm: Norm) -> None:
-        """Table and running statistics of a batch norm, from its input."""
+        """Fill table and running statistics of a batch norm from its input."""
 
     def norm_backward(self, slope: Slope) -> Tensor:
-        """dz = table[0] dzhat + table[1] (z - table[2]) + table[3]."""
+        """Compute dz = table[0] dzhat + table[1] (z - table[2]) + table[3]."""
 
     def patches(self, x: Tensor, norm: Tensor) -> Tensor:
-        """3x3 neighbourhoods of relu(bn(x)) at every second pixel: (K, B, W/2, W/2, 9 C), taps outermost."""
+        """Cut 3x3 neighbourhoods of relu(bn(x)) at every second pixel: (K, B, W/2, W/2, 9 C), taps outermost."""
 
     def gather_patches(self, columns: Tensor, x: Tensor, norm: NormGradient, training: bool) -> Tensor:
-        """The adjoint of `patches` up to bn(x), and batch norm's bookkeeping."""
+        """Apply the adjoint of `patches` up to bn(x), and fill batch norm's gradients."""
 
     def take_even(self, x: Tensor) -> Tensor:
-        """Every second pixel in both directions: (K, B, W/2, W/2, C)."""
+        """Take every second pixel in both directions: (K, B, W/2, W/2, C)."""
 
     def pool(self, x: Tensor, norm: Tensor) -> Tensor:
-        """Mean over the pixels of relu(bn(x)): (K, B, C) in the type of the tables."""
+        """Average relu(bn(x)) over the pixels: (K, B, C) in the type of the tables."""
 
     def pool_backward(self, gradient: Tensor, x: Tensor, norm: NormGradient, training: bool) -> Tensor:
-        """The adjoint of `pool` up to bn(x), and batch norm's bookkeeping."""
+        """Apply the adjoint of `pool` up to bn(x), and fill batch norm's gradients."""
 
     def stem(self, images: Tensor, weight: Tensor, following: Norm, training: bool) -> Tensor:
-        """3x3 convolution of images (B, K in, W, W); in training also the table of the batch norm that follows."""
+        """Convolve images (B, K in, W, W) by 3x3; in training also fill the table of the batch norm that follows."""
 
     def stem_weight_gradient(self, images: Tensor, gradient: Tensor) -> Tensor:
-        """(K C, in, 3, 3)."""
+        """Compute the stem's weight gradient, (K C, in, 3, 3)."""

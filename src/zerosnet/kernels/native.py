@@ -11,8 +11,18 @@ from torch import Tensor, nn
 
 from zerosnet.kernels import patches as px
 from zerosnet.kernels.head import Head
-from zerosnet.kernels.interface import MAX_STEPS, Kernels, Norm, NormGradient, Packed, Slope, State
-from zerosnet.kernels.reference import fill_table_from_running, planes
+from zerosnet.kernels.interface import (
+    MAX_STEPS,
+    BackwardInner,
+    BackwardOuter,
+    ConvInner,
+    ConvStep,
+    Kernels,
+    Packed,
+    State,
+    StateGradient,
+)
+from zerosnet.kernels.norm_tables import Norm, NormGradient, Slope
 from zerosnet.kernels.stage_change import PointConvolution, StridedConvolution
 from zerosnet.kernels.tape import BlockTape, Node, Projected, Tape
 from zerosnet.models import Basic, BatchNorm, Block, CifarStem, Conv, Linear, Network
@@ -59,6 +69,7 @@ class NativeNetwork:
         fc = cast(Linear, network.fc)
         of_fc = (self.gradients[fc.weight], self.gradients[fc.bias]) if weights else None
         self.head = Head(fc, self.norm_gradients[self.bn], of_fc)
+        self._terms = [len(row.alphas) for row in network.stack.rows(fc.weight)]
         self.is_trained = any(True for _ in network.coefficient_parameters())
         self._fixed = None if self.is_trained else self._coefficients().detach()
         self._packed: dict[Tensor, Packed] = {}
@@ -91,7 +102,7 @@ class NativeNetwork:
         self._pack()
         if not training:
             for norm in self.norms.values():
-                fill_table_from_running(norm)
+                norm.write_running()
 
     def forward(self, images: Tensor, *, training: bool, record: bool = True) -> Tape:
         """All states, for images (B, K C, 32, 32); in training also the batch statistics, running ones included.
@@ -131,7 +142,8 @@ class NativeNetwork:
         strided, projected = None, list[Projected]()
         if plan.source == plan.target:
             inner = k.activation()
-            k.conv_inner(source.state.high, bn1.table, self._packed[f.conv1.weight], inner, bn2, training)
+            packed = self._packed[f.conv1.weight]
+            k.conv_inner(ConvInner(source.state.high, bn1.table, packed, inner, bn2, training))
         else:
             self._drop_low_halves(history)  # what is projected is the high half
             weight = f.conv1.weight
@@ -143,13 +155,14 @@ class NativeNetwork:
             projections = [cast(Conv, block.projections[key]) for key in keys]
             projected = [self._project(node, conv.weight, k) for node, conv in zip(history, projections)]
             states = [p.node for p in projected]
-        used = states[: plan.keep_states] if plan.multistep else states[:1]
+        used = states[: self._terms[n]]
         for lag, node in enumerate(used):
             node.users.append((n, lag))
         out = State(k.activation(), k.activation())
         following = self.norms[self.slopes[n + 1].bn1 if n + 1 < len(self.blocks) else self.bn]
         past = tuple(node.state for node in used)
-        k.conv_step(inner, bn2.table, self._packed[f.conv2.weight], coefficients, past, out, following, training)
+        packed = self._packed[f.conv2.weight]
+        k.conv_step(ConvStep(inner, bn2.table, packed, coefficients, past, out, following, training))
         return BlockTape(source, inner, Node(out, k), strided, projected)
 
     def _project(self, source: Node, weight: nn.Parameter, kernels: Kernels) -> Projected:
@@ -195,7 +208,7 @@ class NativeNetwork:
     def image_gradient(self, first: Tensor) -> Tensor:
         """Gradient of the images, (B, K C, H, W), from that of the first state."""
         matrix = px.patch_matrix(self.stem, self.replicas)
-        return planes(px.fold_patches(px.product(first, matrix.transpose(1, 2)).to(matrix.dtype)))
+        return px.planes(px.fold_patches(px.product(first, matrix.transpose(1, 2)).to(matrix.dtype)))
 
     def _block_backward(self, n: int, step: BlockTape, tape: Tape, slopes: Tensor) -> Node:
         """Close the state that a block began from, and return it."""
@@ -206,12 +219,13 @@ class NativeNetwork:
         tape.gradients[n] = gradient
         bn1, bn2, dz = self.norm_gradients[f.bn1], self.norm_gradients[f.bn2], k.activation()
         packed, dw = self._packed[weight], self.gradients[weight] if self.weights else None
-        k.backward_inner(gradient, coefficients, step.inner, packed, dz, bn2, dw, tape.training)
+        k.backward_inner(BackwardInner(gradient, coefficients, step.inner, packed, dz, bn2, dw, tape.training))
         slope = Slope(dz, step.inner, bn2.table)
         weight = f.conv1.weight
         if step.strided is None:
             dw, dy = self.gradients[weight] if self.weights else None, k.activation()
-            k.backward_outer(slope, source.state.high, self._packed[weight], dy, bn1, dw, tape.training)
+            packed = self._packed[weight]
+            k.backward_outer(BackwardOuter(slope, source.state.high, packed, dy, bn1, dw, tape.training))
             self._close(source, Slope(dy, source.state.high, bn1.table), tape, slopes)
             return source
         for p in step.projected:
@@ -235,7 +249,8 @@ class NativeNetwork:
         node.gradient = node.kernels.activation()
         state = node.state.high if self.is_trained else None
         weights = self._term_weights(node, tape)
-        dots = node.kernels.state_gradient(slope, weights, terms, node.through, node.gradient, state)
+        call = StateGradient(slope, weights, terms, node.gradient, even=node.through, dots_with=state)
+        dots = node.kernels.state_gradient(call)
         node.through = None
         if dots is not None:
             for i, (block, lag) in enumerate(node.users):

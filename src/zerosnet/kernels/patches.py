@@ -11,6 +11,11 @@ from torch.nn import functional as F
 _PIECES = 64  # a long sum over pixels is cut into pieces, so that it fills the chip; they are added in fixed order
 
 
+def planes(x: Tensor) -> Tensor:
+    """Put channels before pixels: (K, B, H, W, C) to (B, K C, H, W)."""
+    return x.permute(1, 0, 4, 2, 3).flatten(1, 2)
+
+
 def patches(x: Tensor, stride: int) -> Tensor:
     """The 3x3 neighbourhoods of (K, B, H, W, C), zero-padded: (K, B, H/stride, W/stride, 9 C), taps outermost."""
     height, width = x.shape[2:4]

@@ -3,7 +3,8 @@
 from torch import Tensor
 
 from zerosnet.kernels import patches as px
-from zerosnet.kernels.interface import Kernels, NormGradient
+from zerosnet.kernels.interface import Kernels
+from zerosnet.kernels.norm_tables import NormGradient
 
 
 class StridedConvolution:

@@ -87,6 +87,7 @@ def reason_against_network(network: Network, size: tuple[int, int], conv_dtype: 
     image = (WIDTHS[0][1],) * 2
     reasons = {
         "its structure is not that of the CIFAR-size networks": structure.size != "cifar",
+        "it has no batch norms": not structure.normalised,
         f"its blocks are {structure.block}, not basic": structure.block != "basic",
         f"its images are {size[0]} x {size[1]}, not {image[0]} x {image[1]}": tuple(size) != image,
         "its images have more than 3 channels": config.in_chans > 3,

@@ -1,10 +1,10 @@
-from zerosnet.models.cifar import CifarStem as CifarStem
 from zerosnet.models.config import Config as Config
+from zerosnet.models.config import fuse as fuse
 from zerosnet.models.convert.conversion import multistep as multistep
 from zerosnet.models.convert.stage import MultistepStage as MultistepStage
+from zerosnet.models.diagnosis.measure import BlockDiagnosis as BlockDiagnosis
+from zerosnet.models.diagnosis.measure import Diagnosis as Diagnosis
 from zerosnet.models.diagnosis.measure import diagnose as diagnose
-from zerosnet.models.diagnosis.result import BlockDiagnosis as BlockDiagnosis
-from zerosnet.models.diagnosis.result import Diagnosis as Diagnosis
 from zerosnet.models.diagnosis.switched_off import Tail as Tail
 from zerosnet.models.diagnosis.switched_off import tails as tails
 from zerosnet.models.io.card import model_card as model_card
@@ -14,12 +14,12 @@ from zerosnet.models.io.export import find_format as find_format
 from zerosnet.models.io.hub import from_pretrained as from_pretrained
 from zerosnet.models.io.hub import save_pretrained as save_pretrained
 from zerosnet.models.io.official import load_official as load_official
-from zerosnet.models.io.tensor_file import tensor_file as tensor_file
-from zerosnet.models.io.timm_registration import register_with_timm as register_with_timm
+from zerosnet.models.io.timm import register_with_timm as register_with_timm
 from zerosnet.models.io.weights import load_model as load_model
 from zerosnet.models.io.weights import model_facts as model_facts
 from zerosnet.models.io.weights import model_file as model_file
 from zerosnet.models.io.weights import save_model as save_model
+from zerosnet.models.io.weights import tensor_file as tensor_file
 from zerosnet.models.layers.replicated import BatchNorm as BatchNorm
 from zerosnet.models.layers.replicated import Conv as Conv
 from zerosnet.models.layers.replicated import Linear as Linear
@@ -46,4 +46,5 @@ from zerosnet.models.stepping.block_plan import BlockPlan as BlockPlan
 from zerosnet.models.stepping.blocks import Basic as Basic
 from zerosnet.models.stepping.blocks import Block as Block
 from zerosnet.models.stepping.stack import BlockStep as BlockStep
+from zerosnet.models.structure import CifarStem as CifarStem
 from zerosnet.models.structure import Structure as Structure

@@ -1,15 +1,16 @@
 """A network as a value: everything but its weights, into JSON and back."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from zerosnet.errors import InputError
 from zerosnet.models.stepping.block_plan import BlockPlan, find_stage_change, plan
 from zerosnet.models.stepping.coefficients import Coefficients, FixedCoefficients, TrainedCoefficients
-from zerosnet.models.stepping.laws import LambdaLaw, Law, LmLaw
-from zerosnet.models.stepping.stable_laws import StableLambdaLaw, StableRootsLaw
+from zerosnet.models.stepping.laws import LambdaLaw, Law, LmLaw, StableLambdaLaw, StableRootsLaw
 from zerosnet.models.structure import Structure
-from zerosnet.numerics import Scheme
+from zerosnet.numerics import Number, Scheme, number
 
 LAWS: dict[str, type[Any]] = {
     "lambda": LambdaLaw,
@@ -21,13 +22,13 @@ LAWS: dict[str, type[Any]] = {
 
 @dataclass(frozen=True)
 class Config:
-    """What `Network` is built from."""
+    """The value that a `Network` is built from."""
 
     structure: Structure
     law: Law | None = None
-    """How coefficients are trained; None where they are fixed."""
+    """How coefficients are trained; None if they are fixed."""
     schemes: tuple[Scheme, ...] = ()
-    """One a replica: the fixed schemes, or where training starts (none: where the law starts by itself)."""
+    """One per replica: the fixed schemes, or the start of training (none: the law's own start)."""
     shared: bool = False
     """All blocks of a replica train the same numbers."""
     stage_change: str = "project-each"
@@ -35,6 +36,10 @@ class Config:
     in_chans: int = 3
     replicas: int = 1
     name: str = ""
+    block_schemes: tuple[tuple[Scheme, ...], ...] = ()
+    """One list per replica, in place of `schemes`: a scheme per multistep block, or per block, start-up included."""
+    beta_growth: tuple[Number, ...] = ()
+    """One number R per replica: the betas of multistep block n = 0, 1, ... are multiplied by R^n."""
 
     def __post_init__(self) -> None:
         find_stage_change(self.stage_change)
@@ -43,21 +48,35 @@ class Config:
         for argument, kind in (("shared", bool), ("name", str)):
             if not isinstance(getattr(self, argument), kind):
                 raise InputError(f"{argument} is {getattr(self, argument)!r}; expected {kind.__name__}")
-        if len(self.schemes) != self.replicas and not (self.law and not self.schemes):
-            raise InputError(f"{len(self.schemes)} schemes given for {self.replicas} replicas; expected one a replica")
+        self._check_counts()
+        given = dict.fromkeys(scheme for schemes in (self.schemes, *self.block_schemes) for scheme in schemes)
         # not padded with zeros: that would change the start-up, or add projections that the single network has not
-        if len({(len(scheme.alphas), len(scheme.betas)) for scheme in self.schemes}) > 1:
-            found = ", ".join(f'"{scheme}"' for scheme in dict.fromkeys(self.schemes))
+        if len({(len(scheme.alphas), len(scheme.betas)) for scheme in given}) > 1:
+            found = ", ".join(f'"{scheme}"' for scheme in given)
             raise InputError(f"schemes of one network are {found}; expected as many alphas and as many betas in each")
         self._check_room()
+        self._check_block_schemes()
 
-    @property
-    def terms(self) -> tuple[int, int]:
-        """How many alphas and betas the scheme of every block has."""
-        return (self.law.steps, 1) if self.law else (len(self.schemes[0].alphas), len(self.schemes[0].betas))
+    def _check_counts(self) -> None:
+        """Check that every list has one entry per replica, and that lists which exclude one another do."""
+        if self.block_schemes and (self.schemes or self.law or self.beta_growth):
+            raise InputError("block_schemes is given with a scheme, trained coefficients or beta_growth; expected one")
+        if self.beta_growth and self.law:
+            raise InputError("beta_growth is given with trained coefficients; expected a fixed scheme")
+        for argument in ("block_schemes", "beta_growth"):
+            if getattr(self, argument) and len(getattr(self, argument)) != self.replicas:
+                found = len(getattr(self, argument))
+                raise InputError(f"{argument} has {found} entries for {self.replicas} replicas; expected one each")
+        if len(self.schemes) != self.replicas and not ((self.law or self.block_schemes) and not self.schemes):
+            raise InputError(f"{len(self.schemes)} schemes for {self.replicas} replicas; expected one per replica")
+        if not all(self.block_schemes):
+            raise InputError("block_schemes holds an empty list; expected one scheme per block")
+        for growth in self.beta_growth:
+            if growth <= 0:
+                raise InputError(f"beta_growth is {growth}; expected a positive number")
 
     def _check_room(self) -> None:
-        """A scheme that looks further back than any block can would never be used: all blocks would be start-up."""
+        """Refuse a scheme that looks further back than any block can: all blocks would be start-up."""
         blocks, keeps_history = self.structure.blocks, find_stage_change(self.stage_change).keeps_history
         steps, room = max(self.terms), sum(blocks) if keeps_history else max(blocks)
         if steps > room:
@@ -66,42 +85,144 @@ class Config:
                 f"one another with stage_change {self.stage_change!r}; expected at most {room} steps, or more layers"
             )
 
+    def _check_block_schemes(self) -> None:
+        """Check how many schemes there are, and that start-up blocks use no state that does not exist."""
+        if not self.block_schemes:
+            return
+        plans = self.plans()
+        multistep = sum(block.multistep for block in plans)
+        for schemes in self.block_schemes:
+            if len(schemes) != len(self.block_schemes[0]) or len(schemes) not in (multistep, len(plans)):
+                raise InputError(
+                    f"block_schemes has {len(schemes)} schemes; expected {multistep}, one per multistep block, "
+                    f"or {len(plans)}, one per block, start-up blocks included"
+                )
+            if len(schemes) < len(plans):
+                continue
+            for block, scheme in zip(plans, schemes):
+                states, slopes = block.summable
+                if not block.multistep and any((*scheme.alphas[states:], *scheme.betas[slopes:])):
+                    raise InputError(
+                        f"block_schemes[{block.index}] is {scheme}, but block {block.index} has {states} state(s) and "
+                        f"{slopes} slope(s) to sum; expected 0 for the others"
+                    )
+
+    @property
+    def terms(self) -> tuple[int, int]:
+        """How many alphas and betas the scheme of every block has."""
+        if self.law:
+            return self.law.steps, 1
+        first = self.block_schemes[0][0] if self.block_schemes else self.schemes[0]
+        return len(first.alphas), len(first.betas)
+
     def plans(self) -> tuple[BlockPlan, ...]:
         return plan(self.structure, *self.terms, self.stage_change)
 
-    def coefficients(self, slots: int) -> Coefficients:
+    def fixed_schemes(self) -> tuple[tuple[Scheme, ...], ...]:
+        """List the fixed schemes per replica: one per multistep block, or per block if `block_schemes` has as many."""
+        if self.block_schemes:
+            return self.block_schemes
+        multistep = sum(block.multistep for block in self.plans())
+        growths = self.beta_growth or (None,) * self.replicas
+        return tuple(_grown(scheme, growth, multistep) for scheme, growth in zip(self.schemes, growths))
+
+    def coefficients(self, plans: tuple[BlockPlan, ...]) -> Coefficients:
         if self.law is None:
-            return FixedCoefficients(self.schemes, slots)
+            return FixedCoefficients(self.fixed_schemes(), plans)
+        slots = sum(block.multistep for block in plans)
         return TrainedCoefficients(self.law, slots, shared=self.shared, starts=self.schemes, replicas=self.replicas)
+
+    # -- replicas ------------------------------------------------------------------------------------------------------
 
     def of_replica(self, k: int) -> "Config":
         """The single network that replica k is."""
-        return replace(self, replicas=1, schemes=self.schemes[k : k + 1])
+        own = slice(k, k + 1)
+        lists = {name: getattr(self, name)[own] for name in ("schemes", "block_schemes", "beta_growth")}
+        return replace(self, replicas=1, **lists)
+
+    @property
+    def fusion_key(self) -> tuple[object, ...]:
+        """Equal for configs that `fuse` can put side by side; their schemes may differ."""
+        return (
+            *(self.structure, self.law, self.shared, self.stage_change, self.num_classes, self.in_chans, self.terms),
+            bool(self.law and self.schemes),
+        )
+
+    # -- JSON ----------------------------------------------------------------------------------------------------------
 
     def to_json(self) -> dict[str, Any]:
+        """Write a JSON-ready object; fields that came later are there only if they are used."""
         law = None
         if self.law is not None:
             kind = next(name for name, cls in LAWS.items() if isinstance(self.law, cls))
             law = {"kind": kind, **asdict(self.law)}  # type: ignore[call-overload]
-        return {
+        data = {
             **{name: getattr(self, name) for name in ("shared", "stage_change", "num_classes", "in_chans", "replicas")},
             "name": self.name,
             "structure": self.structure.to_json(),
             "law": law,
             "schemes": [scheme.to_json() for scheme in self.schemes],
         }
+        if self.block_schemes:
+            data["block_schemes"] = [[scheme.to_json() for scheme in schemes] for schemes in self.block_schemes]
+        if self.beta_growth:
+            data["beta_growth"] = [str(r) if isinstance(r, Fraction) else r for r in self.beta_growth]
+        return data
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Config":
         law = dict(data["law"]) if data["law"] else None
+        lists = [tuple(Scheme.from_json(scheme) for scheme in schemes) for schemes in data.get("block_schemes", ())]
         return cls(
             **{
                 **data,
                 "structure": Structure.from_json(data["structure"]),
                 "law": LAWS[law.pop("kind")](**law) if law else None,
                 "schemes": tuple(Scheme.from_json(scheme) for scheme in data["schemes"]),
+                "block_schemes": tuple(lists),
+                "beta_growth": tuple(number(growth, "beta_growth") for growth in data.get("beta_growth", ())),
             }
         )
+
+
+def fuse(configs: Sequence[Config]) -> Config:
+    """Put networks of one `fusion_key` side by side: the replicas of the result are those of the configs in order."""
+    if len({config.fusion_key for config in configs}) != 1:
+        raise InputError("configs are of networks that differ in more than their schemes; expected one fusion_key")
+    first, replicas = configs[0], sum(config.replicas for config in configs)
+    if any(config.block_schemes for config in configs):
+        longest = max(len(schemes) for config in configs for schemes in config.fixed_schemes())
+        each = (schemes for config in configs for schemes in config.fixed_schemes())
+        full = tuple(_with_start(schemes, longest, first.plans()) for schemes in each)
+        return replace(first, schemes=(), beta_growth=(), block_schemes=full, replicas=replicas)
+    growths: tuple[Number, ...] = ()
+    if any(config.beta_growth for config in configs):
+        one: tuple[Number, ...] = (Fraction(1),)
+        growths = tuple(growth for config in configs for growth in (config.beta_growth or one * config.replicas))
+    schemes = tuple(scheme for config in configs for scheme in config.schemes)
+    return replace(first, schemes=schemes, beta_growth=growths, replicas=replicas)
+
+
+def _with_start(schemes: tuple[Scheme, ...], length: int, plans: tuple[BlockPlan, ...]) -> tuple[Scheme, ...]:
+    """Give start-up blocks the scheme that they have anyway, y_{n+1} = y_n + f_n, if other replicas list theirs."""
+    if len(schemes) == length:
+        return schemes
+    alphas, betas = len(schemes[0].alphas), len(schemes[0].betas)
+    start = Scheme([1] + [0] * (alphas - 1), [1] + [0] * (betas - 1))
+    slots = iter(schemes)
+    return tuple(next(slots) if block.multistep else start for block in plans)
+
+
+def _grown(scheme: Scheme, growth: Number | None, blocks: int) -> tuple[Scheme, ...]:
+    """The scheme of every multistep block, betas multiplied by growth^n."""
+    if growth is None:
+        return (scheme,) * blocks
+    try:
+        return tuple(Scheme(scheme.alphas, [beta * growth**n for beta in scheme.betas]) for n in range(blocks))
+    except (InputError, OverflowError):
+        raise InputError(
+            f"beta_growth is {growth}; its powers up to {blocks - 1} are too large, or have too many digits, for a beta"
+        ) from None
 
 
 def check_integer(argument: str, value: Any, least: int) -> None:

@@ -9,15 +9,15 @@ from torch import Tensor, nn, relu_
 
 from zerosnet.errors import InputError
 from zerosnet.models.config import Config
-from zerosnet.models.io.timm_methods import Customs
-from zerosnet.models.layers.replicated import BatchNorm, Conv, Linear, average, initialise
+from zerosnet.models.io.timm import TimmMethods
+from zerosnet.models.layers.replicated import BatchNorm, Bias, Conv, Linear, average, initialise
 from zerosnet.models.stepping.stack import BlockStep, Stack
 from zerosnet.numerics import Scheme
 
 KEEP_STATES = {"realize_reads_threshold": 3}  # of torch.compile: see Network.compile
 
 
-class Network(Customs):
+class Network(TimmMethods):
     """K independent networks, images (B, K * in_chans, H, W) -> logits (B, K, classes), for K = 1 (B, classes).
 
     Images (B, in_chans, H, W) are shared by all replicas, network(x)[:, k] = network_k(x), as if they were repeated K
@@ -42,9 +42,10 @@ class Network(Customs):
             config.structure.features,
         )
         self.stem = size.stem(config.in_chans, size.stem_channels, replicas=replicas)
-        coefficients = config.coefficients(sum(plan.multistep for plan in plans))
+        coefficients = config.coefficients(plans)
         self.stack = Stack(config.structure, plans, coefficients, replicas=replicas)
-        self.bn = BatchNorm(self.num_features, replicas=replicas) if size.final_norm else None
+        norm = BatchNorm if config.structure.normalised else Bias
+        self.bn = norm(self.num_features, replicas=replicas) if size.final_norm else None
         self.fc = self._classifier(config.num_classes)
         self._conv_dtype: torch.dtype | None = None
         initialise(self, self._draw_seeds() if seeds is None else list(seeds))
@@ -78,7 +79,7 @@ class Network(Customs):
         return self.stem(images.to(dtype)).to(self.state_dtype or dtype)
 
     def normalise(self, state: Tensor) -> Tensor:
-        """BN-ReLU of a last state, where the network has one before the pool."""
+        """Apply the BN-ReLU before the pool to a last state, if the network has one (without norms a bias and ReLU)."""
         return state if self.bn is None else relu_(self.bn(state))
 
     def logits(self, state: Tensor) -> Tensor:
@@ -138,14 +139,22 @@ class Network(Customs):
     def get_classifier(self) -> nn.Module:
         return self.fc
 
-    def reset_classifier(self, num_classes: int, global_pool: str | None = None) -> None:
-        """A new, freshly drawn classifier; num_classes=0 removes it, and global_pool="" the pool too."""
+    def reset_classifier(
+        self, num_classes: int, global_pool: str | None = None, *, seeds: Sequence[int] | None = None
+    ) -> None:
+        """Draw a new classifier; num_classes=0 removes it, and global_pool="" the pool too.
+
+        Args:
+            num_classes: How many classes it tells apart.
+            global_pool: "avg", "" to remove the pool, None to leave it as it is.
+            seeds: One per replica; None draws them from torch's own generator.
+        """
         if global_pool not in (None, "avg", *([] if num_classes else [""])):
             raise InputError(f"global_pool is {global_pool!r}; expected 'avg', or '' where num_classes is 0")
         self.global_pool = global_pool if global_pool is not None else "avg" if num_classes else self.global_pool
         self.config, self.num_classes = replace(self.config, num_classes=num_classes), num_classes
         self.fc = self._classifier(num_classes)
-        initialise(self.fc, self._draw_seeds())
+        initialise(self.fc, self._draw_seeds() if seeds is None else list(seeds))
 
     def _classifier(self, num_classes: int) -> nn.Module:
         return Linear(self.num_features, num_classes, replicas=self.replicas) if num_classes else nn.Identity()

@@ -3,31 +3,30 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from fractions import Fraction
 from typing import Any
 
 import torch
 
 from zerosnet.errors import InputError, did_you_mean
-from zerosnet.models.cifar import CIFAR_STRUCTURES
 from zerosnet.models.config import Config, check_integer
-from zerosnet.models.imagenet import IMAGENET_STRUCTURES
 from zerosnet.models.io.weights import load_model
 from zerosnet.models.network import Network
 from zerosnet.models.pretrained import tagged
-from zerosnet.models.stepping.laws import LM_BETAS, LambdaLaw, Law, LmLaw
-from zerosnet.models.stepping.stable_laws import StableLambdaLaw, StableRootsLaw
-from zerosnet.models.structure import Structure
-from zerosnet.numerics import Scheme
+from zerosnet.models.stepping.laws import LM_BETAS, LambdaLaw, Law, LmLaw, StableLambdaLaw, StableRootsLaw
+from zerosnet.models.structure import FIXUP_STRUCTURES, STRUCTURES, Structure
+from zerosnet.numerics import Number, Scheme, number
 
 AnyScheme = Scheme | str
+AnyNumber = int | float | str | Fraction
 
 
 @dataclass(frozen=True)
 class ModelFamily:
-    """What the networks of one kind share."""
+    """Everything that the networks of one kind share."""
 
     scheme: Scheme | None = None
-    """The fixed scheme, where none is given."""
+    """The fixed scheme if none is given."""
     takes_scheme: bool = True
     steps: int | None = None
     """How many steps a given scheme must have."""
@@ -35,6 +34,8 @@ class ModelFamily:
     """Makes the law of trained coefficients from the options named in `options`."""
     options: tuple[str, ...] = ()
     stage_change: str = "project-each"
+    structures: Mapping[int, Structure] = field(default_factory=lambda: STRUCTURES)
+    """By depth."""
 
 
 def _lm_law(beta: str = "original") -> Law:
@@ -58,10 +59,10 @@ FAMILIES: Mapping[tuple[str, str], ModelFamily] = {
     ("zerosnet", "_opt"): ModelFamily(scheme=Scheme(["1/3", "5/9", "1/9"], ["16/9"]), takes_scheme=False),
     ("zerosnet", "_tra"): ModelFamily(law=LambdaLaw, takes_scheme=False),
     ("zerosnet", "_stable"): ModelFamily(law=_stable_law, options=("order", "steps"), takes_scheme=False),
+    ("preresnet", "_nonorm"): ModelFamily(scheme=Scheme([1], [1]), steps=1, structures=FIXUP_STRUCTURES),
+    ("zerosnet", "_nonorm"): ModelFamily(structures=FIXUP_STRUCTURES),
 }
 """(front, back) of a name; the depth stands between them."""
-
-STRUCTURES: Mapping[int, Structure] = {**CIFAR_STRUCTURES, **IMAGENET_STRUCTURES}
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Entry:
 REGISTRY: Mapping[str, Entry] = {
     f"{front}{depth}{back}": Entry(f"{front}{depth}{back}", family, structure)
     for (front, back), family in FAMILIES.items()
-    for depth, structure in sorted(STRUCTURES.items())
+    for depth, structure in sorted(family.structures.items())
 }
 
 
@@ -89,6 +90,8 @@ def create_model(
     name: str,
     *,
     scheme: AnyScheme | Sequence[AnyScheme] | None = None,
+    block_schemes: Sequence[AnyScheme] | Sequence[Sequence[AnyScheme]] | None = None,
+    beta_growth: AnyNumber | Sequence[AnyNumber] | None = None,
     num_classes: int | None = None,
     in_chans: int = 3,
     replicas: int = 1,
@@ -99,37 +102,55 @@ def create_model(
 ) -> Network:
     """Build a network by name.
 
-    scheme      a Scheme or its text, or a list of them, one a replica: the bare `zerosnetN` needs one; `preresnetN`
-                takes a one-step scheme, `lmresnetN` a two-step one, which fixes its coefficients
-    num_classes default: 10 at CIFAR size, 1000 at ImageNet size
-    seed        a list of integers, one a replica: replica k is the single network of its seed, to the bit; an
-                integer stands for seed, seed + 1, ...
-    conv_dtype  the type that convolutions compute in; the state stays in float32 or wider
-    pretrained  the data set of the trained weights that come with the package (`list_pretrained`), or True for the
-                only ones; with another `num_classes` the classifier is drawn anew
-    options     `stage_change` for all: "project-each", "project-shared" or "restart"; for trained coefficients
-                `start`, the scheme(s) to start from, and `shared=True` for one set in all blocks; for `lmresnetN`
-                `beta`: "original" (1), "consistent" (1 + k) or "paper" (1 + 2k); for `zerosnetN_stable` `order` (1, 2)
-                and `steps`
+    Args:
+        name: A family, a depth and a variant, such as "zerosnet56_opt"; see `list_models`.
+        scheme: A Scheme or its text, or a list of them, one per replica. The bare `zerosnetN` needs one; `preresnetN`
+            takes a one-step scheme, `lmresnetN` a two-step one, which fixes its coefficients.
+        block_schemes: A scheme per multistep block, in place of `scheme`; or a scheme per block, start-up blocks
+            included, with coefficients 0 for states that do not exist yet. Nested for replicas: one list per replica.
+        beta_growth: A positive number R: the betas of multistep block n = 0, 1, ... are multiplied by R^n. Text such
+            as "1.839" is exact. A list has one per replica.
+        num_classes: 10 at CIFAR size and 1000 at ImageNet size if not given.
+        in_chans: Channels of the images.
+        replicas: How many networks stand side by side.
+        seed: A list of integers, one per replica: replica k is the single network of its seed, to the bit. An integer
+            stands for seed, seed + 1, ...
+        conv_dtype: The type that convolutions compute in; the state stays in float32 or wider.
+        pretrained: The data set of the trained weights that come with the package (`list_pretrained`), or True for the
+            only ones. With another `num_classes` the classifier is drawn anew, from `seed` if given.
+        options: `stage_change` for all: "project-each", "project-shared" or "restart". For trained coefficients
+            `start`, the scheme(s) to start from, and `shared=True` for one set in all blocks. For `lmresnetN`
+            `beta`: "original" (1), "consistent" (1 + k) or "paper" (1 + 2k). For `zerosnetN_stable` `order` (1, 2)
+            and `steps`.
 
     >>> model = create_model("zerosnet20", scheme="1/3,5/9,1/9;16/9", in_chans=1)
     >>> model(torch.zeros(2, 1, 28, 28)).shape
     torch.Size([2, 10])
     """
-    config = configure(name, scheme=scheme, num_classes=num_classes, in_chans=in_chans, replicas=replicas, **options)
-    network = _trained(config, pretrained) if pretrained else Network(config, _seeds(seed, replicas))
+    config = configure(
+        name,
+        scheme=scheme,
+        block_schemes=block_schemes,
+        beta_growth=beta_growth,
+        num_classes=num_classes,
+        in_chans=in_chans,
+        replicas=replicas,
+        **options,
+    )
+    seeds = _seeds(seed, replicas)
+    network = _trained(config, pretrained, seeds) if pretrained else Network(config, seeds)
     network.conv_dtype = conv_dtype
     return network
 
 
-def _trained(config: Config, tag: str | bool) -> Network:
-    """A trained network of this kind, its classifier drawn anew where the classes are others."""
+def _trained(config: Config, tag: str | bool, seeds: list[int] | None) -> Network:
+    """Load a trained network of this kind; its classifier is drawn anew if the number of classes is another."""
     name = tagged(config.name, tag)
     network = load_model(name)
     if replace(config, num_classes=network.num_classes) != network.config:
         raise InputError(f"{name} is a single network of {network.in_chans} channels; leave other options out")
     if config.num_classes != network.num_classes:
-        network.reset_classifier(config.num_classes)
+        network.reset_classifier(config.num_classes, seeds=seeds)
     return network
 
 
@@ -137,12 +158,14 @@ def configure(
     name: str,
     *,
     scheme: AnyScheme | Sequence[AnyScheme] | None = None,
+    block_schemes: Sequence[AnyScheme] | Sequence[Sequence[AnyScheme]] | None = None,
+    beta_growth: AnyNumber | Sequence[AnyNumber] | None = None,
     num_classes: int | None = None,
     in_chans: int = 3,
     replicas: int = 1,
     **options: Any,
 ) -> Config:
-    """What `create_model` builds from these arguments, as a value."""
+    """Make the value that `create_model` builds a network from; see there for the arguments."""
     entry = find_entry(name)
     check_integer("replicas", replicas, 1)
     structure = entry.structure
@@ -152,32 +175,51 @@ def configure(
         in_chans=in_chans,
         replicas=replicas,
         name=name,
-        **_coefficient_fields(entry, scheme, replicas, options),
+        **_coefficient_fields(entry, scheme, block_schemes, beta_growth, replicas, options),
     )
 
 
 def find_entry(name: str) -> Entry:
     if not isinstance(name, str) or name not in REGISTRY:
-        depths = ", ".join(map(str, sorted(STRUCTURES)))
-        forms = ", ".join(f"{front}N{back}" for front, back in FAMILIES)
         near = did_you_mean(name, REGISTRY)
-        raise InputError(f"unknown model {name!r}{near}; expected {forms} with N one of {depths}")
+        forms = f"{_forms(STRUCTURES)}; or {_forms(FIXUP_STRUCTURES)}"
+        raise InputError(f"unknown model {name!r}{near}; expected {forms}")
     return REGISTRY[name]
 
 
+def _forms(structures: Mapping[int, Structure]) -> str:
+    """List the names of the families that have these structures."""
+    forms = ", ".join(
+        f"{front}N{back}" for (front, back), family in FAMILIES.items() if family.structures is structures
+    )
+    return f"{forms} with N one of {', '.join(map(str, sorted(structures)))}"
+
+
 def _coefficient_fields(
-    entry: Entry, scheme: AnyScheme | Sequence[AnyScheme] | None, replicas: int, options: dict[str, Any]
+    entry: Entry,
+    scheme: AnyScheme | Sequence[AnyScheme] | None,
+    block_schemes: Sequence[Any] | None,
+    beta_growth: AnyNumber | Sequence[AnyNumber] | None,
+    replicas: int,
+    options: dict[str, Any],
 ) -> dict[str, Any]:
     family, name = entry.family, entry.name
-    fields = {"stage_change": options.pop("stage_change", family.stage_change)}
-    if scheme is not None and not family.takes_scheme:
+    fields: dict[str, Any] = {"stage_change": options.pop("stage_change", family.stage_change)}
+    if scheme is not None and block_schemes is not None:
+        raise InputError("scheme and block_schemes are both given; expected one of them")
+    if (scheme is not None or block_schemes is not None) and not family.takes_scheme:
         raise InputError(f"{name} takes no scheme; the bare {name.rpartition('_')[0]} does")
-    if scheme is not None or family.law is None:
+    if beta_growth is not None:
+        fields["beta_growth"] = _growths(beta_growth, replicas)
+    if scheme is not None or block_schemes is not None or family.law is None:
+        _refuse(options, ("beta_growth",), family, f"{name} with a fixed scheme")
+        if block_schemes is not None:
+            return {**fields, "block_schemes": _lists_per_replica(block_schemes, replicas, family.steps)}
         given = family.scheme if scheme is None else scheme
-        _refuse(options, (), family, f"{name} with a fixed scheme")
         if given is None:
-            raise InputError(f'{name} needs a scheme, such as scheme="zerosnet(-9/5)"; {name}_opt needs none')
-        return {**fields, "schemes": _one_a_replica(given, replicas, family.steps)}
+            without = f"; {name}_opt needs none" if f"{name}_opt" in REGISTRY else ""
+            raise InputError(f'{name} needs a scheme, such as scheme="zerosnet(-9/5)"{without}')
+        return {**fields, "schemes": _one_per_replica(given, replicas, family.steps)}
     own = {option: options.pop(option) for option in family.options if option in options}
     start, shared = options.pop("start", None), options.pop("shared", False)
     _refuse(options, ("start", "shared", *family.options), family, name)
@@ -185,29 +227,53 @@ def _coefficient_fields(
         **fields,
         "law": family.law(**own),
         "shared": shared,
-        "schemes": () if start is None else _one_a_replica(start, replicas, None),
+        "schemes": () if start is None else _one_per_replica(start, replicas, None),
     }
 
 
 def _refuse(left: dict[str, Any], accepted: tuple[str, ...], family: ModelFamily, whose: str) -> None:
     if left:
-        known = ", ".join((*(("scheme",) if family.takes_scheme else ()), "stage_change", *accepted))
+        schemes = ("scheme", "block_schemes") if family.takes_scheme else ()
+        known = ", ".join((*schemes, "stage_change", *accepted))
         raise InputError(f"unknown option {next(iter(left))!r} for {whose}; it takes {known}")
 
 
-def _one_a_replica(given: AnyScheme | Sequence[AnyScheme], replicas: int, steps: int | None) -> tuple[Scheme, ...]:
+def _one_per_replica(given: AnyScheme | Sequence[AnyScheme], replicas: int, steps: int | None) -> tuple[Scheme, ...]:
     if not isinstance(given, Scheme | str | Sequence):
         raise InputError(f"scheme is {given!r}; expected a Scheme, its text, or a list of them")
     each = [given] * replicas if isinstance(given, Scheme | str) else list(given)
     if len(each) != replicas:
-        raise InputError(f"{len(each)} schemes given for replicas={replicas}; expected one, or one a replica")
-    schemes = tuple(Scheme.parse(s) if isinstance(s, str) else s for s in each)
+        raise InputError(f"{len(each)} schemes given for replicas={replicas}; expected one, or one per replica")
+    return _parsed(each, steps, "scheme")
+
+
+def _lists_per_replica(given: Sequence[Any], replicas: int, steps: int | None) -> tuple[tuple[Scheme, ...], ...]:
+    if isinstance(given, Scheme | str) or not isinstance(given, Sequence) or not given:
+        raise InputError(f"block_schemes is {given!r}; expected a list of schemes, or one such list per replica")
+    nested = [isinstance(one, Sequence) and not isinstance(one, str) for one in given]
+    if any(nested) and not all(nested):
+        raise InputError("block_schemes holds schemes beside lists; expected schemes, or one list of them per replica")
+    lists = list(given) if all(nested) else [given] * replicas
+    if len(lists) != replicas:
+        raise InputError(f"block_schemes has {len(lists)} lists for replicas={replicas}; expected one per replica")
+    return tuple(_parsed(one, steps, "block_schemes") for one in lists)
+
+
+def _parsed(given: Sequence[Any], steps: int | None, argument: str) -> tuple[Scheme, ...]:
+    schemes = tuple(Scheme.parse(s) if isinstance(s, str) else s for s in given)
     for s in schemes:
         if not isinstance(s, Scheme):
-            raise InputError(f"scheme is {s!r}; expected a Scheme, its text, or a list of them")
+            raise InputError(f"{argument} is {s!r}; expected a Scheme, its text, or a list of them")
         if steps is not None and s.steps != steps:
-            raise InputError(f"scheme is {s}, with {s.steps} steps; expected {steps}, or use the bare zerosnet")
+            raise InputError(f"{argument} is {s}, with {s.steps} steps; expected {steps}, or use the bare zerosnet")
     return schemes
+
+
+def _growths(given: Any, replicas: int) -> tuple[Number, ...]:
+    each = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given] * replicas
+    if len(each) != replicas:
+        raise InputError(f"beta_growth has {len(each)} numbers for replicas={replicas}; expected one per replica")
+    return tuple(number(one, "beta_growth") for one in each)
 
 
 def _seeds(seed: int | Sequence[int] | None, replicas: int) -> list[int] | None:
@@ -218,5 +284,5 @@ def _seeds(seed: int | Sequence[int] | None, replicas: int) -> list[int] | None:
             raise InputError(f"seed is {seed!r}; expected a whole number below 2^63, or a list of them")
     seeds = list(range(seed, seed + replicas)) if isinstance(seed, int) else list(seed)
     if len(seeds) != replicas:
-        raise InputError(f"{len(seeds)} seeds given for replicas={replicas}; expected one a replica")
+        raise InputError(f"{len(seeds)} seeds given for replicas={replicas}; expected one per replica")
     return seeds

@@ -86,15 +86,22 @@ def _use(model: Network, facts: Mapping[str, Any]) -> str:
 
 
 def _scheme(model: Network) -> str:
-    """The schemes of the blocks, each with its verdict; where there are many, only how many have which."""
+    """List the schemes of the blocks, each with its verdict; if there are many, count the verdicts."""
     each = model.schemes() if model.replicas == 1 else [scheme for replica in model.schemes() for scheme in replica]
     counts = Counter(each)
     trained = "" if model.config.law is None else "The coefficients are parameters too; these are their values now. "
+    own = _own_schemes(model)
     if not counts:
         return "The coefficients are parameters too, and not finite any more."
     if len(counts) > _MOST_SCHEMES:
         kinds = Counter(root_condition(scheme).kind for scheme in each)
-        return trained + "By the root condition: " + ", ".join(f"{n} blocks {kind}" for kind, n in kinds.items()) + "."
+        return (
+            trained
+            + own
+            + "By the root condition: "
+            + ", ".join(f"{n} blocks {kind}" for kind, n in kinds.items())
+            + "."
+        )
     rows = [
         (f"`{_short(scheme)}`", str(count), str(order(scheme)), root_condition(scheme).kind)
         for scheme, count in counts.items()
@@ -103,7 +110,18 @@ def _scheme(model: Network) -> str:
     formula = max(counts, key=lambda scheme: (scheme.steps, counts[scheme]))
     equation = "" if trained else f"$$ {formula.to_latex()} $$\n\n"
     start = "Blocks with too short a history are one-step.\n\n" if len({s.steps for s in counts}) > 1 else ""
-    return f"{trained}{equation}{start}{table}"
+    return f"{trained}{own}{equation}{start}{table}"
+
+
+def _own_schemes(model: Network) -> str:
+    """Describe how the schemes of fixed blocks differ, if they do."""
+    if model.config.block_schemes:
+        return "Every block has a scheme of its own.\n\n"
+    if not model.config.beta_growth:
+        return ""
+    growths = ", ".join(dict.fromkeys(map(str, model.config.beta_growth)))
+    schemes = ", ".join(dict.fromkeys(f"`{_short(scheme)}`" for scheme in model.config.schemes))
+    return f"From one multistep block to the next the betas of {schemes} are multiplied by {growths}.\n\n"
 
 
 def _results(facts: Mapping[str, Any]) -> str:

@@ -16,11 +16,11 @@ from torch import Tensor
 from zerosnet.errors import InputError
 from zerosnet.models.config import Config
 from zerosnet.models.files import write_bytes
-from zerosnet.models.io.tensor_file import tensor_file
 from zerosnet.models.network import Network
 from zerosnet.models.pretrained import weights_file
 
 FORMAT = "zerosnet 1"
+_SORTED = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 
 def save_model(model: Network, path: str | Path, facts: Mapping[str, Any] | None = None, *, half: bool = False) -> Path:
@@ -143,3 +143,19 @@ def _checksum(tensors: Mapping[str, Tensor], texts: Mapping[str, str]) -> str:
         digest.update(f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)}\n".encode())
         digest.update(tensors[name].flatten().view(torch.uint8).numpy().tobytes())  # numpy knows no bfloat16
     return digest.hexdigest()
+
+
+def tensor_file(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> bytes:
+    """Make the bytes of a safetensors file from tensors (contiguous, on the CPU) and metadata.
+
+    The same content gives the same bytes: the library writes the metadata in an order that changes from call to call,
+    here every key is sorted. A file is the length of its header (8 bytes, little-endian), the header (JSON, padded
+    with spaces to a multiple of 8) and the tensors.
+    """
+    from safetensors.torch import save
+
+    content = save(dict(tensors), dict(metadata))
+    start = 8 + int.from_bytes(content[:8], "little")
+    header = _SORTED.encode(json.loads(content[8:start])).encode()
+    header += b" " * (-len(header) % 8)
+    return b"".join([len(header).to_bytes(8, "little"), header, memoryview(content)[start:]])

@@ -82,11 +82,13 @@ class Conv(nn.Module):
         self.dtype: torch.dtype | None = None
         self.ready: Tensor | None = None
         """scale * weight in the type of the computation, made ahead by a training step: taken in the place of both."""
+        self.gain = 1.0
+        """A factor of the initial weights."""
         self.weight = nn.Parameter(torch.empty(replicas * channels, in_channels, kernel, kernel))
 
     def reset_replica(self, replica: int, generator: torch.Generator) -> None:
-        """He's normal initialisation by fan-out, as the authors': standard deviation sqrt(2 / (k * k * out))."""
-        std = math.sqrt(2 / (self.kernel**2 * self.channels))
+        """Draw He's normal initialisation by fan-out, as the authors do: deviation gain * sqrt(2 / (k * k * out))."""
+        std = self.gain * math.sqrt(2 / (self.kernel**2 * self.channels))
         _fill(self.weight, self.replicas, replica, torch.Tensor.normal_, generator, 0.0, std)
 
     def forward(self, x: Tensor, scale: Coefficient = 1.0) -> Tensor:
@@ -177,6 +179,21 @@ class BatchNorm(nn.Module):
         """factor and shift of every channel, norm(z) = factor * z + shift, in evaluation."""
         factor = self.weight * (self.running_var + self.eps).rsqrt()
         return factor, self.bias - self.running_mean * factor
+
+    def extra_repr(self) -> str:
+        return f"{self.channels}, replicas={self.replicas}"
+
+
+class Bias(nn.Module):
+    """A trained number added to each of K * C channels: what is left of a batch norm without normalisation."""
+
+    def __init__(self, channels: int, *, replicas: int = 1) -> None:
+        super().__init__()
+        self.channels, self.replicas = channels, replicas
+        self.bias = nn.Parameter(torch.zeros(replicas * channels))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.bias.view(-1, 1, 1).to(x.dtype)
 
     def extra_repr(self) -> str:
         return f"{self.channels}, replicas={self.replicas}"

@@ -66,6 +66,16 @@ class BlockPlan:
     keep_slopes: int
 
     @property
+    def summable(self) -> tuple[int, int]:
+        """How many of the newest states and slopes, f_n included, have the shape of the sum."""
+        states = 1 if self.opening else self._fitting(self.states)
+        return states, 1 + self._fitting(self.slopes)
+
+    def _fitting(self, entries: tuple[tuple[Shape, str | None], ...]) -> int:
+        fits = [key is not None or shape == self.target for shape, key in entries]
+        return fits.index(False) if False in fits else len(fits)
+
+    @property
     def convolutions(self) -> dict[str, Shape]:
         """The projections of this block: key -> shape of what they project."""
         return {key: shape for shape, key in (*self.states, *self.slopes) if key is not None}

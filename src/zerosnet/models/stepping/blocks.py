@@ -6,27 +6,26 @@ from collections.abc import Callable
 from torch import Tensor, nn, relu_
 
 from zerosnet.models.layers.fused_conv import conv_norm_relu
-from zerosnet.models.layers.replicated import BatchNorm, Coefficient, Conv
+from zerosnet.models.layers.replicated import BatchNorm, Bias, Coefficient, Conv
 from zerosnet.models.stepping.block_plan import BlockPlan
 from zerosnet.models.stepping.sums import BlockCoefficients, History, accumulate, weighted_sum
 
 
 class Residual(nn.Module, ABC):
-    """f = BN-ReLU-conv, twice or three times. `activate` is its first BN-ReLU, which some projections share."""
-
-    bn1: BatchNorm
+    """The branch f: BN-ReLU-conv, twice or three times."""
 
     @property
     @abstractmethod
     def last(self) -> Conv:
         """The convolution whose weight is scaled."""
 
+    @abstractmethod
     def activate(self, y: Tensor) -> Tensor:
-        return relu_(self.bn1(y))
+        """Apply the first BN-ReLU, which some projections share."""
 
     @abstractmethod
     def slope(self, activated: Tensor, scale: Coefficient = 1.0) -> Tensor:
-        """scale * f(y), from the activated y."""
+        """Compute scale * f(y) from the activated y."""
 
     def forward(self, y: Tensor) -> Tensor:
         return self.slope(self.activate(y))
@@ -45,6 +44,9 @@ class Basic(Residual):
     @property
     def last(self) -> Conv:
         return self.conv2
+
+    def activate(self, y: Tensor) -> Tensor:
+        return relu_(self.bn1(y))
 
     def slope(self, activated: Tensor, scale: Coefficient = 1.0) -> Tensor:
         return self.conv2(conv_norm_relu(self.conv1, self.bn2, activated), scale)
@@ -66,12 +68,50 @@ class Bottleneck(Residual):
     def last(self) -> Conv:
         return self.conv3
 
+    def activate(self, y: Tensor) -> Tensor:
+        return relu_(self.bn1(y))
+
     def slope(self, activated: Tensor, scale: Coefficient = 1.0) -> Tensor:
         inner = conv_norm_relu(self.conv1, self.bn2, activated)
         return self.conv3(conv_norm_relu(self.conv2, self.bn3, inner), scale)
 
 
-RESIDUALS: dict[str, Callable[[int, int, int, int], Residual]] = {"basic": Basic, "bottleneck": Bottleneck}
+class Fixup(Residual):
+    """f = bias-ReLU-conv3x3-bias-ReLU-conv3x3, without normalisation, initialised in the manner of Fixup.
+
+    The last convolution starts at 0, so that a deep network starts as its skips. The first one starts smaller by
+    1/sqrt(blocks): an update of all blocks then changes the output as much as an update of one block alone would.
+    (Zhang, Dauphin, Ma: Fixup Initialization, ICLR 2019; here with a bias per channel, and no multipliers.)
+    """
+
+    def __init__(self, in_channels: int, width: int, stride: int, replicas: int) -> None:
+        super().__init__()
+        self.bias1 = Bias(in_channels, replicas=replicas)
+        self.conv1 = Conv(in_channels, width, 3, stride=stride, replicas=replicas)
+        self.bias2 = Bias(width, replicas=replicas)
+        self.conv2 = Conv(width, width, 3, replicas=replicas)
+        self.conv2.gain = 0.0
+
+    def set_depth(self, blocks: int) -> None:
+        """Set the factor of the initial weights for a network of so many blocks."""
+        self.conv1.gain = blocks**-0.5
+
+    @property
+    def last(self) -> Conv:
+        return self.conv2
+
+    def activate(self, y: Tensor) -> Tensor:
+        return relu_(self.bias1(y))
+
+    def slope(self, activated: Tensor, scale: Coefficient = 1.0) -> Tensor:
+        return self.conv2(relu_(self.bias2(self.conv1(activated))), scale)
+
+
+RESIDUALS: dict[str, Callable[[int, int, int, int], Residual]] = {
+    "basic": Basic,
+    "bottleneck": Bottleneck,
+    "fixup": Fixup,
+}
 
 
 class Opening(nn.Module):

@@ -7,58 +7,92 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.models.layers.replicated import Coefficient, one_by_one, rows
+from zerosnet.models.stepping.block_plan import BlockPlan
 from zerosnet.models.stepping.laws import Law
 from zerosnet.models.stepping.sums import BlockCoefficients
 from zerosnet.numerics import Scheme
 
 
 class Coefficients(nn.Module, ABC):
-    """One row of coefficients for each multistep block (a "slot"); start-up blocks have none."""
+    """One row of coefficients for each multistep block (a "slot"), or for each block if `covers_start`."""
 
     slots: int
     replicas: int
     alphas: int
     betas: int
+    covers_start = False
+    """Start-up blocks have rows of their own; otherwise they are one-step, y_{n+1} = y_n + f_n."""
 
     @abstractmethod
     def forward(self, like: Tensor) -> list[BlockCoefficients]:
-        """The rows of all slots, on the device and in the type of `like`."""
+        """Make the rows of all slots, on the device and in the type of `like`."""
 
     @abstractmethod
     def schemes(self) -> list[list[Scheme]]:
-        """The schemes in use now: for each replica one a slot, none at all where its numbers are not finite."""
+        """List the schemes in use now, one per slot for each replica; none for a replica that is not finite."""
 
 
 class FixedCoefficients(Coefficients):
-    """The same scheme in all blocks of a replica; schemes of different replicas have as many alphas and betas."""
+    """Fixed schemes, per replica one for each slot; all have as many alphas and as many betas."""
 
     table: Tensor | None
-    """(alphas + betas, K) where the replicas differ: ready on the device, so that nothing is copied in a step."""
+    """(rows, alphas + betas, K) if the replicas differ: on the device, so that nothing is copied in a step."""
 
-    def __init__(self, schemes: Sequence[Scheme], slots: int) -> None:
+    def __init__(self, schemes: Sequence[Sequence[Scheme]], plans: Sequence[BlockPlan]) -> None:
         super().__init__()
-        self.slots, self.replicas, self._schemes = slots, len(schemes), tuple(schemes)
-        self.alphas, self.betas = len(schemes[0].alphas), len(schemes[0].betas)
-        self._numbers = list(zip(*([float(c) for c in (*s.alphas, *s.betas)] for s in schemes)))
-        differ = any(len(set(number)) > 1 for number in self._numbers)
+        first = schemes[0][0]
+        self.slots, self.replicas = len(schemes[0]), len(schemes)
+        self.alphas, self.betas = len(first.alphas), len(first.betas)
+        self._schemes = [list(own) for own in schemes]
+        self.covers_start = self.slots == len(plans)
+        slots = [plan for plan in plans if plan.multistep or self.covers_start]
+        numbers: dict[Scheme, tuple[float, ...]] = {}
+        for own in schemes:
+            for scheme in own:
+                if scheme not in numbers:
+                    numbers[scheme] = tuple(float(c) for c in (*scheme.alphas, *scheme.betas))
+        rows = [
+            (tuple(zip(*map(numbers.__getitem__, slot))), plan.multistep) for slot, plan in zip(zip(*schemes), slots)
+        ]
+        distinct = {row: place for place, row in enumerate(dict.fromkeys(rows))}
+        self._places = [distinct[row] for row in rows]
+        self._numbers = [row for row, _ in distinct]
+        self._lengths = [self._length(*row) for row in distinct]
+        differ = any(len(set(number)) > 1 for row in self._numbers for number in row)
         table = torch.tensor(self._numbers, dtype=torch.float64) if differ else None
         self.register_buffer("table", table, persistent=False)
 
+    def _length(self, row: tuple[tuple[float, ...], ...], multistep: bool) -> tuple[int, int]:
+        """How many alphas and betas a row has: all of them, in start-up up to the last one that is not 0."""
+        if multistep:
+            return self.alphas, self.betas
+        used = [any(number) for number in row]
+        return _up_to_last(used[: self.alphas]), _up_to_last(used[self.alphas :])
+
     def forward(self, like: Tensor) -> list[BlockCoefficients]:
-        terms: tuple[Coefficient, ...]
+        terms: Sequence[Sequence[Coefficient]]
         if self.table is None:
-            terms = tuple(number[0] for number in self._numbers)
+            terms = [[number[0] for number in row] for row in self._numbers]
         elif one_by_one(like):
-            terms = tuple(self._numbers)
+            terms = self._numbers
         else:
-            terms = self.table.to(like.dtype).unbind()
-        return [BlockCoefficients(terms[: self.alphas], terms[self.alphas :])] * self.slots
+            terms = [row.unbind() for row in self.table.to(like.dtype).unbind()]
+        rows = [
+            BlockCoefficients(tuple(row[:alphas]), tuple(row[self.alphas : self.alphas + betas]))
+            for row, (alphas, betas) in zip(terms, self._lengths)
+        ]
+        return [rows[place] for place in self._places]
 
     def schemes(self) -> list[list[Scheme]]:
-        return [[scheme] * self.slots for scheme in self._schemes]
+        return [list(own) for own in self._schemes]
 
     def extra_repr(self) -> str:
-        return ", ".join(map(str, dict.fromkeys(self._schemes)))
+        return ", ".join(map(str, dict.fromkeys(scheme for own in self._schemes for scheme in own)))
+
+
+def _up_to_last(used: list[bool]) -> int:
+    """How many entries there are up to the last one in use, and at least one."""
+    return max((place + 1 for place, one in enumerate(used) if one), default=1)
 
 
 class TrainedCoefficients(Coefficients):

@@ -12,7 +12,7 @@ from torch.utils.checkpoint import checkpoint
 
 from zerosnet.models.layers.replicated import BatchNorm, Coefficient, Conv
 from zerosnet.models.stepping.block_plan import BlockPlan
-from zerosnet.models.stepping.blocks import Block
+from zerosnet.models.stepping.blocks import Block, Fixup
 from zerosnet.models.stepping.coefficients import Coefficients
 from zerosnet.models.stepping.sums import ONE_STEP, BlockCoefficients, History
 from zerosnet.models.structure import Structure
@@ -46,6 +46,9 @@ class Stack(nn.Module):
             Block(plan, structure.block, activated_projection=structure.traits.activated_projection, replicas=replicas)
             for plan in plans
         )
+        for block in self.steps:
+            if isinstance(block.f, Fixup):
+                block.f.set_depth(len(plans))
         self.coefficients = coefficients
         self.checkpointing = False
 
@@ -110,6 +113,8 @@ class Stack(nn.Module):
         return [self._per_block(schemes, Scheme([1], [1])) if schemes else [] for schemes in replicas]
 
     def _per_block(self, per_slot: list[T], one_step: T) -> list[T]:
+        if self.coefficients.covers_start:
+            return per_slot[: len(self.steps)]
         slots = iter(per_slot)
         return [next(slots) if block.plan.multistep else one_step for block in self.steps]
 

@@ -1,6 +1,6 @@
-"""A plain model of the kernels in torch, on any device and in any precision: what they compute, line by line.
+"""A plain model of the kernels in torch, on any device and in any precision.
 
-Tests hold the CUDA kernels to it; on a machine without a GPU it takes their place in tests of everything around them.
+Tests compare the CUDA kernels with it. On a machine without a GPU it stands in for them in all other tests.
 """
 
 from contextlib import AbstractContextManager, nullcontext
@@ -11,12 +11,14 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from zerosnet.kernels import patches as px
-from zerosnet.kernels.interface import EPS, MOMENTUM, Norm, NormGradient, Packed, Slope, State
+from zerosnet.kernels.interface import BackwardInner, BackwardOuter, ConvInner, ConvStep, Packed, StateGradient
+from zerosnet.kernels.norm_tables import EPS, MOMENTUM, Norm, NormGradient, Slope
+from zerosnet.kernels.patches import planes
 
 
 @dataclass(frozen=True)
 class ReferenceKernels:
-    """See `values.Kernels`. Weights are not packed; the low half of a state holds what rounding took from the high."""
+    """The `Kernels` of any device; weights are not packed, and the low half of a state is what rounding took away."""
 
     channels: int
     width: int
@@ -38,66 +40,28 @@ class ReferenceKernels:
     def pack(self, weights: list[Tensor]) -> list[Packed]:
         return [Packed(weight, weight) for weight in weights]
 
-    def conv_inner(
-        self, x: Tensor, norm: Tensor, weights: Packed, out: Tensor, following: Norm, training: bool
-    ) -> None:
-        out.copy_(self._convolve(activate(x, norm), weights.forward))
-        if training:
-            fill_table(following, out)
+    def conv_inner(self, call: ConvInner) -> None:
+        call.out.copy_(self._convolve(activate(call.x, call.norm), call.weights.forward))
+        if call.training:
+            fill_table(call.following, call.out)
 
-    def conv_step(
-        self,
-        x: Tensor,
-        norm: Tensor,
-        weights: Packed,
-        coefficients: Tensor,
-        history: tuple[State, ...],
-        out: State,
-        following: Norm,
-        training: bool,
-    ) -> None:
-        y = per_replica(coefficients[:, 4]) * self._convolve(activate(x, norm), weights.forward)
-        for i, state in enumerate(history):
-            y = y + per_replica(coefficients[:, i]) * (state.high + state.low)
-        out.high.copy_(y)
-        out.low.copy_(y - out.high)
-        if training:
-            fill_table(following, out.high)
+    def conv_step(self, call: ConvStep) -> None:
+        y = per_replica(call.coefficients[:, 4]) * self._convolve(activate(call.x, call.norm), call.weights.forward)
+        for i, state in enumerate(call.history):
+            y = y + per_replica(call.coefficients[:, i]) * (state.high + state.low)
+        call.out.high.copy_(y)
+        call.out.low.copy_(y - call.out.high)
+        if call.training:
+            fill_table(call.following, call.out.high)
 
-    def backward_inner(
-        self,
-        gradient: Tensor,
-        coefficients: Tensor,
-        x: Tensor,
-        weights: Packed,
-        out: Tensor,
-        norm: NormGradient,
-        weight_gradient: Tensor | None,
-        training: bool,
-    ) -> None:
-        self._backward(per_replica(coefficients[:, 4]) * gradient, x, weights, out, norm, weight_gradient, training)
+    def backward_inner(self, call: BackwardInner) -> None:
+        self._backward(per_replica(call.coefficients[:, 4]) * call.gradient, call)
 
-    def backward_outer(
-        self,
-        slope: Slope,
-        x: Tensor,
-        weights: Packed,
-        out: Tensor,
-        norm: NormGradient,
-        weight_gradient: Tensor | None,
-        training: bool,
-    ) -> None:
-        self._backward(norm_backward(slope), x, weights, out, norm, weight_gradient, training)
+    def backward_outer(self, call: BackwardOuter) -> None:
+        self._backward(norm_backward(call.slope), call)
 
-    def state_gradient(
-        self,
-        slope: Slope | None,
-        weights: Tensor,
-        terms: tuple[Tensor, ...],
-        even: Tensor | None,
-        out: Tensor,
-        dots_with: Tensor | None,
-    ) -> Tensor | None:
+    def state_gradient(self, call: StateGradient) -> Tensor | None:
+        slope, weights, terms, out, even, dots_with = call
         assert slope is None or dots_with is None or dots_with is slope.state, "the kernels read one state only"
         total = torch.zeros_like(out) if slope is None else norm_backward(slope)
         for i, term in enumerate(terms):
@@ -138,7 +102,7 @@ class ReferenceKernels:
         return self._masked(gradient[:, :, None, None] / self.width**2, x, norm, training)
 
     def stem(self, images: Tensor, weight: Tensor, following: Norm, training: bool) -> Tensor:
-        result = major(F.conv2d(images, weight, padding=1, groups=self.replicas), self.replicas).contiguous()
+        result = replica_major(F.conv2d(images, weight, padding=1, groups=self.replicas), self.replicas).contiguous()
         if training:
             fill_table(following, result)
         return result
@@ -153,27 +117,19 @@ class ReferenceKernels:
         return dzhat
 
     def _convolve(self, x: Tensor, weight: Tensor) -> Tensor:
-        return major(F.conv2d(planes(x), weight.to(x.dtype), padding=1, groups=self.replicas), self.replicas)
+        return replica_major(F.conv2d(planes(x), weight.to(x.dtype), padding=1, groups=self.replicas), self.replicas)
 
-    def _backward(
-        self,
-        gradient: Tensor,
-        x: Tensor,
-        weights: Packed,
-        out: Tensor,
-        norm: NormGradient,
-        weight_gradient: Tensor | None,
-        training: bool,
-    ) -> None:
-        activated = planes(activate(x, norm.norm)).requires_grad_()
-        weight = weights.backward.detach().to(x.dtype).requires_grad_()
+    def _backward(self, gradient: Tensor, call: BackwardInner | BackwardOuter) -> None:
+        x = call.x
+        activated = planes(activate(x, call.norm.norm)).requires_grad_()
+        weight = call.weights.backward.detach().to(x.dtype).requires_grad_()
         with torch.enable_grad():
             result = F.conv2d(activated, weight, padding=1, groups=self.replicas)
         da, dw = torch.autograd.grad(result, (activated, weight), planes(gradient))
-        out.copy_(major(torch.where(activated > 0, da, 0), self.replicas))
-        if weight_gradient is not None:
-            weight_gradient.copy_(dw)
-        fill_gradient_table(norm, out, x, training)
+        call.out.copy_(replica_major(torch.where(activated > 0, da, 0), self.replicas))
+        if call.weight_gradient is not None:
+            call.weight_gradient.copy_(dw)
+        fill_gradient_table(call.norm, call.out, x, call.training)
 
 
 def activate(x: Tensor, table: Tensor) -> Tensor:
@@ -190,24 +146,11 @@ def norm_backward(slope: Slope) -> Tensor:
 
 def fill_table(norm: Norm, x: Tensor) -> None:
     """Batch statistics of x (K, B, H, W, C) into the table and the running statistics."""
-    replicas, channels = x.shape[0], x.shape[-1]
     var, mean = torch.var_mean(x.to(norm.table.dtype), (1, 2, 3), correction=0)
     count = x[0, ..., 0].numel()
     norm.running_mean.lerp_(mean.flatten().to(norm.running_mean.dtype), MOMENTUM)
     norm.running_var.lerp_((var * count / max(count - 1, 1)).flatten().to(norm.running_var.dtype), MOMENTUM)
-    write_table(norm, mean, (var + EPS).rsqrt(), (replicas, channels))
-
-
-def fill_table_from_running(norm: Norm) -> None:
-    """The table of evaluation mode."""
-    shape = (norm.table.shape[0], norm.table.shape[2])
-    write_table(norm, norm.running_mean.view(shape), (norm.running_var.view(shape) + EPS).rsqrt(), shape)
-
-
-def write_table(norm: Norm, mean: Tensor, rstd: Tensor, shape: tuple[int, int]) -> None:
-    scale = norm.weight.detach().view(shape) * rstd
-    rows = (scale, norm.bias.detach().view(shape) - mean * scale, mean, rstd)
-    torch.stack([row.to(norm.table.dtype) for row in rows], 1, out=norm.table)
+    norm.write(mean, (var + EPS).rsqrt())
 
 
 def fill_gradient_table(norm: NormGradient, dzhat: Tensor, z: Tensor, training: bool) -> None:
@@ -229,11 +172,6 @@ def per_replica(values: Tensor) -> Tensor:
     return values[:, None, None, None, None]
 
 
-def planes(x: Tensor) -> Tensor:
-    """(K, B, H, W, C) to (B, K C, H, W)."""
-    return x.permute(1, 0, 4, 2, 3).flatten(1, 2)
-
-
-def major(x: Tensor, replicas: int) -> Tensor:
-    """(B, K C, H, W) to (K, B, H, W, C)."""
+def replica_major(x: Tensor, replicas: int) -> Tensor:
+    """Undo `planes`: (B, K C, H, W) to (K, B, H, W, C)."""
     return x.unflatten(1, (replicas, -1)).permute(1, 0, 3, 4, 2)

@@ -1,6 +1,12 @@
-"""What the scripts of timm and of the Hugging Face hub call on a network besides `forward`."""
+"""Networks in timm: their description, their registration, and the methods that timm's scripts call.
 
-from collections.abc import Mapping, Sequence
+from zerosnet.models import register_with_timm
+
+register_with_timm()
+timm.create_model("zerosnet56_opt")
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -9,18 +15,43 @@ from torch import Tensor, nn
 
 from zerosnet.errors import InputError
 from zerosnet.models.config import Config
-from zerosnet.models.io.timm_config import timm_config
+from zerosnet.models.pretrained import list_pretrained, weights_file
 from zerosnet.models.stepping.stack import Stack
 from zerosnet.models.stepping.sums import History
+from zerosnet.numerics import Scheme
 
 if TYPE_CHECKING:
     from zerosnet.models.network import Network
 
+NO_DROPOUT = {"drop_rate", "drop_path_rate", "drop_block_rate"}  # which timm's scripts hand to every network
+
+default_cfgs: dict[str, dict[str, Any]] = {}
+"""timm looks here when it registers a network."""
+
 _WITH_PREVIOUS = (99_999,)  # timm's sign for the group of the last block
 
 
-class Customs(nn.Module):
-    """The customs of timm and of the hub, for `Network`."""
+def timm_config(config: Config) -> dict[str, Any]:
+    """timm's `default_cfg`; images of other than 3 channels get mean and deviation 1/2."""
+    size = config.structure.traits
+    grey = (0.5,) * config.in_chans
+    return {
+        "architecture": config.name,
+        "num_classes": config.num_classes,
+        "input_size": (config.in_chans, *size.image),
+        "pool_size": None,
+        "crop_pct": size.crop,
+        "interpolation": "bilinear",
+        "fixed_input_size": False,
+        "mean": size.mean if config.in_chans == 3 else grey,
+        "std": size.std if config.in_chans == 3 else grey,
+        "first_conv": "stem.conv",
+        "classifier": "fc",
+    }
+
+
+class TimmMethods(nn.Module):
+    """The methods of `Network` that scripts of timm and of the Hugging Face hub call."""
 
     config: Config
     stack: Stack
@@ -146,3 +177,52 @@ def _chosen(indices: int | Sequence[int] | None, count: int) -> list[int]:
     if not chosen or not all(0 <= index < count for index in chosen):
         raise InputError(f"indices is {indices!r}; expected some of the {count} stages, 0 to {count - 1}")
     return list(chosen)
+
+
+# -- registration ------------------------------------------------------------------------------------------------------
+
+
+def register_with_timm() -> None:
+    """Register every network with timm, under its own name; calling it twice does no harm."""
+    from timm.models import generate_default_cfgs, register_model
+
+    from zerosnet.models.registry import REGISTRY
+
+    for name, entry in REGISTRY.items():
+        classes = entry.structure.traits.num_classes
+        own = timm_config(Config(entry.structure, schemes=(Scheme([1], [1]),), num_classes=classes, name=name))
+        trained: dict[str, Any] = {one: {**own, "file": str(weights_file(one))} for one in list_pretrained(f"{name}.*")}
+        default_cfgs.update(generate_default_cfgs(trained or {name: own}))
+        register_model(_entrypoint(name))
+
+
+def _entrypoint(name: str) -> Callable[..., nn.Module]:
+    from zerosnet.models.registry import create_model
+
+    def create(
+        pretrained: bool = False,
+        pretrained_cfg: Any = None,
+        pretrained_cfg_overlay: Any = None,
+        cache_dir: Any = None,
+        features_only: bool = False,
+        out_indices: Sequence[int] | None = None,
+        **options: Any,
+    ) -> nn.Module:
+        pool = options.pop("global_pool", "avg")
+        for option in NO_DROPOUT & options.keys():
+            if rate := options.pop(option):
+                raise InputError(f"{option} is {rate}; these networks drop nothing, expected 0")
+        tag = pretrained_cfg if isinstance(pretrained_cfg, str) else getattr(pretrained_cfg, "tag", None)
+        network = create_model(name, pretrained=pretrained and (tag or True), **options)
+        if pool != "avg":
+            network.reset_classifier(network.num_classes, pool)
+        if not features_only:
+            return network
+        from timm.models._features import FeatureGetterNet
+
+        stages = range(len(network.feature_info))
+        return FeatureGetterNet(network, tuple(stages if out_indices is None else out_indices))
+
+    create.__name__ = create.__qualname__ = name
+    create.__doc__ = f"`zerosnet.models.create_model({name!r}, ...)`."
+    return create
