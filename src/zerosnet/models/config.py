@@ -6,11 +6,11 @@ from fractions import Fraction
 from typing import Any
 
 from zerosnet.errors import InputError
-from zerosnet.models.stepping.block_plan import BlockPlan, find_stage_change, plan
+from zerosnet.models.stepping.block_plan import BlockPlan, plan
 from zerosnet.models.stepping.coefficients import Coefficients, FixedCoefficients, TrainedCoefficients
 from zerosnet.models.stepping.laws import LambdaLaw, Law, LmLaw, StableLambdaLaw, StableRootsLaw
 from zerosnet.models.structure import Structure
-from zerosnet.numerics import Number, Scheme, number
+from zerosnet.numerics import Number, Scheme, find_stage_change, number
 
 LAWS: dict[str, type[Any]] = {
     "lambda": LambdaLaw,

@@ -2,30 +2,13 @@
 
 Two strategies decide it. Start-up: what blocks do before there are as many states as the scheme looks back;
 `one_step_start` is the paper's. Stage change: what becomes of the history where the shape of the state changes, by name
-in `STAGE_CHANGES`.
+in `zerosnet.numerics.STAGE_CHANGES`.
 """
 
 from dataclasses import dataclass
 
-from zerosnet.errors import InputError
 from zerosnet.models.structure import Structure
-
-
-@dataclass(frozen=True)
-class StageChange:
-    """What becomes of the history where the shape of the state changes."""
-
-    keeps_history: bool
-    """The older states are projected too; otherwise they are dropped and start-up begins afresh."""
-    shared: bool
-    """One convolution projects them all; otherwise each has its own."""
-
-
-STAGE_CHANGES = {
-    "project-each": StageChange(keeps_history=True, shared=False),  # the paper's ZeroSNet
-    "project-shared": StageChange(keeps_history=True, shared=True),
-    "restart": StageChange(keeps_history=False, shared=False),  # LM-ResNet's
-}
+from zerosnet.numerics import find_stage_change
 
 
 def one_step_start(age: int, steps: int) -> bool:
@@ -98,7 +81,7 @@ def plan(structure: Structure, alphas: int, betas: int, stage_change: str) -> tu
                 states, slopes, age = states[:1], [], 1
             opening = changes and size.raw_opening and not plans
             multistep = not one_step_start(age, steps)
-            keys = _Keys(target, strategy.shared, multistep and not opening, changes and not opening)
+            keys = _Keys(target, strategy.projection == "shared", multistep and not opening, changes and not opening)
             block = BlockPlan(
                 index=len(plans),
                 width=width,
@@ -138,9 +121,3 @@ class _Keys:
         if not needed or shape == self.target:
             return None
         return f"from{shape.channels}" if self.shared else f"{kind}{lag}"
-
-
-def find_stage_change(name: str) -> StageChange:
-    if not isinstance(name, str) or name not in STAGE_CHANGES:
-        raise InputError(f"stage_change is {name!r}; expected one of {', '.join(STAGE_CHANGES)}")
-    return STAGE_CHANGES[name]
