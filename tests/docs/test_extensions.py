@@ -65,3 +65,10 @@ def test_figures_can_be_drawn(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.delitem(sys.modules, name)
     figures = [v for key, v in vars(module).items() if key.endswith("_figure") and v.__module__ == name]
     assert figures and all(draw().axes for draw in figures)
+
+
+@needs_runs
+def test_curves_of_the_measured_figure_go_from_no_block_to_the_whole_network() -> None:
+    lines = load_file("figures/measured.py").measured_figure().axes[2].lines
+    assert len(lines) == 10
+    assert {(line.get_xdata()[0], line.get_xdata()[-1]) for line in lines} == {(0, 27)}
