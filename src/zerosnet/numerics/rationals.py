@@ -25,8 +25,9 @@ _MOST_BITS = 6_644  # of a numerator or denominator of that many digits
 def number(value: Any, name: str = "number") -> Number:
     """Read a coefficient; `name` is what an error message calls it.
 
-    >>> number("16/9"), number(0.5), number("0.5")
-    (Fraction(16, 9), 0.5, Fraction(1, 2))
+    Examples:
+        >>> number("16/9"), number(0.5), number("0.5")
+        (Fraction(16, 9), 0.5, Fraction(1, 2))
     """
     result = _read(value, name)
     if not -_LARGEST <= result <= _LARGEST:

@@ -22,10 +22,11 @@ class Scheme:
     Coefficients given as ints, fractions, strings or sympy rationals stay exact; floats stay floats. An exact scheme
     and a float one are different values, even where their numbers agree.
 
-    >>> Scheme(["1/3", "5/9", "1/9"], ["16/9"])
-    Scheme(['1/3', '5/9', '1/9'], ['16/9'])
-    >>> Scheme.parse("zerosnet(-9/5)") == Scheme.parse("1/3,5/9,1/9;16/9")
-    True
+    Examples:
+        >>> Scheme(["1/3", "5/9", "1/9"], ["16/9"])
+        Scheme(['1/3', '5/9', '1/9'], ['16/9'])
+        >>> Scheme.parse("zerosnet(-9/5)") == Scheme.parse("1/3,5/9,1/9;16/9")
+        True
     """
 
     alphas: tuple[Number, ...]

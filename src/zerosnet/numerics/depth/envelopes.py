@@ -57,8 +57,9 @@ def log10_envelope(scheme: Scheme | npt.ArrayLike, n: int = BLOCKS) -> Floats:
 def envelope(scheme: Scheme | npt.ArrayLike, n: int = BLOCKS) -> Floats:
     """c(k) for k = 0..n: the largest |y| k blocks after starting values of modulus at most 1; inf beyond 1e308.
 
-    >>> envelope(Scheme([2, -1], [1]), 3).round(6).tolist()
-    [1.0, 3.0, 5.0, 7.0]
+    Examples:
+        >>> envelope(Scheme([2, -1], [1]), 3).round(6).tolist()
+        [1.0, 3.0, 5.0, 7.0]
     """
     return _power_of_ten(log10_envelope(scheme, n))
 

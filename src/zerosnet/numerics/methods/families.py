@@ -20,10 +20,12 @@ _REALS = ParameterSet.reals()
 class Family:
     """A family of schemes.
 
-    parameter, symbol: the parameter's name in text and in LaTeX; both empty for a family of one member.
-    domain: for which real parameters there is a member.
-    formula: the scheme in LaTeX, without delimiters.
-    alphas: the weights of the states as functions of a real parameter; None where the parameter is not a real number.
+    Attributes:
+        parameter: The parameter's name in text; empty for a family of one member.
+        symbol: The parameter's name in LaTeX; empty for a family of one member.
+        domain: The real parameters for which there is a member.
+        formula: The scheme in LaTeX, without delimiters.
+        alphas: The weights of the states as functions of a real parameter; None if the parameter is not a real number.
     """
 
     name: str

@@ -50,9 +50,10 @@ STARTS: dict[str, Callable[[Problem, float, Floats, float], Floats]] = {
 def integrate(scheme: Scheme, problem: Problem, n: int, start: str = "exact") -> Trajectory:
     """Take n steps of equal size over the problem's interval; f is called once for every state.
 
-    >>> from zerosnet.numerics.methods.problems import PROBLEMS
-    >>> float(integrate(Scheme([1], [1]), PROBLEMS["decay"], 2).states[-1, 0])
-    0.0
+    Examples:
+        >>> from zerosnet.numerics.methods.problems import PROBLEMS
+        >>> float(integrate(Scheme([1], [1]), PROBLEMS["decay"], 2).states[-1, 0])
+        0.0
     """
     if start not in STARTS:
         raise InputError(f"start is {start!r}; expected one of {', '.join(STARTS)}")

@@ -51,8 +51,9 @@ def decide(p: Coefficients, normalise: Normalise = primitive) -> Decision:
 
     Strongly stable: besides, no root but possibly 1 on the circle.
 
-    >>> decide((1, 0, -1)), decide((3, -2, -1)), decide((1, -2, 1))
-    ('weakly stable', 'strongly stable', 'unstable')
+    Examples:
+        >>> decide((1, 0, -1)), decide((3, -2, -1)), decide((1, -2, 1))
+        ('weakly stable', 'strongly stable', 'unstable')
     """
     rest = circle_part(p, normalise)
     if rest is None or (len(rest) > 1 and not is_schur(derivative(rest, normalise), normalise)):

@@ -42,8 +42,9 @@ def stability_region(scheme: Scheme, re: npt.ArrayLike, im: npt.ArrayLike) -> Bo
     The few points where some 1 - |k|^2 vanishes to within 1e-9 are decided by their roots: none with a modulus above
     1 + 1e-9, and no two that meet on the circle. So points of the boundary belong to the region where they should.
 
-    >>> stability_region(Scheme([1], [1]), [-2.5, -2, -1, 0], [0]).tolist()
-    [[False, True, True, True]]
+    Examples:
+        >>> stability_region(Scheme([1], [1]), [-2.5, -2, -1, 0], [0]).tolist()
+        [[False, True, True, True]]
     """
     w = _grid(re, im)
     flat = w.ravel()

@@ -31,8 +31,9 @@ def classify(alphas: npt.ArrayLike) -> npt.NDArray[np.int8]:
     Agrees with the exact verdict wherever it does not say borderline, but for this: a root within rounding of 1 counts
     as the principal root 1. Schemes that are weakly stable are borderline in floats.
 
-    >>> [KINDS[code] for code in classify([[1, 1, 1], [0.5, 0.3, 0.1], [0, 1, 0]])]
-    ['unstable', 'strongly stable', 'borderline']
+    Examples:
+        >>> [KINDS[code] for code in classify([[1, 1, 1], [0.5, 0.3, 0.1], [0, 1, 0]])]
+        ['unstable', 'strongly stable', 'borderline']
     """
     try:
         given = np.asarray(alphas, dtype=np.float64)

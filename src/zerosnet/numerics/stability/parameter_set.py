@@ -41,9 +41,10 @@ class Interval:
 class ParameterSet:
     """A union of disjoint intervals in rising order.
 
-    >>> reals = ParameterSet.reals()
-    >>> str(reals), 3 in reals, str(ParameterSet.points([1, 2]))
-    ('(-oo, oo)', True, '{1, 2}')
+    Examples:
+        >>> reals = ParameterSet.reals()
+        >>> str(reals), 3 in reals, str(ParameterSet.points([1, 2]))
+        ('(-oo, oo)', True, '{1, 2}')
     """
 
     intervals: tuple[Interval, ...] = ()

@@ -29,11 +29,13 @@ ZERO_STABLE: dict[Kind, bool | None] = {
 class Verdict:
     """The root condition of one scheme, and why.
 
-    kind: "strongly stable" (no root but a simple 1 on the circle), "weakly stable" (other simple roots on it),
-        "unstable", or "borderline" (floats only: rounding decides).
-    roots, moduli: all of them, with multiplicity; the principal root (a simple root 1) first, if there is one, then
-        the parasitic ones by falling modulus. The moduli lie on the right side of 1 however close a root is to it.
-    margin: 1 minus the largest parasitic modulus (1 where there is no parasitic root).
+    Attributes:
+        kind: "strongly stable" (no root but a simple 1 on the circle), "weakly stable" (other simple roots on it),
+            "unstable", or "borderline" (floats only: rounding decides).
+        roots: All roots, with multiplicity: the principal root (a simple root 1) first, if there is one, then the
+            parasitic ones by falling modulus.
+        moduli: The moduli of the roots. They lie on the right side of 1 however close a root is to it.
+        margin: 1 minus the largest parasitic modulus; 1 if there is no parasitic root.
     """
 
     kind: Kind
@@ -56,8 +58,9 @@ class Verdict:
 def is_zero_stable(scheme: Scheme) -> bool | None:
     """The decision alone, fast; None where floats leave it to rounding.
 
-    >>> is_zero_stable(Scheme.parse("zerosnet(-1)")), is_zero_stable(Scheme.parse("zerosnet(1/3)"))
-    (True, False)
+    Examples:
+        >>> is_zero_stable(Scheme.parse("zerosnet(-1)")), is_zero_stable(Scheme.parse("zerosnet(1/3)"))
+        (True, False)
     """
     return satisfies_root_condition(scheme.rho)
 
