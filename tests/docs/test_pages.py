@@ -4,9 +4,11 @@ import itertools
 import re
 import tomllib
 from fractions import Fraction
+from math import comb
 from pathlib import Path
 
 import pytest
+import sympy
 import torch
 from tests.docs.blocks import DOCS, ROOT
 from tests.docs.pages import page, rows
@@ -53,6 +55,45 @@ def test_the_barrier_of_the_theorems_page_holds() -> None:
         assert all(barrier(d, p) is not None for d in range(p, 2 * (p - 1)))
     assert shifted_symmetric(4, 2, Fraction(1, 2)) == Fraction(2 * 1, 8) - Fraction(1, 6)
     assert shifted_symmetric(3, 2, Fraction(1, 2)) == -Fraction(1, 6)
+
+
+def test_the_barrier_of_low_orders_is_passed_by_fifteen_steps_of_order_9() -> None:
+    """With A = m / (1 + m) rational, six parasitic roots at -m leave a scheme with rational coefficients."""
+    steps, wanted, a = 15, 9, Fraction(4961, 10_000)
+    n = steps - 1
+    shifted = [shifted_symmetric(steps, k, a) if k < wanted else Fraction(0) for k in range(n + 1)]
+    z = sympy.symbols("z")
+    q = sum(
+        sum(comb(n - j, k - j) * shifted[j] * (-a) ** (k - j) for j in range(k + 1)) * (z - 1) ** k * z ** (n - k)
+        for k in range(n + 1)
+    )
+    q = sympy.Poly(q, z).monic()
+    rho = (q * sympy.Poly(z - 1, z)).all_coeffs()
+    scheme = Scheme([-c for c in rho[1:]], [q.eval(1)])
+    assert order(scheme) == wanted and root_condition(scheme).kind == "strongly stable"
+    assert barrier(14, wanted) is not None
+
+
+def test_an_unstable_scheme_is_a_stable_one_whose_steps_shrink() -> None:
+    """Branches normalise what they read: with z_n = R^-n y_n the alphas become alpha_i R^-(i+1), beta R^-(n+1)."""
+    model = create_model("zerosnet56", scheme="1,1,1;1", seed=0).double().train()
+    for module in model.modules():
+        if hasattr(module, "eps"):
+            module.eps = 1e-300
+    images = torch.randn(4, 3, 32, 32, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    branches, start = [block.f for block in model.stack.blocks[:9]], model.stem(images)
+
+    def last_state(base: float) -> torch.Tensor:
+        states = [start]
+        for n, f in enumerate(branches):
+            back = range(1 if n < 2 else 3)
+            kept = sum(base ** -(i + 1) * states[-1 - i] for i in back)
+            states.append(kept + base ** -(n + 1) * f(states[-1]))
+        return states[-1]
+
+    largest = max(root_condition(Scheme.parse("1,1,1;1")).moduli)
+    whole, scaled = last_state(1.0), last_state(float(largest))
+    torch.testing.assert_close(scaled * float(largest) ** 9, whole, rtol=1e-9, atol=1e-9)
 
 
 def test_slow_growth_is_not_seen_before_training() -> None:
