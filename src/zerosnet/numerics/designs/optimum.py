@@ -1,7 +1,7 @@
 """The least parasitic modulus of a scheme with d steps, one slope and order p: a theorem, and how it is evaluated.
 
-Setting. rho(z) = (z-1) q(z) with q(1) != 0, and sigma(z) = b z^(d-1). Let r_1 .. r_n, n = d-1, be the
-parasitic roots, the zeros of q, and v_i = r_i / (1 - r_i). With s = 1 - 1/z the order conditions rho = sigma log z + O((z-1)^(p+1)) read
+Setting. rho(z) = (z-1) q(z) with q(1) != 0, and sigma(z) = b z^(d-1). Let r_1 .. r_n, n = d-1, be the parasitic roots,
+the zeros of q, and v_i = r_i / (1 - r_i). With s = 1 - 1/z the order conditions rho = sigma log z + O((z-1)^(p+1)) read
 
     prod_i (1 + v_i s) = (1-s) log(1/(1-s)) / s + O(s^p) = 1 - s/(1*2) - s^2/(2*3) - s^3/(3*4) - ... + O(s^p),
 
