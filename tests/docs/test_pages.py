@@ -130,6 +130,14 @@ def test_the_architecture_page_has_the_rooms_as_they_are() -> None:
     assert listed == {path.name for path in source.iterdir() if (path / "__init__.py").exists()}
 
 
+def test_the_files_that_the_architecture_page_names_exist() -> None:
+    """The walk names files relative to the package; `trainer.py` is the protocol of the training room."""
+    named = re.findall(r"`((?:src/zerosnet/)?[\w/]+\.py)`", page("architecture.md").partition("## Decisions")[0])
+    assert len(named) > 25
+    places = [ROOT / name if name.startswith(("src/", "tests/")) else ROOT / "src/zerosnet" / name for name in named]
+    assert [str(place.relative_to(ROOT)) for place in places if not place.is_file()] == []
+
+
 def test_every_extra_that_docs_need_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert any("mkdocs-material" in one for one in project["optional-dependencies"]["docs"])
