@@ -78,12 +78,12 @@ def is_exact(value: Number) -> bool:
 
 
 def to_json(value: Number) -> str | float:
-    """An exact number is a string, "16/9"; a float is a number."""
+    """Write a number for JSON: an exact one as a string, "16/9", a float as a number."""
     return str(value) if isinstance(value, Fraction) else value
 
 
 def from_json(value: Any, name: str = "number") -> Number:
-    """The inverse of `to_json`: JSON numbers, whole ones too, are floats."""
+    """Read a number from JSON: JSON numbers, whole ones too, are floats."""
     if isinstance(value, int) and not isinstance(value, bool):
         return number(float(value), name)
     return number(value, name)

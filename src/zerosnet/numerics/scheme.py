@@ -38,7 +38,7 @@ class Scheme:
 
     @property
     def steps(self) -> int:
-        """How many past states or slopes one step looks back on."""
+        """The number of past states or slopes that one step looks back on."""
         return max(len(self.alphas), len(self.betas))
 
     @property

@@ -55,7 +55,7 @@ class Design:
         return None if self.modulus is None else 1 - self.modulus
 
     def to_json(self) -> dict[str, Any]:
-        """What `zerosnet design --json` prints: exact numbers are strings, floats are numbers, what is not, null."""
+        """Return what `zerosnet design --json` prints: exact numbers are strings, floats are numbers."""
         coefficients = self.scheme.to_json() if self.scheme else {"alphas": None, "betas": None}
         numbers = ("error_constant", "normalised_error_constant", "real_interval")
         return {
@@ -76,7 +76,7 @@ class Design:
 
 @one_at_a_time
 def design(steps: int, order: int) -> Design:
-    """The scheme with the least largest parasitic modulus among those with `steps` steps, one slope, and that order.
+    """Find the scheme with the smallest parasitic roots among those with `steps` steps, one slope and that order.
 
     Examples:
         >>> best = design(3, 2)

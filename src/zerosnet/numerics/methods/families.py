@@ -52,14 +52,14 @@ class Family:
 
     @property
     def usage(self) -> str:
-        """How a member is written, "lm(k, beta=consistent)"."""
+        """The text of a member, "lm(k, beta=consistent)"."""
         parameters = inspect.signature(self.build).parameters.values()
         names = [self.parameter if p.name == self._first() else p.name for p in parameters]
         shown = [name if p.default in (p.empty, ()) else f"{name}={p.default}" for name, p in zip(names, parameters)]
         return f"{self.name}({', '.join(shown)})" if shown else self.name
 
     def _first(self) -> str:
-        """What Python calls the family's parameter, "lam" for lambda; nothing where there is none, or any number."""
+        """The parameter's name in Python, "lam" for lambda; empty if there is no parameter, or any number of them."""
         parameters = list(inspect.signature(self.build).parameters.values())
         return parameters[0].name if parameters and parameters[0].kind is not inspect.Parameter.VAR_POSITIONAL else ""
 

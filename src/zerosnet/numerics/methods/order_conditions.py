@@ -33,7 +33,7 @@ def is_consistent(scheme: Scheme) -> bool:
 
 
 def order(scheme: Scheme) -> int:
-    """The order of consistency; 0 for a scheme that is not consistent.
+    """Return the order of consistency; 0 for a scheme that is not consistent.
 
     Examples:
         >>> order(Scheme.parse("zerosnet(-9/5)")), order(Scheme([1, 1, 1], [1]))

@@ -86,5 +86,5 @@ def largest_error(scheme: Scheme, problem: Problem, n: int, start: str = "exact"
 
 
 def observed_order(scheme: Scheme, problem: Problem, n: int, start: str = "exact") -> float:
-    """How fast the error falls as the step is halved: log2 of the error with n steps over that with 2n."""
+    """Return log2 of the error with n steps over that with 2n: the order, if n is large enough."""
     return float(np.log2(largest_error(scheme, problem, n, start) / largest_error(scheme, problem, 2 * n, start)))

@@ -1,4 +1,4 @@
-"""How far the region of absolute stability reaches along the axes: [-x, 0] and [-iy, iy].
+"""Intervals of absolute stability on the axes: [-x, 0] and [-iy, iy].
 
 On the unit circle, with z = exp(i theta) and c = cos theta,
 

@@ -56,7 +56,7 @@ class Verdict:
 
 
 def is_zero_stable(scheme: Scheme) -> bool | None:
-    """The decision alone, fast; None where floats leave it to rounding.
+    """Decide zero stability, fast; None if floats leave it to rounding.
 
     Examples:
         >>> is_zero_stable(Scheme.parse("zerosnet(-1)")), is_zero_stable(Scheme.parse("zerosnet(1/3)"))
@@ -66,13 +66,13 @@ def is_zero_stable(scheme: Scheme) -> bool | None:
 
 
 def satisfies_root_condition(rho: Sequence[Number]) -> bool | None:
-    """The same for any monic polynomial, highest power first."""
+    """Decide the root condition of any monic polynomial, highest power first; None if rounding decides."""
     p = _exact(rho)
     return ZERO_STABLE[decide(p) if p else _numeric_verdict(rho).kind]
 
 
 def root_condition(scheme: Scheme) -> Verdict:
-    """The full verdict: kind, roots, moduli, margin and the reason in one sentence."""
+    """Decide the root condition and give kind, roots, moduli, margin and the reason in one sentence."""
     p = _exact(scheme.rho)
     return _exact_verdict(p) if p else _numeric_verdict(scheme.rho)
 
