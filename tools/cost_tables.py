@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from tools.markdown_tables import benchmark, table
-from tools.speed_tables import LARGE, imagenet_rate
+from tools.speed_tables import DECODERS, imagenet_rate
 
 from zerosnet.experiments import EXPERIMENTS, Experiment, cost
 from zerosnet.training import RunSpec
@@ -89,7 +89,7 @@ def imagenet() -> str:
     heads = ("Network", "Global batch", "Images/s, 1 H200", "1 H200", f"{NODE} H200, at best")
     rows = []
     for spec in EXPERIMENTS["table-imagenet"].specs("full"):
-        rates = [imagenet_rate(spec.model, LARGE, who) for who in ("workers", "the GPU")]
+        rates = [imagenet_rate(spec.model, who) for who in DECODERS]
         known = [rate for rate in rates if rate is not None]
         cells = [UNKNOWN] * 3
         if known:

@@ -8,7 +8,6 @@ from tools.markdown_tables import benchmark, span, table
 
 Record = dict[str, Any]
 STEPS_PER_EPOCH = 50_000 // 128
-SMALL, LARGE = 0, -1  # the sources of the ImageNet benchmark: files of 10 kB and of 100 kB
 
 
 # -- training on CIFAR's size ------------------------------------------------------------------------------------------
@@ -95,7 +94,10 @@ def _kernel_step(replicas: int) -> Record:
 # -- accuracy of the engines -------------------------------------------------------------------------------------------
 
 ENGINES = {
-    "native": "our kernels",
+    "native": "our kernels, version 8",
+    "native, version 7": "our kernels, version 7",
+    "native, version 4": "our kernels, version 4",
+    "alone": "our kernels, version 7, seed 1 by itself",
     "torch": "plain PyTorch, bf16 convolutions on a float32 state",
     "fp32": "plain PyTorch, strict float32",
 }
@@ -110,7 +112,8 @@ def engines() -> str:
         for which in ("best", "last"):
             values = [100 * run[f"{which}_test_accuracy"] for run in benchmark("engines-cuda")[key]["runs"]]
             cells.append(", ".join(f"{value:.2f}" for value in values))
-            cells.append(f"{statistics.mean(values):.2f}±{statistics.stdev(values):.2f}")
+            deviation = f"±{statistics.stdev(values):.2f}" if len(values) > 1 else ""
+            cells.append(f"{statistics.mean(values):.2f}{deviation}")
         rows.append(cells)
     return table(heads, rows)
 
@@ -118,44 +121,43 @@ def engines() -> str:
 # -- ImageNet's size ---------------------------------------------------------------------------------------------------
 
 
+IMAGENET = ("imagenet-cuda-18", "imagenet-cuda-34", "imagenet-cuda-one-way", "imagenet-cuda")
+DECODERS = ("workers", "the GPU")
+
+
 def imagenet() -> str:
-    """List images per second with data on the GPU, and from JPEG files, decoded by workers or by the GPU."""
-    heads = (
-        "Network",
-        "Batch",
-        "Compute",
-        "10 kB files, workers",
-        "10 kB files, GPU",
-        "100 kB files, workers",
-        "100 kB files, GPU",
-    )
+    """List images per second with data on the GPU, and from JPEG files; rows of one record were measured in one run."""
+    files = [f"{size} kB files, {who}" for size in (10, 100) for who in ("workers", "GPU")]
     rows = []
-    for depth in (18, 34, 50):
-        measured = benchmark("imagenet-cuda" if depth == 50 else f"imagenet-cuda-{depth}")
+    for record in IMAGENET:
+        measured = benchmark(record)
+        depth = measured["depth"]
         for name in (f"timm resnet{depth}", f"preresnet{depth}", f"zerosnet{depth}_opt"):
-            rates = [imagenet_rate(name, source, who) for source in (SMALL, LARGE) for who in ("workers", "the GPU")]
-            cells = ["" if rate is None else f"{rate:,.0f}" for rate in (measured["compute"][name], *rates)]
+            rates = [measured["compute"][name]]
+            for mark in ("10 kB", "100 kB"):
+                rates += [_rate(measured, mark, name, who) for who in DECODERS]
+            cells = ["" if rate is None else f"{rate:,.0f}" for rate in rates]
             shown = f"timm's `resnet{depth}`" if name.startswith("timm") else f"`{name}`"
-            rows.append((shown, str(measured["batch"]), *cells))
-    return table(heads, rows)
+            rows.append((f"`{record}`", shown, str(measured["batch"]), *cells))
+    return table(("Record", "Network", "Batch", "Compute", *files), rows)
 
 
-def imagenet_rate(network: str, source: int, who: str) -> float | None:
-    """Find images per second of training from files; None if that was not measured.
+def _rate(measured: Record, mark: str, network: str, who: str) -> float | None:
+    """Find images per second from the files whose description has the mark; None if that was not measured."""
+    sources = [source for source in measured["sources"] if f" {mark} " in source["source"]]
+    rates = [source.get(f"{network}, decoded by {who}") for source in sources]
+    return rates[0] if rates else None
+
+
+def imagenet_rate(network: str, who: str) -> float | None:
+    """Find images per second of training from files of ImageNet's size, 100 kB; None if that was not measured.
 
     Args:
         network: A model's name.
-        source: SMALL or LARGE files.
         who: "workers" or "the GPU" decodes.
     """
-    for file in ("imagenet-cuda", "imagenet-cuda-one-way", "imagenet-cuda-34", "imagenet-cuda-18"):
-        sources = benchmark(file)["sources"]
-        if source == SMALL and len(sources) == 1:
-            continue
-        rate = sources[source].get(f"{network}, decoded by {who}")
-        if rate is not None:
-            return float(rate)
-    return None
+    found = [_rate(benchmark(record), "100 kB", network, who) for record in IMAGENET]
+    return next((rate for rate in found if rate is not None), None)
 
 
 # -- the rest ----------------------------------------------------------------------------------------------------------

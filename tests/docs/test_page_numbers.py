@@ -66,7 +66,7 @@ def test_ten_networks_on_one_gpu_take_what_was_measured_and_more_gpus_help() -> 
 
 def test_a_network_that_was_not_timed_has_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     rates = {("zerosnet50_opt", "workers"): 4000.0}
-    monkeypatch.setattr(cost_tables, "imagenet_rate", lambda network, source, who: rates.get((network, who)))
+    monkeypatch.setattr(cost_tables, "imagenet_rate", lambda network, who: rates.get((network, who)))
     *others, ours = cost_tables.imagenet().splitlines()[2:]
     assert ours == "| `zerosnet50_opt` | 256 | 4,000 | 13.3 h | 100 min |"
     assert all(line.count(cost_tables.UNKNOWN) == 3 for line in others)
