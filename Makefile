@@ -40,7 +40,7 @@ results: $(VENV)/.run
 	$(BIN)/python -m zerosnet.experiments.full_scale results/runs
 	$(BIN)/python -m zerosnet.experiments.run_times benchmarks/results/models-cuda.json
 	$(BIN)/python -m zerosnet.explorer.accuracies results/runs
-	$(BIN)/python -m zerosnet.report.markdown results/runs README.md results/README.md docs/reproduce.md
+	$(BIN)/python -m tools.page_numbers
 	$(BIN)/zerosnet report results/runs -o results/report.html
 
 clean:

@@ -81,7 +81,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _part(only: str) -> str:
-    """What the file of some cases has in its name, beside that of all."""
+    """Return the part of a file's name that tells some cases from all."""
     return "-" + re.sub(r"[^\w.]+", "-", only).strip("-") if only else ""
 
 

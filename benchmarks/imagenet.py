@@ -79,7 +79,7 @@ BATCHES = {18: 1024, 34: 512, 50: 256}  # the paper's
 
 
 def settings_of(only: str = "", **changes: Any) -> Settings:
-    """Those of the networks with `only` so many layers."""
+    """Choose the settings of networks with `only` layers."""
     if only and only not in map(str, BATCHES):
         raise SystemExit(f"--only {only}: expected a number of layers, {', '.join(map(str, BATCHES))}")
     depth = int(only or 50)
@@ -87,7 +87,7 @@ def settings_of(only: str = "", **changes: Any) -> Settings:
 
 
 def run(only: str = "", **changes: Any) -> Result | Iterator[Result]:
-    """What is known so far, again and again as it grows."""
+    """Yield the result so far, whenever it has grown."""
     settings = settings_of(only, **changes)
     if settings.device == "cuda" and not torch.cuda.is_available():
         return {"skipped": "no CUDA device"}
@@ -111,7 +111,7 @@ def _measure(settings: Settings) -> Iterator[Result]:
         return result | {"seconds": time.monotonic() - began} | ({"left_out": left_out} if left_out else {})
 
     def attempt(what: str, work: Callable[[], Any]) -> Any:
-        """What `work` gives; None where it fails or there is no time for it."""
+        """Return what `work` gives; None if it fails or there is no time for it."""
         if time.monotonic() - began > TIME_LIMIT:
             left_out[what] = "no time left"
             return None
@@ -146,7 +146,7 @@ def _measure(settings: Settings) -> Iterator[Result]:
 
 
 def _of_files(settings: Settings, data: FolderData) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """What is measured with a folder of files: name and work. Who decodes does not depend on the network."""
+    """Yield what is measured with a folder of files: name and work."""
     where = settings.batch, settings.device, settings.workers, settings.seconds
     if settings.depth == 50:
         yield LOADER + BY_WORKERS, partial(loader_rate, data, *where, False)
@@ -159,7 +159,7 @@ def _of_files(settings: Settings, data: FolderData) -> Iterator[tuple[str, Calla
 
 
 def _entered(row: Result, name: str, found: float, compute: dict[str, float]) -> str:
-    """Put what was found into the row of its files, beside what it must be compared with; and say so."""
+    """Enter a rate into the row of its files, beside what it is compared with, and return the line to print."""
     row[name] = found
     network, comma, who = name.partition(",")
     if network not in compute:

@@ -32,7 +32,7 @@ def watch(step: Callable[[], Any], batch: int, seconds: float, device: str) -> f
 
 
 def _for(step: Callable[[], Any], seconds: float) -> int:
-    """Steps for so long; their number."""
+    """Take steps for a while and return their number."""
     began, steps = time.perf_counter(), 0
     while time.perf_counter() - began < seconds:
         step()

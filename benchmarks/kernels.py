@@ -132,7 +132,7 @@ def of_blocks(w: CudaKernels, unit: int) -> Timed:
 
 
 def of_edges(w: CudaKernels, unit: int) -> Timed:
-    """What surrounds the blocks, at the widths where it is used."""
+    """Kernels around the blocks, at the widths that use them."""
     norm, grads, table = _norms(w)
     found: Timed = {"norm_backward": (lambda a: w.norm_backward(Slope(a[0], a[1], table)), 3)}
     if w.channels == 16:

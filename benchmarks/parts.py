@@ -51,7 +51,7 @@ def run() -> Result | Iterator[Result]:
 
 
 def on(device: torch.device, case: Case = PLAIN, *, images: int = 50_000, size: int = 32) -> Iterator[Result]:
-    """The table as it grows."""
+    """Yield the table as it grows."""
     data, rows = synthetic(images, size), list[Result]()
     for part in PARTS:
         rows.append(row := asdict(part) | measure(part, case, data, device))

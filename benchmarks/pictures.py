@@ -15,7 +15,7 @@ GRAIN = 26.0  # standard deviation of the fine noise; decides the number of byte
 
 
 def folders(made: Path, files: int) -> Iterator[tuple[str, Path]]:
-    """What there is to read, with what must be said beside every rate."""
+    """List the folders to read, each with the description that stands beside its rates."""
     if given := os.environ.get("ZEROSNET_IMAGES"):
         yield _description(Path(given)), Path(given)
     kilobytes = write_pictures(made, files)
@@ -23,7 +23,7 @@ def folders(made: Path, files: int) -> Iterator[tuple[str, Path]]:
 
 
 def _description(folder: Path) -> str:
-    """How many files a folder has for training, and how large they are, by the first of them."""
+    """Describe a folder: its training files, and the size of the first of them."""
     files = sorted(path for path in (folder / "train").glob("*/*") if path.is_file())
     kilobytes = sum(path.stat().st_size for path in files) / len(files) / 1e3
     with Image.open(files[0]) as image:

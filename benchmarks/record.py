@@ -11,7 +11,7 @@ Result = dict[str, Any]
 
 
 def command(name: str, only: str = "", folders: Iterable[str] = ()) -> str:
-    """What was typed, with the variables that were set; folders as DIR, for a record holds no path of a machine."""
+    """Return what was typed, with the variables that were set; folders become DIR."""
     given = [f"{folder}=DIR" for folder in folders if os.environ.get(folder)]
     return shlex.join([*given, "python", "-m", "benchmarks", name, *(["--only", only] if only else [])])
 
@@ -46,7 +46,7 @@ def _partial(path: Path) -> Path:
 
 
 def _write(path: Path, record: Result) -> None:
-    """In one move: a reader, or a kill, finds the old file or the new one."""
+    """Replace a file in one move: a reader, or a kill, finds the old file or the new one."""
     temporary = path.with_suffix(".tmp")
     temporary.write_text(json.dumps(record, indent=1) + "\n")
     temporary.replace(path)

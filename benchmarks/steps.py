@@ -78,7 +78,7 @@ def milliseconds(step: Step, repeats: int, device: str) -> float:
 
 
 def busiest_kernels(step: Step, steps: int = 3, most: int = 30) -> list[dict[str, Any]]:
-    """Where the time of a step goes on a GPU: the kernels that take most of it, in microseconds a step."""
+    """List the kernels that take most of a step on a GPU, in microseconds per step."""
     from torch.profiler import ProfilerActivity, profile
 
     with profile(activities=[ProfilerActivity.CUDA]) as profiler:

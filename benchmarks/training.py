@@ -39,18 +39,18 @@ COMPILATION = 120  # about how many seconds that takes, for all cases side by si
 
 @dataclass(frozen=True)
 class Case:
-    """So many networks, for so many epochs, of which the first is not counted."""
+    """A case: networks, and epochs, of which the first is not counted."""
 
     kernels: str
     layers: int
     replicas: int
     epochs: int
     seconds_needed: float
-    """About how long the case takes, compiled before."""
+    """The seconds that the case takes about, if it was compiled before."""
     target: float | None
-    """Seconds per epoch and network that it must not exceed, if it must not."""
+    """The most seconds per epoch and network that are accepted; None for no target."""
     times_faster: float | None = None
-    """Than the authors' way (56 layers)."""
+    """How many times faster it must be than the authors' way (56 layers)."""
 
     @property
     def name(self) -> str:
@@ -143,7 +143,7 @@ def on_cuda(
 
 
 def peak_memory(rows: Sequence[Result]) -> list[Result]:
-    """Of the same networks in both engines, in GiB, side by side."""
+    """Put the peak memory of both engines side by side, in GiB."""
     found: dict[tuple[int, int], Result] = {}
     for row in rows:
         found.setdefault((row["layers"], row["replicas"]), {})[f"{row['kernels']}_gib"] = row["peak_memory_gib"]
@@ -155,7 +155,7 @@ def _cases(only: str) -> list[Case]:
 
 
 def _compile(case: Case) -> None:
-    """So `prepare_seconds` of a compiled case is what a second training of its kind waits."""
+    """Compile before timing, so that `prepare_seconds` is what a second training of its kind waits."""
     device = torch.device("cuda")
     with torch_settings(device, deterministic=False):
         FusedTrainer(specs_of(case), synthetic(50_000, 32), device, kernels=case.kernels)
@@ -278,7 +278,7 @@ def _wait(device: torch.device) -> None:
 
 
 def clean(device: torch.device) -> None:
-    """As little as possible of the case before should count in the peak memory of the next."""
+    """Free memory, so that one case counts as little as possible in the peak of the next."""
     forget_compiled(device)
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats()

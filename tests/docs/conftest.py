@@ -8,16 +8,9 @@ from typing import Any
 import pytest
 import torch
 from tests.data.test_cifar import write_batch
-from tests.docs.deep_networks import words
 
 from zerosnet.data import DataSet, load
 from zerosnet.data.arrays.cifar import CIFAR10
-
-
-@pytest.fixture(scope="session")
-def page() -> str:
-    """What is said of the measured results, in one line."""
-    return words("results/README.md")
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,6 @@
-"""The text of pages, the rows of their tables, and what the committed benchmarks say."""
+"""The text of pages, and the rows of their tables."""
 
-import json
-from typing import Any
-
-from tests.docs.blocks import DOCS, ROOT
+from tests.docs.blocks import DOCS
 
 
 def page(name: str) -> str:
@@ -13,7 +10,3 @@ def page(name: str) -> str:
 def rows(text: str) -> list[list[str]]:
     lines = [line for line in text.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-
-
-def benchmark(name: str) -> dict[str, Any]:
-    return json.loads((ROOT / "benchmarks/results" / f"{name}.json").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""What makes the site: docstrings as Markdown, LaTeX as MathML, the public names of a room; and the figures."""
+"""What makes the site: LaTeX as MathML, the public names of a room; and the figures."""
 
 import importlib
 import sys
@@ -11,33 +11,10 @@ from tests.measured_runs import needs_runs
 import zerosnet.numerics
 
 pytest.importorskip("mkdocs", reason="the extra docs is not installed")
-pytest.importorskip("griffe", reason="the extra docs is not installed")
 
 
 def extension(name: str) -> ModuleType:
     return load_file(f"extensions/{name}.py")
-
-
-def markdown(text: str) -> str:
-    return extension("docstrings").as_markdown(text)
-
-
-def test_an_aligned_list_becomes_a_list() -> None:
-    text = "Build it.\n\nscheme  a Scheme\nseed    an integer;\n        or several\nclasses how many"
-    assert markdown(text) == (
-        "Build it.\n\n- `scheme`: a Scheme\n- `seed`: an integer; or several\n- `classes`: how many"
-    )
-
-
-def test_lines_with_colons_become_a_list_and_a_sentence_with_one_does_not() -> None:
-    assert markdown("name: what it is\nsize, shape: how large") == "- `name`: what it is\n- `size, shape`: how large"
-    assert markdown("note: this is prose") == "note: this is prose"
-
-
-def test_examples_and_equations_are_code_and_prose_is_escaped() -> None:
-    assert markdown(">>> 1 + 1\n2") == "```pycon\n>>> 1 + 1\n2\n```"
-    assert markdown("It is\n\n    y = a[0] * x") == "It is\n\n    y = a[0] * x"
-    assert markdown("STORE/<id>, a[0] and `a[0]`") == r"STORE/\<id>, a\[0] and `a[0]`"
 
 
 def test_latex_becomes_mathml_with_signs_close_to_their_numbers() -> None:
@@ -65,3 +42,10 @@ def test_figures_can_be_drawn(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.delitem(sys.modules, name)
     figures = [v for key, v in vars(module).items() if key.endswith("_figure") and v.__module__ == name]
     assert figures and all(draw().axes for draw in figures)
+
+
+@needs_runs
+def test_curves_of_the_measured_figure_go_from_no_block_to_the_whole_network() -> None:
+    lines = load_file("figures/measured.py").measured_figure().axes[2].lines
+    assert len(lines) == 10
+    assert {(line.get_xdata()[0], line.get_xdata()[-1]) for line in lines} == {(0, 27)}

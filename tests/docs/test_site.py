@@ -119,6 +119,7 @@ def test_the_reference_has_the_public_names(
     assert missing == []
 
 
-def test_docstring_lists_become_lists(site: Path) -> None:
-    text = (site / "api" / "models.html").read_text(encoding="utf-8")
-    assert "<li><code>num_classes</code>" in text.replace("<p>", "")
+def test_sections_of_docstrings_become_lists_and_examples_become_code(site: Path) -> None:
+    text = (site / "api" / "numerics.html").read_text(encoding="utf-8")
+    assert re.search(r"<li class=\"doc-section-item[^>]*>\s*<b><code><span [^>]*>margin</span></code></b>", text)
+    assert "<blockquote>" not in text, "an example without the line `Examples:` above it"

@@ -1,5 +1,6 @@
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from benchmarks.numerics_borderline import borderline_cases
@@ -15,6 +16,8 @@ nearly = st.sampled_from([1, -1]).flatmap(
 )
 real = st.fractions(-Fraction(5, 4), Fraction(5, 4), max_denominator=40) | nearly | st.sampled_from([0, 1, -1])
 pair = st.builds(lambda r, c: (-2 * r * c, r * r), real, st.fractions(-1, 1, max_denominator=9))
+
+TRIPLE = [2.9999999992129815, -2.999999998471743, 0.9999999992587613]  # a pair of roots of modulus 1 + 1.1e-6
 
 
 def flat(alphas):
@@ -87,6 +90,65 @@ def test_huge_weights_are_unstable():
 
 def test_no_schemes_give_no_codes():
     assert classify(np.zeros((0, 3))).shape == (0,)
+
+
+def near_multiple_roots(rng, count):
+    """Draw weights whose polynomials have several roots close to one point of the unit circle."""
+    found = []
+    while len(found) < count:
+        steps, spread = int(rng.integers(2, 6)), 10.0 ** -int(rng.integers(3, 13))
+        centre = rng.choice([1.0, 1.0, -1.0, 0.0])
+        if centre == 0:
+            some = np.exp(1j * rng.uniform(0.3, 2.8)) + spread * rng.normal(size=steps // 2)
+            roots = [*some, *some.conj()]
+        else:
+            pair = centre + spread * complex(*rng.normal(size=2))
+            roots = [pair, pair.conjugate(), centre + spread * rng.normal()][:steps]
+        roots += list(rng.uniform(-1, 1, max(0, steps - len(roots))))
+        alphas = -np.poly(roots).real[1:]
+        if rng.random() < 0.5:
+            alphas[-1] += 1 - alphas.sum()
+        found.append(alphas)
+    return found
+
+
+def roots_to_60_digits(alphas):
+    with mpmath.workdps(60):
+        coefficients = [1, *(-mpmath.mpf(float(alpha)) for alpha in alphas)]
+        return mpmath.polyroots(coefficients, maxsteps=500, extraprec=200)
+
+
+def test_schemes_near_multiple_roots_are_never_decided_wrong():
+    decided = 0
+    for alphas in [TRIPLE, *near_multiple_roots(np.random.default_rng(27), 250)]:
+        code = int(classify(alphas))
+        if KINDS[code] == "borderline":
+            continue
+        try:
+            nearest, *others = sorted(roots_to_60_digits(alphas), key=lambda root: abs(root - 1))
+        except mpmath.libmp.NoConvergence:
+            continue
+        decided += 1
+        moduli = [abs(root) for root in others]
+        if abs(nearest - 1) > 1e-9:
+            moduli.append(abs(nearest))
+        if KINDS[code] == "strongly stable":
+            assert max(moduli, default=0) < 1, list(alphas)
+        else:
+            assert max(moduli) > 1, list(alphas)
+    assert decided > 100
+
+
+def test_a_cluster_of_roots_at_1_is_borderline_and_a_root_outside_beside_it_is_found():
+    assert KINDS[classify(TRIPLE)] == "borderline"
+    double_and_two = -np.poly([1, 1, 2])[1:]
+    assert KINDS[classify(double_and_two)] == "unstable"
+
+
+@pytest.mark.parametrize("alphas", [np.array([[1 + 1j, 0]]), np.array([[1 + 0j]]), [[1j, 0.5]]])
+def test_complex_weights_are_refused(alphas):
+    with pytest.raises(InputError, match="complex numbers"):
+        classify(alphas)
 
 
 @pytest.mark.parametrize(

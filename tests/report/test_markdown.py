@@ -23,13 +23,6 @@ def evidence(tmp_path_factory):
 
 
 @needs_runs
-@pytest.mark.parametrize("page", ["README.md", "docs/reproduce.md", "results/README.md"])
-def test_the_tables_are_those_of_the_runs(page):
-    text = (ROOT / page).read_text(encoding="utf-8")
-    assert filled(text, read_evidence([Store(RUNS)])) == text, "make them anew: make results"
-
-
-@needs_runs
 def test_the_report_shows_every_run_and_is_small():
     page = ROOT / "results" / "report.html"
     text = page.read_text(encoding="utf-8")

@@ -139,7 +139,7 @@ def parse_name(name: str) -> tuple[str, str, int]:
 def load(
     name: str, root: Any = None, *, download: bool = False, validation: float = 0.0, split_seed: int = 0
 ) -> "DataSet":
-    """Read a data set: "digits", "mnist", "fashion-mnist", "cifar10", "cifar100" or "folder[:NAME][@SIZE]".
+    """Read a data set: "digits", "mnist", "fashion-mnist", "cifar10", "cifar100" or `folder[:NAME][@SIZE]`.
 
     `root` is the folder that holds the official files (as torchvision lays them out), or the folder of images, or
     with a NAME the folder above it. Nothing is fetched unless `download` is asked for. `validation` cuts that
@@ -170,7 +170,7 @@ def load(
 
 
 def open_folder(name: str, root: Any = None, *, validation: float = 0.0, split_seed: int = 0) -> "FolderData":
-    """A streamed data set, "imagefolder[:NAME][@SIZE]": its files are listed and decoded only when they are used."""
+    """A streamed data set, `imagefolder[:NAME][@SIZE]`: its files are listed and decoded only when they are used."""
     entry = source(name)
     _, folder, size = parse_name(name)
     if not entry.streamed:

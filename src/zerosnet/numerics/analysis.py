@@ -1,4 +1,4 @@
-"""What the root condition, the order conditions and finite depth say about a scheme, in one value."""
+"""Everything about a scheme in one value: root condition, order conditions and finite depth."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -72,7 +72,7 @@ class Analysis:
         }
 
     def rows(self) -> list[tuple[str, str]]:
-        """Name and value, to be read by people."""
+        """Return names and values for people to read."""
         verdict = self.verdict
         answer = {True: "yes", False: "no", None: "undecided"}
         residuals = ", ".join(map(_text, self.residuals))

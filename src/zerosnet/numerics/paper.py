@@ -22,11 +22,11 @@ class PaperRow:
 
     @property
     def label(self) -> str:
-        """The paper calls a row by its moduli, "0.33, 0.33, 1.00"."""
+        """The moduli as the paper prints them, "0.33, 0.33, 1.00", which name the row."""
         return ", ".join(self.printed_moduli)
 
     def to_json(self) -> dict[str, Any]:
-        """What the paper prints, and the facts of the scheme."""
+        """Return what the paper prints, and the facts of the scheme."""
         return {
             "label": self.label,
             "lambda": None if self.lam is None else str(self.lam),

@@ -25,8 +25,9 @@ _MOST_BITS = 6_644  # of a numerator or denominator of that many digits
 def number(value: Any, name: str = "number") -> Number:
     """Read a coefficient; `name` is what an error message calls it.
 
-    >>> number("16/9"), number(0.5), number("0.5")
-    (Fraction(16, 9), 0.5, Fraction(1, 2))
+    Examples:
+        >>> number("16/9"), number(0.5), number("0.5")
+        (Fraction(16, 9), 0.5, Fraction(1, 2))
     """
     result = _read(value, name)
     if not -_LARGEST <= result <= _LARGEST:
@@ -77,12 +78,12 @@ def is_exact(value: Number) -> bool:
 
 
 def to_json(value: Number) -> str | float:
-    """An exact number is a string, "16/9"; a float is a number."""
+    """Write a number for JSON: an exact one as a string, "16/9", a float as a number."""
     return str(value) if isinstance(value, Fraction) else value
 
 
 def from_json(value: Any, name: str = "number") -> Number:
-    """The inverse of `to_json`: JSON numbers, whole ones too, are floats."""
+    """Read a number from JSON: JSON numbers, whole ones too, are floats."""
     if isinstance(value, int) and not isinstance(value, bool):
         return number(float(value), name)
     return number(value, name)

@@ -22,10 +22,11 @@ class Scheme:
     Coefficients given as ints, fractions, strings or sympy rationals stay exact; floats stay floats. An exact scheme
     and a float one are different values, even where their numbers agree.
 
-    >>> Scheme(["1/3", "5/9", "1/9"], ["16/9"])
-    Scheme(['1/3', '5/9', '1/9'], ['16/9'])
-    >>> Scheme.parse("zerosnet(-9/5)") == Scheme.parse("1/3,5/9,1/9;16/9")
-    True
+    Examples:
+        >>> Scheme(["1/3", "5/9", "1/9"], ["16/9"])
+        Scheme(['1/3', '5/9', '1/9'], ['16/9'])
+        >>> Scheme.parse("zerosnet(-9/5)") == Scheme.parse("1/3,5/9,1/9;16/9")
+        True
     """
 
     alphas: tuple[Number, ...]
@@ -37,7 +38,7 @@ class Scheme:
 
     @property
     def steps(self) -> int:
-        """How many past states or slopes one step looks back on."""
+        """The number of past states or slopes that one step looks back on."""
         return max(len(self.alphas), len(self.betas))
 
     @property

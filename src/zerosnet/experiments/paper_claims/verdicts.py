@@ -8,7 +8,9 @@ from typing import Any
 from zerosnet.experiments.paper.declare import STABLE
 from zerosnet.experiments.paper.printed import Printed, parse_printed, printed_table
 
-HOLDS, PARTLY, FAILS = "holds", "partly", "does not hold"
+HOLDS = "holds"
+PARTLY = "partly"
+FAILS = "does not hold"
 VERDICTS = (HOLDS, PARTLY, FAILS)
 
 

@@ -14,10 +14,11 @@ from zerosnet.numerics import Scheme
 def multistep(model: nn.Module, scheme: Scheme | str, *, example: Tensor | None = None) -> nn.Module:
     """A copy of a network in which chains of residual blocks are advanced by a scheme; the given one is untouched.
 
-    model    any network with residual blocks in an `nn.Sequential`: timm's and torchvision's ResNets, PreAct ResNets,
-             ConvNeXts, vision transformers, or your own
-    scheme   a Scheme or its text, such as "zerosnet(-9/5)"
-    example  a batch of inputs to find the blocks with; by default one that the network seems made for
+    Args:
+        model: Any network with residual blocks in an `nn.Sequential`: timm's and torchvision's ResNets, PreAct ResNets,
+            ConvNeXts, vision transformers, or your own.
+        scheme: A Scheme or its text, such as "zerosnet(-9/5)".
+        example: A batch of inputs to find the blocks with; by default one that the network seems made for.
 
     Every block that keeps the shape of the state, with an activation after the sum or before it, is a step with
     f(y) = block(y) - y. The history restarts where the shape changes, and blocks are one-step until it is long enough;
@@ -28,10 +29,11 @@ def multistep(model: nn.Module, scheme: Scheme | str, *, example: Tensor | None 
     block counts if it returns the shape that it gets and its output is a sum of which its input is a term
     (`zerosnet.models.convert.probe`).
 
-    >>> from timm import create_model
-    >>> model = multistep(create_model("resnet34"), "zerosnet(-9/5)")
-    >>> [name for name, module in model.named_children() if isinstance(module, MultistepStage)]
-    ['layer1', 'layer2', 'layer3']
+    Examples:
+        >>> from timm import create_model
+        >>> model = multistep(create_model("resnet34"), "zerosnet(-9/5)")
+        >>> [name for name, module in model.named_children() if isinstance(module, MultistepStage)]
+        ['layer1', 'layer2', 'layer3']
     """
     if isinstance(model, Network):
         raise InputError("model is a network of this package; expected another one (create_model takes a scheme)")

@@ -12,7 +12,8 @@ from pathlib import Path
 from zerosnet.errors import InputError
 
 FOLDER = Path(__file__).parent
-WEIGHTS, CARD = ".safetensors", ".md"
+WEIGHTS = ".safetensors"
+CARD = ".md"
 
 
 def list_pretrained(pattern: str = "*") -> list[str]:

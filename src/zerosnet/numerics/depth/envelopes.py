@@ -57,8 +57,9 @@ def log10_envelope(scheme: Scheme | npt.ArrayLike, n: int = BLOCKS) -> Floats:
 def envelope(scheme: Scheme | npt.ArrayLike, n: int = BLOCKS) -> Floats:
     """c(k) for k = 0..n: the largest |y| k blocks after starting values of modulus at most 1; inf beyond 1e308.
 
-    >>> envelope(Scheme([2, -1], [1]), 3).round(6).tolist()
-    [1.0, 3.0, 5.0, 7.0]
+    Examples:
+        >>> envelope(Scheme([2, -1], [1]), 3).round(6).tolist()
+        [1.0, 3.0, 5.0, 7.0]
     """
     return _power_of_ten(log10_envelope(scheme, n))
 
@@ -95,13 +96,13 @@ class Growth:
         return float(_power_of_ten(np.array(self.log10_constant)))
 
     def to_json(self) -> dict[str, float | None]:
-        """Logarithms are numbers, null for that of 0."""
+        """Return a JSON-ready object: logarithms are numbers, null for that of 0."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {name: value if np.isfinite(value) else None for name, value in values.items()}
 
 
 def growth(scheme: Scheme, n: int = BLOCKS) -> Growth:
-    """How far perturbations of the starting values grow over n blocks."""
+    """Compute how far perturbations of the starting values grow over n blocks."""
     envelope_, norms = log10_envelope(scheme, n), log10_power_norms(scheme, n)
     return Growth(
         blocks=_depth(n),

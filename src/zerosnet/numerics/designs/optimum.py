@@ -1,7 +1,7 @@
 """The least parasitic modulus of a scheme with d steps, one slope and order p: a theorem, and how it is evaluated.
 
-Setting. rho(z) = (z-1) q(z) and sigma(z) = b z^(d-1). Let r_1 .. r_n, n = d-1, be the parasitic roots, the zeros of q,
-and v_i = r_i / (1 - r_i). With s = 1 - 1/z the order conditions rho = sigma log z + O((z-1)^(p+1)) read
+Setting. rho(z) = (z-1) q(z) with q(1) != 0, and sigma(z) = b z^(d-1). Let r_1 .. r_n, n = d-1, be the parasitic roots,
+the zeros of q, and v_i = r_i / (1 - r_i). With s = 1 - 1/z the order conditions rho = sigma log z + O((z-1)^(p+1)) read
 
     prod_i (1 + v_i s) = (1-s) log(1/(1-s)) / s + O(s^p) = 1 - s/(1*2) - s^2/(2*3) - s^3/(3*4) - ... + O(s^p),
 
@@ -17,8 +17,9 @@ All its coefficients but the first are negative, so it has one positive zero, an
 m >= A*/(1-A*) with A* that zero of E_{p-1}.
 
 Law (proved). The bound is attained by one scheme only: d-p+1 roots coincide at -m, and the other p-2 are what the order
-conditions leave, provided that their moduli are <= m. Indeed E_{p-1}(A*) = 0 makes d-p+1 of the numbers v_i + A* 0, and
-the conditions determine the others. For order 2 there are no others: m = 1/(2d-3), leap-frog for d = 2, the paper's
+conditions leave, provided that their moduli are <= m. Indeed for m < 1 each v_i + A* is 0 or lies in the open right
+half-plane, where all symmetric functions are positive: E_{p-1}(A*) = 0 makes d-p+1 of them 0, and the conditions
+determine the others. For order 2 there are no others: m = 1/(2d-3), leap-frog for d = 2, the paper's
 lambda = -9/5 for d = 3. For order 3, A* = (1 + sqrt((7n-3)/(3n-3))) / 2n. The proviso is checked case by case: it holds
 for all d <= 8 but (d, p) = (7, 3) and (8, 3).
 
@@ -29,9 +30,9 @@ Barrier (proved). Zero stability is m <= 1, A = 1/2, so it needs E_k(1/2) >= 0 f
 
     2^k E_k(1/2) = [t^k] (1+t)^n (1-t) artanh(t)/t = sum_j (C(n, k-2j) - C(n, k-2j-1)) / (2j+1),
 
-whose terms are all >= 0 for d >= 2k. Evaluated, this says that order p needs d >= 2(p-1) steps for 2 <= p <= 8 (above,
-the condition weakens a little), and for d <= 8 that many are enough. Observed, not proved: for d = 2(p-1) the law holds
-with m between 0.82 and 0.85, at least for 3 <= p <= 7.
+whose terms are all >= 0 for d >= 2k. Evaluated, this says that order p needs d >= 2(p-1) steps for 2 <= p <= 8, and for
+d <= 8 that many are enough. From p = 9 on fewer do: 15 steps reach order 9, 17 steps order 10. Observed, not proved:
+for d = 2(p-1) the law holds with m between 0.82 and 0.85, at least for 3 <= p <= 7.
 """
 
 from collections.abc import Sequence

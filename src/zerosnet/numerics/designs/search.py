@@ -25,11 +25,15 @@ from zerosnet.numerics.stability.verdict import root_condition
 class Design:
     """The best scheme of given steps and order, or the proof that none is zero-stable.
 
-    scheme: exact where rational; None where no scheme is zero-stable, unless there is but one of that order.
-    modulus, exact_modulus: the largest parasitic modulus, and the same as text: a fraction, radicals, or an equation.
-    structure, roots: which parasitic roots coincide; all roots, the principal one first, multiple ones not smeared.
-    proof: why no scheme of these steps and this order has smaller parasitic roots, or why none is zero-stable.
-    error_constant: C_{p+1}; normalised_error_constant: C_{p+1} / sigma(1).
+    Attributes:
+        scheme: Exact if rational; None if no scheme is zero-stable, unless there is but one of that order.
+        modulus: The largest parasitic modulus.
+        exact_modulus: The same as text: a fraction, radicals, or an equation.
+        structure: Which parasitic roots coincide.
+        roots: All roots, the principal one first, multiple ones not smeared.
+        proof: Why no scheme of these steps and this order has smaller parasitic roots, or why none is zero-stable.
+        error_constant: C_{p+1}.
+        normalised_error_constant: C_{p+1} / sigma(1).
     """
 
     steps: int
@@ -51,7 +55,7 @@ class Design:
         return None if self.modulus is None else 1 - self.modulus
 
     def to_json(self) -> dict[str, Any]:
-        """What `zerosnet design --json` prints: exact numbers are strings, floats are numbers, what is not, null."""
+        """Return what `zerosnet design --json` prints: exact numbers are strings, floats are numbers."""
         coefficients = self.scheme.to_json() if self.scheme else {"alphas": None, "betas": None}
         numbers = ("error_constant", "normalised_error_constant", "real_interval")
         return {
@@ -72,11 +76,12 @@ class Design:
 
 @one_at_a_time
 def design(steps: int, order: int) -> Design:
-    """The scheme with the least largest parasitic modulus among those with `steps` steps, one slope, and that order.
+    """Find the scheme with the smallest parasitic roots among those with `steps` steps, one slope and that order.
 
-    >>> best = design(3, 2)
-    >>> best.scheme == Scheme.parse("zerosnet(-9/5)"), best.exact_modulus
-    (True, '1/3')
+    Examples:
+        >>> best = design(3, 2)
+        >>> best.scheme == Scheme.parse("zerosnet(-9/5)"), best.exact_modulus
+        (True, '1/3')
     """
     if not _is_whole(steps) or not 1 <= steps <= MOST_STEPS:
         raise InputError(f"steps is {steps!r}; expected a whole number from 1 to {MOST_STEPS}")

@@ -20,10 +20,12 @@ _REALS = ParameterSet.reals()
 class Family:
     """A family of schemes.
 
-    parameter, symbol: the parameter's name in text and in LaTeX; both empty for a family of one member.
-    domain: for which real parameters there is a member.
-    formula: the scheme in LaTeX, without delimiters.
-    alphas: the weights of the states as functions of a real parameter; None where the parameter is not a real number.
+    Attributes:
+        parameter: The parameter's name in text; empty for a family of one member.
+        symbol: The parameter's name in LaTeX; empty for a family of one member.
+        domain: The real parameters for which there is a member.
+        formula: The scheme in LaTeX, without delimiters.
+        alphas: The weights of the states as functions of a real parameter; None if the parameter is not a real number.
     """
 
     name: str
@@ -50,14 +52,14 @@ class Family:
 
     @property
     def usage(self) -> str:
-        """How a member is written, "lm(k, beta=consistent)"."""
+        """The text of a member, "lm(k, beta=consistent)"."""
         parameters = inspect.signature(self.build).parameters.values()
         names = [self.parameter if p.name == self._first() else p.name for p in parameters]
         shown = [name if p.default in (p.empty, ()) else f"{name}={p.default}" for name, p in zip(names, parameters)]
         return f"{self.name}({', '.join(shown)})" if shown else self.name
 
     def _first(self) -> str:
-        """What Python calls the family's parameter, "lam" for lambda; nothing where there is none, or any number."""
+        """The parameter's name in Python, "lam" for lambda; empty if there is no parameter, or any number of them."""
         parameters = list(inspect.signature(self.build).parameters.values())
         return parameters[0].name if parameters and parameters[0].kind is not inspect.Parameter.VAR_POSITIONAL else ""
 

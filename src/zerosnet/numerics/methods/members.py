@@ -72,8 +72,9 @@ def from_roots(roots: Iterable[Any] = ()) -> Scheme:
     A root is a real number; a complex float, whose conjugate must be among the roots too; or, exactly, a pair of roots
     given as its quadratic factor z^2 + b z + c, written as the tuple (b, c) or the text "z^2 + b z + c".
 
-    >>> from_roots(["-1/3", "-1/3"]) == zerosnet("-9/5")
-    True
+    Examples:
+        >>> from_roots(["-1/3", "-1/3"]) == zerosnet("-9/5")
+        True
     """
     factor = monic_from_roots(roots)
     rho = [a - b for a, b in zip([*factor, Fraction(0)], [Fraction(0), *factor])]

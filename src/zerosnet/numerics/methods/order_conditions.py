@@ -33,10 +33,11 @@ def is_consistent(scheme: Scheme) -> bool:
 
 
 def order(scheme: Scheme) -> int:
-    """The order of consistency; 0 for a scheme that is not consistent.
+    """Return the order of consistency; 0 for a scheme that is not consistent.
 
-    >>> order(Scheme.parse("zerosnet(-9/5)")), order(Scheme([1, 1, 1], [1]))
-    (2, 0)
+    Examples:
+        >>> order(Scheme.parse("zerosnet(-9/5)")), order(Scheme([1, 1, 1], [1]))
+        (2, 0)
     """
     # prod (t+i)^2 over the d nodes shows that no d-step scheme has order 2d
     highest = 2 * scheme.steps - 1
@@ -48,8 +49,9 @@ def order(scheme: Scheme) -> int:
 def error_constant(scheme: Scheme) -> Number | None:
     """C_{p+1} of a scheme of order p; None for an inconsistent one, which has no order.
 
-    >>> error_constant(Scheme.parse("zerosnet(-9/5)"))
-    Fraction(11, 27)
+    Examples:
+        >>> error_constant(Scheme.parse("zerosnet(-9/5)"))
+        Fraction(11, 27)
     """
     p = order(scheme)
     return local_error_coefficient(scheme, p + 1) if p else None

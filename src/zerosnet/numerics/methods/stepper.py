@@ -50,9 +50,10 @@ STARTS: dict[str, Callable[[Problem, float, Floats, float], Floats]] = {
 def integrate(scheme: Scheme, problem: Problem, n: int, start: str = "exact") -> Trajectory:
     """Take n steps of equal size over the problem's interval; f is called once for every state.
 
-    >>> from zerosnet.numerics.methods.problems import PROBLEMS
-    >>> float(integrate(Scheme([1], [1]), PROBLEMS["decay"], 2).states[-1, 0])
-    0.0
+    Examples:
+        >>> from zerosnet.numerics.methods.problems import PROBLEMS
+        >>> float(integrate(Scheme([1], [1]), PROBLEMS["decay"], 2).states[-1, 0])
+        0.0
     """
     if start not in STARTS:
         raise InputError(f"start is {start!r}; expected one of {', '.join(STARTS)}")
@@ -85,5 +86,5 @@ def largest_error(scheme: Scheme, problem: Problem, n: int, start: str = "exact"
 
 
 def observed_order(scheme: Scheme, problem: Problem, n: int, start: str = "exact") -> float:
-    """How fast the error falls as the step is halved: log2 of the error with n steps over that with 2n."""
+    """Return log2 of the error with n steps over that with 2n: the order, if n is large enough."""
     return float(np.log2(largest_error(scheme, problem, n, start) / largest_error(scheme, problem, 2 * n, start)))

@@ -15,8 +15,9 @@ Polynomial = tuple[int, ...]
 def integer_polynomial(coefficients: Sequence[Fraction]) -> Polynomial:
     """The primitive integer polynomial with the roots of a rational one.
 
-    >>> integer_polynomial([Fraction(1), Fraction(-1, 3), Fraction(2, 9)])
-    (9, -3, 2)
+    Examples:
+        >>> integer_polynomial([Fraction(1), Fraction(-1, 3), Fraction(2, 9)])
+        (9, -3, 2)
     """
     scale = lcm(*(c.denominator for c in coefficients))
     return primitive([c.numerator * (scale // c.denominator) for c in coefficients])
@@ -94,8 +95,9 @@ def gcd(a: Polynomial, b: Polynomial) -> Polynomial:
 def square_free_factors(p: Polynomial) -> list[tuple[Polynomial, int]]:
     """Yun's algorithm: square-free, pairwise coprime factors f_m with p = c * prod f_m^m; constants are left out.
 
-    >>> square_free_factors((1, -3, 3, -1))
-    [((1, -1), 3)]
+    Examples:
+        >>> square_free_factors((1, -3, 3, -1))
+        [((1, -1), 3)]
     """
     factors = []
     common = gcd(p, derivative(p))

@@ -1,4 +1,4 @@
-"""What works through sympy and mpmath, for one thread at a time: both keep numbers where all threads see them.
+"""A lock around sympy and mpmath, for one thread at a time: both keep numbers where all threads see them.
 
 sympy caches the interval about a root and changes its sign for a moment to read an end; a thread that comes by then
 refines the wrong interval, without end. The precision of `mpmath.mp` is one for all threads.

@@ -15,8 +15,9 @@ def parasitic_roots(alphas: npt.ArrayLike) -> npt.NDArray[np.complexfloating[Any
 
         rho(z) = (z - 1) (z^(d-1) - sum_i w_i z^(d-2-i)),    w_i = a_0 + ... + a_i - 1.
 
-    >>> np.abs(parasitic_roots([[0, 1], [2, -1]])).round(6).tolist()
-    [[1.0], [1.0]]
+    Examples:
+        >>> np.abs(parasitic_roots([[0, 1], [2, -1]])).round(6).tolist()
+        [[1.0], [1.0]]
     """
     weights = np.asarray(alphas, np.float64)
     if weights.ndim != 2 or weights.shape[1] < 1 or not np.isfinite(weights).all():

@@ -1,4 +1,4 @@
-"""Where the roots of an integer polynomial lie against the unit circle: the Schur-Cohn recursion, without tolerance.
+"""The side of the unit circle on which the roots of an integer polynomial lie: the Schur-Cohn recursion, exactly.
 
 For p of degree n with |p_0| < |p_n| (last and first coefficient) the transform
 
@@ -42,7 +42,7 @@ def circle_part(p: Coefficients, normalise: Normalise = primitive) -> Coefficien
 
 
 def is_schur(p: Coefficients, normalise: Normalise = primitive) -> bool:
-    """Whether all roots lie in the open unit disc."""
+    """Tell whether all roots lie in the open unit disc."""
     return circle_part(p, normalise) == (1,)
 
 
@@ -51,8 +51,9 @@ def decide(p: Coefficients, normalise: Normalise = primitive) -> Decision:
 
     Strongly stable: besides, no root but possibly 1 on the circle.
 
-    >>> decide((1, 0, -1)), decide((3, -2, -1)), decide((1, -2, 1))
-    ('weakly stable', 'strongly stable', 'unstable')
+    Examples:
+        >>> decide((1, 0, -1)), decide((3, -2, -1)), decide((1, -2, 1))
+        ('weakly stable', 'strongly stable', 'unstable')
     """
     rest = circle_part(p, normalise)
     if rest is None or (len(rest) > 1 and not is_schur(derivative(rest, normalise), normalise)):

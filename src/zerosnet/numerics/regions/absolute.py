@@ -32,7 +32,7 @@ def boundary_locus(scheme: Scheme, points: int = 721) -> Complexes:
 
 
 def stability_region(scheme: Scheme, re: npt.ArrayLike, im: npt.ArrayLike) -> Bools:
-    """Whether w = re[j] + i im[i] satisfies the root condition, as an array [i, j].
+    """Decide at every w = re[j] + i im[i] whether the root condition holds; the result is an array [i, j].
 
     The recursion of Schur and Cohn runs over all points at once: all roots of z^m + c_1 z^(m-1) + ... + c_m are inside
     the circle where |k| < 1 at every degree m,
@@ -42,8 +42,9 @@ def stability_region(scheme: Scheme, re: npt.ArrayLike, im: npt.ArrayLike) -> Bo
     The few points where some 1 - |k|^2 vanishes to within 1e-9 are decided by their roots: none with a modulus above
     1 + 1e-9, and no two that meet on the circle. So points of the boundary belong to the region where they should.
 
-    >>> stability_region(Scheme([1], [1]), [-2.5, -2, -1, 0], [0]).tolist()
-    [[False, True, True, True]]
+    Examples:
+        >>> stability_region(Scheme([1], [1]), [-2.5, -2, -1, 0], [0]).tolist()
+        [[False, True, True, True]]
     """
     w = _grid(re, im)
     flat = w.ravel()
@@ -84,7 +85,7 @@ def _coefficients(scheme: Scheme, w: Complexes) -> list[Any]:
 
 
 def _schur_cohn(c: Sequence[Any], shape: tuple[int, ...]) -> tuple[Bools, Bools]:
-    """Where all roots are inside the circle, and where the recursion comes too close to say."""
+    """Return the points with all roots inside the circle, and those that the recursion cannot decide."""
     inside, close = np.ones(shape, np.bool_), np.zeros(shape, np.bool_)
     with np.errstate(all="ignore"):
         while c:

@@ -1,4 +1,4 @@
-"""How far the region of absolute stability reaches along the axes: [-x, 0] and [-iy, iy].
+"""Intervals of absolute stability on the axes: [-x, 0] and [-iy, iy].
 
 On the unit circle, with z = exp(i theta) and c = cos theta,
 
@@ -33,8 +33,9 @@ def real_interval(scheme: Scheme) -> Number:
 
     Exact where the scheme is exact and cos theta a fraction with at most six digits; otherwise a float.
 
-    >>> str(real_interval(Scheme.parse("zerosnet(-9/5)"))), str(real_interval(Scheme.parse("ab3")))
-    ('1/2', '6/11')
+    Examples:
+        >>> str(real_interval(Scheme.parse("zerosnet(-9/5)"))), str(real_interval(Scheme.parse("ab3")))
+        ('1/2', '6/11')
     """
     if not any(scheme.betas):
         return _without_slopes(scheme)
@@ -49,8 +50,9 @@ def imaginary_interval(scheme: Scheme) -> Number:
 
     Exact where the scheme is exact, cos theta a fraction with at most six digits, and y rational; otherwise a float.
 
-    >>> str(imaginary_interval(Scheme.parse("leapfrog")))
-    '1'
+    Examples:
+        >>> str(imaginary_interval(Scheme.parse("leapfrog")))
+        '1'
     """
     if not any(scheme.betas):
         return _without_slopes(scheme)

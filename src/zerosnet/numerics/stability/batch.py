@@ -6,7 +6,7 @@ For p = z^m + c_1 z^(m-1) + ... + c_m all roots lie inside the unit circle where
     k = c_m,    c'_i = (c_i - k c_{m-i}) / (1 - k^2),   i = 1 .. m-1.
 
 A root within rounding of 1 is taken for the principal root and divided out first. Each test is answered with yes, no,
-or "too close to say", by a running bound on the error of the coefficients; whatever cannot be said is borderline.
+or "too close to tell", by a running bound on the error of the coefficients; what cannot be told is borderline.
 """
 
 import numpy as np
@@ -26,18 +26,26 @@ Bools = npt.NDArray[np.bool_]
 
 
 def classify(alphas: npt.ArrayLike) -> npt.NDArray[np.int8]:
-    """Codes into `KINDS` for schemes with weights alphas[..., 0..d-1], d at most 8.
+    """Classify schemes with weights alphas[..., 0..d-1], d at most 8, by codes into `KINDS`.
 
-    Agrees with the exact verdict wherever it does not say borderline, but for this: a root within rounding of 1 counts
+    Agrees with the exact verdict unless it is borderline, with one exception: a single root within rounding of 1 counts
     as the principal root 1. Schemes that are weakly stable are borderline in floats.
 
-    >>> [KINDS[code] for code in classify([[1, 1, 1], [0.5, 0.3, 0.1], [0, 1, 0]])]
-    ['unstable', 'strongly stable', 'borderline']
+    Raises:
+        InputError: `alphas` is not an array of finite real numbers with 1 to 8 columns.
+
+    Examples:
+        >>> [KINDS[code] for code in classify([[1, 1, 1], [0.5, 0.3, 0.1], [0, 1, 0]])]
+        ['unstable', 'strongly stable', 'borderline']
     """
     try:
-        given = np.asarray(alphas, dtype=np.float64)
+        raw = np.asarray(alphas)
+        complex_numbers = np.iscomplexobj(raw)
+        given = raw.real if complex_numbers else np.asarray(raw, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError("alphas is not an array of numbers; expected one of shape (..., steps)") from None
+    if complex_numbers:
+        raise InputError(f"alphas has complex numbers ({raw.dtype}); expected real ones")
     if given.ndim < 1 or not 1 <= given.shape[-1] <= MOST_STEPS:
         raise InputError(f"alphas has shape {given.shape}; expected (..., steps) with 1 to {MOST_STEPS} steps")
     rows = given.reshape(-1, given.shape[-1])
@@ -62,11 +70,12 @@ def _classify_columns(alphas: Floats, start: int) -> npt.NDArray[np.int8]:
     if not principal.any():
         codes = _jury(c, at_one, _UNIT * size, slack)
     elif principal.all():
-        codes = _jury_without_one(c, slack)
+        codes = _jury_without_one(c, at_one, size, slack)
     else:
         codes, rest = np.empty(len(size), np.int8), ~principal
         codes[rest] = _jury(c[:, rest], at_one[rest], _UNIT * size[rest], slack[rest])
-        codes[principal] = _jury_without_one(c[:, principal], slack[principal])
+        chosen = c[:, principal], at_one[principal], size[principal], slack[principal]
+        codes[principal] = _jury_without_one(*chosen)
     codes[size > 1.01 * 2.0**steps] = UNSTABLE  # with all roots in the disc |c_i| <= C(d, i), so their sum is below 2^d
     return codes
 
@@ -78,15 +87,37 @@ def _sum(columns: Floats) -> Floats:
     return total
 
 
-def _jury_without_one(c: Floats, slack: Floats) -> npt.NDArray[np.int8]:
-    """Codes for polynomials with a root 1, which is divided out by summing the coefficients up."""
+def _jury_without_one(c: Floats, at_one: Floats, size: Floats, slack: Floats) -> npt.NDArray[np.int8]:
+    """Return codes for polynomials with |p(1)| <= 2 slack, whose root next to 1 is divided out.
+
+    With p(z) = (z-1) q(z) + p(1) there is a real root 1 + t with |t| <= 2 |p(1)| / |q(1)|, if |q'| is at most
+    q(1)^2 / (4 |p(1)|) around 1. Dividing by z - 1 - t instead of z - 1 changes the coefficients of q by less than
+    2 m |t| (1 + size). If the condition fails, several roots may be close to 1: then only a root that is certainly
+    outside can be told, from p itself.
+    """
+    m = len(c)
     deflated = 1 + np.cumsum(c[:-1], axis=0)
-    return _jury(deflated, 1 + _sum(deflated), slack, len(c) * slack)
+    deflated_at_one = 1 + _sum(deflated)
+    least = np.abs(deflated_at_one) - m * slack
+    slope = 2 * m * (1 + _sum(np.abs(deflated)))
+    single = (least > 0) & (8 * slack * slope <= least * least)
+    shift = 4 * slack / np.where(single, least, 1)
+    error = slack + 2 * m * shift * (1 + size)
+    codes = _jury(deflated, deflated_at_one, error, m * error)
+    several = np.flatnonzero(~single)
+    if len(several):
+        codes[several] = _jury(c[:, several], at_one[several], _UNIT * size[several], slack[several])
+    return codes
 
 
 def _jury(c: Floats, at_one: Floats, error: Floats, slack: Floats) -> npt.NDArray[np.int8]:
-    """Codes for the monic polynomials with coefficients c[0..m-1] after the leading 1, known to within `error`, and
-    their values `at_one`, known, as those at -1, to within `slack`.
+    """Return codes for monic polynomials.
+
+    Args:
+        c: The coefficients after the leading 1, a row each.
+        at_one: The values at 1.
+        error: The bound on the error of the coefficients.
+        slack: The bound on the error of the values at 1 and -1.
     """
     at_minus_one = 1 + _sum(c[1::2]) - _sum(c[0::2])
     lowest = np.minimum(at_one, at_minus_one)
@@ -96,7 +127,7 @@ def _jury(c: Floats, at_one: Floats, error: Floats, slack: Floats) -> npt.NDArra
 
 
 def _moduli_of_k(c: Floats, error: Floats) -> tuple[Bools, Bools]:
-    """Whether every |k| of the recursion is certainly below 1, and whether one is certainly above."""
+    """Tell whether every |k| of the recursion is certainly below 1, and whether one is certainly above."""
     m = len(c)
     if m < 2:
         return np.ones(c.shape[1], np.bool_), np.zeros(c.shape[1], np.bool_)

@@ -12,7 +12,7 @@ End = Any  # Fraction, an exact algebraic number (sympy), or None for an infinit
 
 @dataclass(frozen=True)
 class Interval:
-    """From low to high; None is -oo or oo. A point is a closed interval of length 0."""
+    """An interval from low to high; None is -oo or oo. A point is a closed interval of length 0."""
 
     low: End
     high: End
@@ -32,7 +32,7 @@ class Interval:
         return f"{'[' if self.low_closed else '('}{low}, {high}{']' if self.high_closed else ')'}"
 
     def to_json(self) -> dict[str, str | bool | None]:
-        """Ends are exact strings, null where infinite."""
+        """Return a JSON-ready object: ends are exact strings, null if infinite."""
         low, high = (None if end is None else str(end) for end in (self.low, self.high))
         return {"low": low, "high": high, "low_closed": self.low_closed, "high_closed": self.high_closed}
 
@@ -41,9 +41,10 @@ class Interval:
 class ParameterSet:
     """A union of disjoint intervals in rising order.
 
-    >>> reals = ParameterSet.reals()
-    >>> str(reals), 3 in reals, str(ParameterSet.points([1, 2]))
-    ('(-oo, oo)', True, '{1, 2}')
+    Examples:
+        >>> reals = ParameterSet.reals()
+        >>> str(reals), 3 in reals, str(ParameterSet.points([1, 2]))
+        ('(-oo, oo)', True, '{1, 2}')
     """
 
     intervals: tuple[Interval, ...] = ()

@@ -27,8 +27,9 @@ Alphas = Callable[[Any], Sequence[Any]]
 def solve_stable_set(alphas: Alphas) -> ParameterSet:
     """Solve the root condition for x, where alphas(x) are rational functions of x with rational coefficients.
 
-    >>> str(solve_stable_set(lambda k: (1 - k, k)))
-    '(-1, 1]'
+    Examples:
+        >>> str(solve_stable_set(lambda k: (1 - k, k)))
+        '(-1, 1]'
     """
     import sympy
 

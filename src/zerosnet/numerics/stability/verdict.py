@@ -29,11 +29,13 @@ ZERO_STABLE: dict[Kind, bool | None] = {
 class Verdict:
     """The root condition of one scheme, and why.
 
-    kind: "strongly stable" (no root but a simple 1 on the circle), "weakly stable" (other simple roots on it),
-        "unstable", or "borderline" (floats only: rounding decides).
-    roots, moduli: all of them, with multiplicity; the principal root (a simple root 1) first, if there is one, then
-        the parasitic ones by falling modulus. The moduli lie on the right side of 1 however close a root is to it.
-    margin: 1 minus the largest parasitic modulus (1 where there is no parasitic root).
+    Attributes:
+        kind: "strongly stable" (no root but a simple 1 on the circle), "weakly stable" (other simple roots on it),
+            "unstable", or "borderline" (floats only: rounding decides).
+        roots: All roots, with multiplicity: the principal root (a simple root 1) first, if there is one, then the
+            parasitic ones by falling modulus.
+        moduli: The moduli of the roots. They lie on the right side of 1 however close a root is to it.
+        margin: 1 minus the largest parasitic modulus; 1 if there is no parasitic root.
     """
 
     kind: Kind
@@ -54,22 +56,23 @@ class Verdict:
 
 
 def is_zero_stable(scheme: Scheme) -> bool | None:
-    """The decision alone, fast; None where floats leave it to rounding.
+    """Decide zero stability, fast; None if floats leave it to rounding.
 
-    >>> is_zero_stable(Scheme.parse("zerosnet(-1)")), is_zero_stable(Scheme.parse("zerosnet(1/3)"))
-    (True, False)
+    Examples:
+        >>> is_zero_stable(Scheme.parse("zerosnet(-1)")), is_zero_stable(Scheme.parse("zerosnet(1/3)"))
+        (True, False)
     """
     return satisfies_root_condition(scheme.rho)
 
 
 def satisfies_root_condition(rho: Sequence[Number]) -> bool | None:
-    """The same for any monic polynomial, highest power first."""
+    """Decide the root condition of any monic polynomial, highest power first; None if rounding decides."""
     p = _exact(rho)
     return ZERO_STABLE[decide(p) if p else _numeric_verdict(rho).kind]
 
 
 def root_condition(scheme: Scheme) -> Verdict:
-    """The full verdict: kind, roots, moduli, margin and the reason in one sentence."""
+    """Decide the root condition and give kind, roots, moduli, margin and the reason in one sentence."""
     p = _exact(scheme.rho)
     return _exact_verdict(p) if p else _numeric_verdict(scheme.rho)
 

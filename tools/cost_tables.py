@@ -1,0 +1,122 @@
+"""Tables and numbers about what the paper's experiments cost, from the declared experiments and the measured rates."""
+
+import heapq
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from tools.markdown_tables import benchmark, table
+from tools.speed_tables import DECODERS, imagenet_rate
+
+from zerosnet.experiments import EXPERIMENTS, Experiment, cost
+from zerosnet.training import RunSpec
+from zerosnet.training.grouping import share_out
+
+GPUS = (1, 8, 64)
+NODE = 8  # GPUs that share one network of ImageNet size
+IMAGES = 1_281_167  # ImageNet's training set
+UNKNOWN = "not measured"
+SHAPES = {
+    "cifar10": SimpleNamespace(num_classes=10, in_chans=3, size=(32, 32), train=range(50_000)),
+    "cifar100": SimpleNamespace(num_classes=100, in_chans=3, size=(32, 32), train=range(50_000)),
+    "mnist": SimpleNamespace(num_classes=10, in_chans=1, size=(28, 28), train=range(60_000)),
+}
+
+
+def paper() -> str:
+    """List every table of the paper with its networks and its time on 1, 8 and 64 GPUs; everything comes last."""
+    heads = ("In the paper", "Experiment", "Networks", *(f"{count} H200" for count in GPUS))
+    rows = [_line(one.reference.partition(" (")[0], f"`{one.name}`", [one]) for one in _trained()]
+    return table(heads, [*rows, _line("**everything**", "shared runs once", _trained())])
+
+
+def _trained() -> list[Experiment]:
+    return [one for one in EXPERIMENTS.values() if timed(one.specs("full"))]
+
+
+def _line(reference: str, name: str, experiments: Sequence[Experiment]) -> tuple[str, ...]:
+    first, wanted = _work(experiments)
+    networks = str(len(first) + len(timed(wanted)))
+    untimed = len(wanted) - len(timed(wanted))
+    if untimed:
+        networks += f" (and {untimed} not timed)"
+    return reference, name, networks, *_times(experiments)
+
+
+def _work(experiments: Sequence[Experiment]) -> tuple[list[RunSpec], list[RunSpec]]:
+    """Return the runs that must be there first (surrogates), and those that are wanted, each once."""
+    wanted = {spec.id: spec for one in experiments for spec in one.specs("full")}
+    needed = {spec.id: spec for one in experiments for spec in one.needed_specs("full") if spec.id not in wanted}
+    return timed(list(needed.values())), list(wanted.values())
+
+
+def _times(experiments: Sequence[Experiment]) -> list[str]:
+    first, wanted = _work(experiments)
+    return [duration(makespan(first, gpus) + makespan(timed(wanted), gpus)) for gpus in GPUS]
+
+
+def makespan(specs: Sequence[RunSpec], gpus: int) -> float:
+    """Return the seconds until the last group is over; groups and their order are those of the Ray engine."""
+    data: dict[RunSpec, Any] = {spec: SHAPES[spec.dataset] for spec in specs}
+    free = [0.0] * gpus
+    for members in share_out(specs, data, torch.device("cuda"), None, gpus):
+        seconds = cost(members).gpu_seconds
+        assert seconds is not None
+        heapq.heapreplace(free, free[0] + seconds * against_ten(len(members)))
+    return max(free)
+
+
+def against_ten(replicas: int) -> float:
+    """Compare the time per network in a group of that size with a group of ten, as measured at 56 layers."""
+    rows = benchmark("training-cuda")["rows"]
+    native = [row for row in rows if row["layers"] == 56 and row["kernels"] == "native"]
+    epochs = {row["replicas"]: row["seconds_per_epoch"] for row in native}
+    sizes = sorted(epochs)
+    low = max(size for size in sizes[:-1] if size <= replicas)
+    high = sizes[sizes.index(low) + 1]
+    slope = (epochs[high] - epochs[low]) / (high - low)
+    return (epochs[low] + slope * (replicas - low)) / replicas / (epochs[10] / 10)
+
+
+def timed(specs: Sequence[RunSpec]) -> list[RunSpec]:
+    """Return the runs whose rate was measured."""
+    return [spec for spec in specs if cost([spec]).gpu_seconds is not None]
+
+
+def imagenet() -> str:
+    """List the paper's ImageNet networks: images per second from large files, and the time of all epochs."""
+    heads = ("Network", "Global batch", "Images/s, 1 H200", "1 H200", f"{NODE} H200, at best")
+    rows = []
+    for spec in EXPERIMENTS["table-imagenet"].specs("full"):
+        rates = [imagenet_rate(spec.model, who) for who in DECODERS]
+        known = [rate for rate in rates if rate is not None]
+        cells = [UNKNOWN] * 3
+        if known:
+            seconds = spec.recipe.epochs * IMAGES / max(known)
+            cells = [f"{max(known):,.0f}", duration(seconds), duration(seconds / NODE)]
+        rows.append((f"`{spec.model}`", str(spec.recipe.batch), *cells))
+    return table(heads, rows)
+
+
+def duration(seconds: float) -> str:
+    """Write a time in days, hours, minutes or seconds."""
+    for unit, length in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.{0 if unit == 'min' else 1}f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _everything() -> list[RunSpec]:
+    return list({spec.id: spec for one in EXPERIMENTS.values() for spec in one.specs("full")}.values())
+
+
+TABLES: dict[str, Callable[[], str]] = {"cost of the paper": paper, "cost of ImageNet": imagenet}
+VALUES: dict[str, Callable[[], str]] = {
+    "trainings at full scale": lambda: str(len(_everything())),
+    "trainings with a rate": lambda: str(len(timed(_everything()))),
+    "everything on 1 GPU": lambda: _times(_trained())[0],
+    "everything on 8 GPUs": lambda: _times(_trained())[1],
+    "everything on 64 GPUs": lambda: _times(_trained())[2],
+    "one network against ten": lambda: f"{against_ten(1):.1f}",
+}

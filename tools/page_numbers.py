@@ -1,0 +1,77 @@
+"""Write the measured numbers into the pages.
+
+    python -m tools.page_numbers
+
+A page has two kinds of marks. A table or paragraph stands between two lines:
+
+    <!-- measured: NAME -->
+    <!-- end -->
+
+A single number stands within a sentence: `<!-- value: NAME -->0.305<!-- /value -->`. Whatever is between the marks is
+replaced. All numbers come from `benchmarks/results` and `results/runs`, by the functions in TABLES and VALUES.
+"""
+
+import re
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from tools import cost_tables, run_tables, speed_tables
+
+from zerosnet.errors import InputError
+from zerosnet.report.markdown import KINDS
+
+ROOT = Path(__file__).parents[1]
+PAGES = (ROOT / "README.md", ROOT / "results/README.md", *sorted((ROOT / "docs").glob("*.md")))
+
+_BLOCK = re.compile(r"(<!-- measured: (?P<name>[^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_VALUE = re.compile(r"(<!-- value: (?P<name>[^>]+) -->).*?(<!-- /value -->)", re.DOTALL)
+_STRAY = re.compile(r"^<!-- value: ", re.MULTILINE)
+
+TABLES: dict[str, Callable[[], str]] = {
+    **{name: lambda kind=kind: kind(run_tables.evidence()) for name, kind in KINDS.items()},
+    **run_tables.TABLES,
+    **speed_tables.TABLES,
+    **cost_tables.TABLES,
+}
+VALUES: dict[str, Callable[[], str]] = {**run_tables.VALUES, **speed_tables.VALUES, **cost_tables.VALUES}
+
+
+def filled(text: str) -> str:
+    """Replace everything between marks.
+
+    Raises:
+        InputError: A mark has a name that is not in TABLES or VALUES, or a value begins a line, where Markdown would
+            take the comment for a paragraph of its own.
+    """
+    if _STRAY.search(text):
+        raise InputError("a line begins with <!-- value: ... -->; put a word before it")
+    text = _BLOCK.sub(lambda mark: f"{mark[1]}\n{_made('table', mark['name'])}\n\n{mark[3]}", text)
+    return _VALUE.sub(lambda mark: f"{mark[1]}{_made('value', mark['name'])}{mark[3]}", text)
+
+
+@cache
+def _made(kind: str, name: str) -> str:
+    known = TABLES if kind == "table" else VALUES
+    if name not in known:
+        raise InputError(f"{kind} is {name!r}; expected one of {', '.join(known)}")
+    return known[name]()
+
+
+def main() -> int:
+    try:
+        for page in PAGES:
+            before = page.read_text(encoding="utf-8")
+            after = filled(before)
+            if after != before:
+                page.write_text(after, encoding="utf-8")
+                print(f"changed {page.relative_to(ROOT)}")
+    except InputError as error:
+        print(f"page_numbers: {page.name}: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

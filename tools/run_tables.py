@@ -1,0 +1,286 @@
+"""Tables and numbers about accuracy, from the records in results/runs.
+
+The unit of an interval over the ten schemes is a scheme, with the mean of its seeds; that of an interval between two
+networks is a seed.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from functools import cache
+from statistics import mean
+
+import numpy as np
+from tools.markdown_tables import ROOT, span, table
+
+from zerosnet.experiments import EXPERIMENTS, Difference, parasitic_modulus, spearman, summarise, welch
+from zerosnet.numerics import PAPER_ROWS, Scheme, is_zero_stable
+from zerosnet.report.page.evidence import Evidence, RunEvidence, read_evidence
+from zerosnet.training import Store
+
+RUNS = ROOT / "results/runs"
+OPTIMUM = Scheme.parse("zerosnet(-9/5)")
+PAPERS = tuple(row.scheme for row in PAPER_ROWS)
+Runs = list[RunEvidence]
+Number = Callable[[RunEvidence], float]
+
+
+@cache
+def evidence() -> Evidence:
+    """Read the records, once."""
+    return read_evidence([Store(RUNS)])
+
+
+def of_model(model: str) -> Runs:
+    """Find the finished runs of a model on CIFAR-10 by recipe `paper`, in the usual precision."""
+    found = []
+    for run in evidence().runs:
+        spec = run.record.spec
+        usual = (spec.dataset, spec.recipe.name, spec.precision) == ("cifar10", "paper", None)
+        if usual and not spec.changes and spec.model == model and run.record.result is not None:
+            found.append(run)
+    return found
+
+
+@cache
+def deep() -> dict[Scheme, Runs]:
+    """Group the runs of 56 layers by their scheme."""
+    group: dict[Scheme, Runs] = {}
+    for run in of_model("zerosnet56_opt") + of_model("zerosnet56"):
+        if run.scheme is not None:
+            group.setdefault(run.scheme, []).append(run)
+    return group
+
+
+def best(run: RunEvidence) -> float:
+    assert run.record.result is not None and run.record.result.best_test_accuracy is not None
+    return round(100 * run.record.result.best_test_accuracy, 9)
+
+
+def last(run: RunEvidence) -> float:
+    assert run.record.result is not None and run.record.result.test_accuracy is not None
+    return round(100 * run.record.result.test_accuracy, 9)
+
+
+def fitted(run: RunEvidence) -> float:
+    """Return the accuracy on the training images at the end, in per cent."""
+    assert run.record.result is not None and run.record.result.train_accuracy is not None
+    return round(100 * run.record.result.train_accuracy, 9)
+
+
+def used(run: RunEvidence) -> float:
+    assert run.ablation is not None
+    return run.ablation.used_blocks
+
+
+def noisy(run: RunEvidence, label: str) -> float:
+    return next(100 * row.accuracy for row in run.attacks["paper-noise"].rows if row.label == label)
+
+
+# -- the paper's ten schemes -------------------------------------------------------------------------------------------
+
+
+def sides(number: Number) -> tuple[list[float], list[float]]:
+    """Return the means over seeds of the paper's zero-stable schemes, and of its others."""
+    means = {scheme: mean(map(number, deep()[scheme])) for scheme in PAPERS}
+    stable = [value for scheme, value in means.items() if is_zero_stable(scheme)]
+    return stable, [value for scheme, value in means.items() if not is_zero_stable(scheme)]
+
+
+def ten_schemes() -> str:
+    """Compare the six zero-stable schemes with the four others."""
+    numbers: dict[str, Number] = {
+        "test accuracy, best epoch, %": best,
+        "accuracy on the training images, %": fitted,
+        "training less test accuracy, last epoch, points": lambda run: fitted(run) - last(run),
+        "blocks used of 27": used,
+    }
+    noises = {
+        "uniform noise in [-0.08, 0], %": "uniform [-0.08, 0]",
+        "Gaussian noise 0.04, %": "Gaussian 0.04",
+        "constant noise -0.4, %": "constant -0.4",
+    }
+    for name, label in noises.items():
+        numbers[name] = lambda run, label=label: noisy(run, label)
+    rows = []
+    for name, number in numbers.items():
+        stable, others = sides(number)
+        digits = 0 if number is used else 2
+        rows.append((name, span(stable, digits), span(others, digits), str(welch(stable, others))))
+    gaps = [min(stable) - max(others) for stable, others in map(_under, _noises())]
+    least = f"lowest zero-stable less highest other: {min(gaps):+.2f} at least"
+    rows.append((f"each of {len(gaps)} noises", "", "", least))
+    stable, others = _printed()
+    rows.insert(1, ("the paper prints, %", span(stable), span(others), str(welch(stable, others))))
+    heads = ("56 layers, CIFAR-10", "zero-stable schemes", "the others", "difference of the means")
+    return table(heads, rows)
+
+
+def _noises() -> list[str]:
+    """List the labels of the paper's noises; the first row of a protocol is the clean one."""
+    return [row.label for row in deep()[OPTIMUM][0].attacks["paper-noise"].rows[1:]]
+
+
+def _under(label: str) -> tuple[list[float], list[float]]:
+    return sides(lambda run: noisy(run, label))
+
+
+def _printed() -> tuple[list[float], list[float]]:
+    """Return what the paper prints for 56 layers, zero-stable schemes and others."""
+    experiment = EXPERIMENTS["table-zerosnet-cifar10"]
+    found: dict[bool, list[float]] = {True: [], False: []}
+    for row in experiment.rows:
+        cell = experiment.cell(row.key, experiment.columns[0].key)
+        if row.group == "56 layers" and row.scheme is not None and cell is not None and cell.printed is not None:
+            found[bool(is_zero_stable(row.scheme))].append(cell.printed.value)
+    return found[True], found[False]
+
+
+def optimum_against() -> str:
+    """Compare the paper's optimum with its other zero-stable schemes and with PreResNet, seed by seed."""
+    rivals = {str(scheme): deep()[scheme] for scheme in PAPERS if is_zero_stable(scheme) and scheme != OPTIMUM}
+    rivals["PreResNet-56"] = of_model("preresnet56")
+    optimum = [best(run) for run in deep()[OPTIMUM]]
+    rows = [(f"`{OPTIMUM}`, the optimum", str(summarise(optimum)), "")]
+    for name, runs in sorted(rivals.items(), key=lambda one: -mean(map(best, one[1]))):
+        values = [best(run) for run in runs]
+        shown = name if name.startswith("Pre") else f"`{name}`"
+        rows.append((shown, str(summarise(values)), str(welch(optimum, values))))
+    return table(("Scheme", "Best epoch, %", "Optimum less this"), rows)
+
+
+# -- pairs and all schemes ---------------------------------------------------------------------------------------------
+
+
+def pairs() -> str:
+    """List the difference of every pair, and the blocks that both use."""
+    experiment = EXPERIMENTS["pairs"]
+    rows = []
+    for group in dict.fromkeys(row.group for row in experiment.rows):
+        first, second = (row for row in experiment.rows if row.group == group)
+        runs = [deep().get(row.scheme, []) if row.scheme is not None else [] for row in (first, second)]
+        difference = welch(*([best(run) for run in each] for each in runs)) if all(runs) else None
+        shown = "too few seeds" if difference is None else str(difference)
+        blocks = [_blocks(each) for each in runs]
+        rows.append((group, first.labels[1], second.labels[1], shown, " and ".join(blocks)))
+    heads = ("What differs", "First", "Second", "First less second, points", "Blocks used of 27")
+    return table(heads, rows)
+
+
+def _blocks(runs: Runs) -> str:
+    found = [used(run) for run in runs if run.ablation is not None]
+    return span(found, 0) if found else "not measured"
+
+
+def correlations() -> str:
+    """Rank correlations of accuracy with the blocks used and with the largest parasitic modulus."""
+    rows = []
+    for name, schemes in (("the paper's ten", PAPERS), ("all", tuple(deep()))):
+        chosen = [scheme for scheme in schemes if all(run.ablation is not None for run in deep()[scheme])]
+        accuracy = [mean(map(best, deep()[scheme])) for scheme in chosen]
+        blocks = spearman([mean(map(used, deep()[scheme])) for scheme in chosen], accuracy)
+        moduli = spearman([parasitic_modulus(scheme) for scheme in chosen], accuracy)
+        rows.append((name, str(len(chosen)), str(blocks), str(moduli)))
+    heads = ("Schemes of 56 layers", "Number", "With the blocks used", "With the largest parasitic modulus")
+    return table(heads, rows)
+
+
+def less(first: str, second: str) -> Difference:
+    """Return the accuracy of one scheme less that of another, over seeds."""
+    runs = [deep()[Scheme.parse(text)] for text in (first, second)]
+    difference = welch(*([best(run) for run in each] for each in runs))
+    assert difference is not None
+    return difference
+
+
+# -- twenty layers -----------------------------------------------------------------------------------------------------
+
+SHALLOW = {
+    "zerosnet20_tra": "ZeroSNet-Tra",
+    "preresnet20": "PreResNet",
+    "zerosnet20_stable": "ZeroSNet-stable",
+    "zerosnet20_opt": "ZeroSNet-Opt",
+    "lmresnet20": "LM-ResNet",
+}
+
+
+def twenty_layers() -> str:
+    """Compare the five networks of 20 layers, seed by seed."""
+    reference = [best(run) for run in of_model("preresnet20")]
+    rows = []
+    for model, name in SHALLOW.items():
+        runs = of_model(model)
+        values = [best(run) for run in runs]
+        against = "" if model == "preresnet20" else str(welch(values, reference))
+        rows.append((name, str(summarise(values)), str(summarise([last(run) for run in runs])), against))
+    heads = ("20 layers, CIFAR-10", "Best epoch, %", "Last epoch, %", "Best epoch less PreResNet's")
+    return table(heads, rows)
+
+
+def coefficients() -> str:
+    """List what training made of the coefficients, in all blocks but the last and in the last."""
+    readings: dict[str, tuple[str, str, Callable[[list[float]], float]]] = {
+        "zerosnet20_tra": ("λ", "(1/3, ∞) or (-∞, -1]", lambda alphas: 1 / (4 * alphas[2] - 1)),
+        "zerosnet20_stable": ("largest parasitic modulus", "below 0.99, by construction", _modulus),
+        "lmresnet20": ("k", "(-1, 1]", lambda alphas: alphas[1]),
+    }
+    rows = []
+    for model, (what, region, reading) in readings.items():
+        ended = [_coefficients(run, reading) for run in of_model(model)]
+        before = [value for blocks in ended for value in blocks[:-1]]
+        rows.append((SHALLOW[model], what, region, span(before), span(blocks[-1] for blocks in ended)))
+    heads = ("20 layers", "Number", "Zero-stable if in", "At the end, all blocks but the last", "The last block")
+    return table(heads, rows)
+
+
+def _coefficients(run: RunEvidence, reading: Callable[[list[float]], float]) -> list[float]:
+    """Read a number off every block that looks back, at the end of the last epoch."""
+    lines = (run.record.folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    blocks = [[float(alpha) for alpha in block["alphas"]] for block in json.loads(lines[-1])["coefficients"]]
+    return [reading(alphas) for alphas in blocks if len(alphas) > 1]
+
+
+def _modulus(alphas: Iterable[float]) -> float:
+    roots = np.roots([1.0, *(-alpha for alpha in alphas)])
+    return float(max(map(abs, sorted(roots, key=lambda root: abs(root - 1))[1:])))
+
+
+# -- attacks -----------------------------------------------------------------------------------------------------------
+
+
+def attacked(method: str, eps: float) -> tuple[list[float], list[float]]:
+    """Return accuracies on all images of MNIST: zero-stable networks, and the others. Eps is for [-1, 1]."""
+    found: dict[bool, list[float]] = {True: [], False: []}
+    for run in evidence().runs:
+        attack = run.attacks.get("paper-fgsm")
+        if attack is None or run.scheme is None:
+            continue
+        for row in attack.rows:
+            if row.images == 10_000 and (row.method, 2 * (row.eps or 0)) == (method, eps):
+                found[bool(is_zero_stable(run.scheme))].append(row.correct / 100)
+    return found[True], found[False]
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "ten schemes": ten_schemes,
+    "optimum against others": optimum_against,
+    "differences of pairs": pairs,
+    "what accuracy goes with": correlations,
+    "twenty layers": twenty_layers,
+    "trained coefficients": coefficients,
+}
+VALUES: dict[str, Callable[[], str]] = {
+    "cost of a root at -1.88": lambda: f"{less('zerosnet(-9/5)', 'zerosnet(-1/2)').mean:.1f}",
+    "cost of a root at -1.2": lambda: span(
+        (
+            less("zerosnet(-9/5)", "-4/495,613/495,-38/165;16/9").mean,
+            less("zerosnet(1/2)", "63/110,149/110,-51/55;1/2").mean,
+        ),
+        1,
+    ),
+    "blocks used with a root at -1.2": lambda: _blocks(deep()[Scheme.parse("-4/495,613/495,-38/165;16/9")]),
+    "FGSM 0.15, zero-stable": lambda: span(attacked("fgsm", 0.15)[0], 0),
+    "FGSM 0.15, others": lambda: span(attacked("fgsm", 0.15)[1], 0),
+    "PGD-20 0.3, most": lambda: f"{max(map(max, attacked('pgd-20', 0.3))):.2f}",
+    "training accuracy, zero-stable": lambda: span(sides(fitted)[0]),
+    "training accuracy, others": lambda: span(sides(fitted)[1]),
+}

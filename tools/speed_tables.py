@@ -1,0 +1,258 @@
+"""Tables and numbers about speed, from benchmarks/results."""
+
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+from tools.markdown_tables import benchmark, span, table
+
+Record = dict[str, Any]
+STEPS_PER_EPOCH = 50_000 // 128
+
+
+# -- training on CIFAR's size ------------------------------------------------------------------------------------------
+
+
+def training() -> str:
+    """Compare our kernels with plain torch and with the authors' way, one row per case."""
+    heads = (
+        "Work",
+        "ms per step",
+        "s per epoch and network",
+        "faster than the authors' way",
+        "plain PyTorch, s",
+        "peak memory, GiB",
+        "plain PyTorch, GiB",
+    )
+    theirs = benchmark("training-cuda")["authors"]
+    first = ("ZeroSNet-56, the authors' way", f"{theirs['ms_per_step']:.2f}", f"{theirs['seconds_per_epoch']:.2f}")
+    rows = [(*first, "1", "", "", "")]
+    for layers, replicas in ((56, 1), (56, 10), (56, 30), (20, 10)):
+        rows.append(_training_row(layers, replicas))
+    return table(heads, rows)
+
+
+def _training_row(layers: int, replicas: int) -> tuple[str, ...]:
+    ours, plain = (_case(layers, replicas, kernels) for kernels in ("native", "torch"))
+    return (
+        f"ZeroSNet-{layers}, " + ("1 network" if replicas == 1 else f"{replicas} fused"),
+        f"{ours['step_ms']:.2f}",
+        f"{ours['seconds_per_epoch_and_network']:.3f}",
+        f"{ours['times_faster']:.0f} times" if "times_faster" in ours else "",
+        f"{plain['seconds_per_epoch_and_network']:.3f}",
+        f"{ours['peak_memory_gib']:.1f}",
+        f"{plain['peak_memory_gib']:.1f}",
+    )
+
+
+def _case(layers: int, replicas: int, kernels: str) -> Record:
+    rows = benchmark("training-cuda")["rows"]
+    return next(row for row in rows if row["case"] == f"{layers} layers, K={replicas}, {kernels}")
+
+
+def _authors_ms() -> list[float]:
+    return [run["ms_per_step"] for run in benchmark("authors-way")["runs"]]
+
+
+def _times_faster(ms: float) -> float:
+    """How many times faster ten fused networks are if a step of the authors' way takes `ms`."""
+    return ms * STEPS_PER_EPOCH / 1e3 / _ten()["seconds_per_epoch_and_network"]
+
+
+def _ten() -> Record:
+    return _case(56, 10, "native")
+
+
+def _share_of_evaluation(kernels: str) -> str:
+    rows = [row for row in benchmark("training-cuda")["rows"] if row["kernels"] == kernels]
+    return span((100 * row["evaluation_share"] for row in rows), 1)
+
+
+# -- the kernels, one by one -------------------------------------------------------------------------------------------
+
+KERNELS = ("conv_inner", "conv_step_3", "backward_inner", "backward_outer", "state_gradient_3")
+WIDTHS = (16, 32, 64)
+
+
+def kernels() -> str:
+    """List the time of each kernel at each width, and its part of the bandwidth of a copy."""
+    found = {(row["kernel"], row["channels"]): row for row in benchmark("kernels")["rows"]}
+    heads = ("Kernel", *(f"{width} channels, us" for width in WIDTHS), "of the bandwidth of a copy")
+    rows = []
+    for kernel in KERNELS:
+        measured = [found[kernel, width] for width in WIDTHS]
+        times = [f"{row['us']:.0f}" for row in measured]
+        rows.append((f"`{kernel}`", *times, ", ".join(f"{row['fraction']:.2f}" for row in measured)))
+    return table(heads, rows)
+
+
+def _kernel_step(replicas: int) -> Record:
+    steps = benchmark("kernels")["steps"]
+    return next(step for step in steps if step["model"] == "zerosnet56_opt" and step["replicas"] == replicas)
+
+
+# -- accuracy of the engines -------------------------------------------------------------------------------------------
+
+ENGINES = {
+    "native": "our kernels, version 8",
+    "native, version 7": "our kernels, version 7",
+    "native, version 4": "our kernels, version 4",
+    "alone": "our kernels, version 7, seed 1 by itself",
+    "torch": "plain PyTorch, bf16 convolutions on a float32 state",
+    "fp32": "plain PyTorch, strict float32",
+}
+
+
+def engines() -> str:
+    """List accuracies of one network trained by each engine."""
+    heads = ("Engine", "Best epoch, seeds 1 to 3, %", "Mean", "Last epoch, seeds 1 to 3, %", "Mean")
+    rows = []
+    for key, name in ENGINES.items():
+        cells = [name]
+        for which in ("best", "last"):
+            values = [100 * run[f"{which}_test_accuracy"] for run in benchmark("engines-cuda")[key]["runs"]]
+            cells.append(", ".join(f"{value:.2f}" for value in values))
+            deviation = f"±{statistics.stdev(values):.2f}" if len(values) > 1 else ""
+            cells.append(f"{statistics.mean(values):.2f}{deviation}")
+        rows.append(cells)
+    return table(heads, rows)
+
+
+# -- ImageNet's size ---------------------------------------------------------------------------------------------------
+
+
+IMAGENET = ("imagenet-cuda-18", "imagenet-cuda-34", "imagenet-cuda-one-way", "imagenet-cuda")
+DECODERS = ("workers", "the GPU")
+
+
+def imagenet() -> str:
+    """List images per second with data on the GPU, and from JPEG files; rows of one record were measured in one run."""
+    files = [f"{size} kB files, {who}" for size in (10, 100) for who in ("workers", "GPU")]
+    rows = []
+    for record in IMAGENET:
+        measured = benchmark(record)
+        depth = measured["depth"]
+        for name in (f"timm resnet{depth}", f"preresnet{depth}", f"zerosnet{depth}_opt"):
+            rates = [measured["compute"][name]]
+            for mark in ("10 kB", "100 kB"):
+                rates += [_rate(measured, mark, name, who) for who in DECODERS]
+            cells = ["" if rate is None else f"{rate:,.0f}" for rate in rates]
+            shown = f"timm's `resnet{depth}`" if name.startswith("timm") else f"`{name}`"
+            rows.append((f"`{record}`", shown, str(measured["batch"]), *cells))
+    return table(("Record", "Network", "Batch", "Compute", *files), rows)
+
+
+def _rate(measured: Record, mark: str, network: str, who: str) -> float | None:
+    """Find images per second from the files whose description has the mark; None if that was not measured."""
+    sources = [source for source in measured["sources"] if f" {mark} " in source["source"]]
+    rates = [source.get(f"{network}, decoded by {who}") for source in sources]
+    return rates[0] if rates else None
+
+
+def imagenet_rate(network: str, who: str) -> float | None:
+    """Find images per second of training from files of ImageNet's size, 100 kB; None if that was not measured.
+
+    Args:
+        network: A model's name.
+        who: "workers" or "the GPU" decodes.
+    """
+    found = [_rate(benchmark(record), "100 kB", network, who) for record in IMAGENET]
+    return next((rate for rate in found if rate is not None), None)
+
+
+# -- the rest ----------------------------------------------------------------------------------------------------------
+
+
+def other_speeds() -> str:
+    """List what else was timed, each with what it is compared with."""
+    numerics, attacks = benchmark("numerics"), benchmark("robustness-cuda")["seconds"]
+    stable, region, edge = numerics["zero_stability"], numerics["region"]["zerosnet(10)"], numerics["borderline"]
+    rates = stable["schemes_per_second"]
+    four, eight = (
+        span((case["decision_ms"] for case in numerics["exact_decision"][f"{steps} steps"].values()), 3)
+        for steps in (4, 8)
+    )
+    rows = [
+        (
+            "ten ZeroSNet-56, clean and 17 noises of 10,000 images",
+            "one H200",
+            f"{attacks['noises, fused']:.1f} s",
+            f"{attacks['noises, one by one']:.0f} s one by one",
+        ),
+        (
+            "the same networks, PGD-20 at 8/255",
+            "one H200",
+            f"{attacks['pgd-20, fused']:.1f} s",
+            f"{attacks['pgd-20, one by one']:.0f} s one by one",
+        ),
+        (
+            "zero stability of three-step schemes, floats",
+            "two CPU cores",
+            f"{rates['zerosnet'] / 1e6:.1f} million a second",
+            f"{rates['nodepy with construction']:,.0f} (NodePy)",
+        ),
+        (
+            "region of absolute stability, 400 × 400, λ = 10",
+            "two CPU cores",
+            f"{1e3 * region['seconds']['zerosnet']:.1f} ms",
+            f"{region['seconds']['nodepy']:.1f} s (NodePy)",
+        ),
+        (
+            "borderline schemes decided correctly",
+            "",
+            f"{edge['right']['zerosnet']} of {edge['cases']}",
+            f"{edge['right']['nodepy']} of {edge['cases']} (NodePy)",
+        ),
+        ("exact decision, 4 steps", "one CPU core", f"{four} ms", ""),
+        ("exact decision, 8 steps", "one CPU core", f"{eight} ms", ""),
+        (
+            "ten networks on the digits, recipe `quick`",
+            "two CPU cores",
+            f"{benchmark('training-cpu')['seconds']:.1f} s",
+            "",
+        ),
+        ("`make demo`, after setting up", "two CPU cores", f"{benchmark('demo-cpu')['demo_seconds']:.0f} s", ""),
+    ]
+    return table(("Task", "On", "Here", "Compared with"), rows)
+
+
+def explorer() -> str:
+    """List the time from the movement of a slider to the painted frame."""
+    views = benchmark("explorer")["views"].items()
+    rows = [(name, f"{view['median_ms']:.0f}", f"{view['slowest_tenth_ms']:.0f}") for name, view in views]
+    return table(("What moves", "Median, ms", "Slowest tenth, from, ms"), rows)
+
+
+def _memory_in_training() -> str:
+    rows = [row for row in benchmark("models-cuda")["rows"] if row["mode"] == "training"]
+    return span(row["memory_ratio"] for row in rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "training speed": training,
+    "kernel times": kernels,
+    "engines": engines,
+    "ImageNet speed": imagenet,
+    "other speeds": other_speeds,
+    "explorer speed": explorer,
+}
+VALUES: dict[str, Callable[[], str]] = {
+    "ten fused, s per epoch and network": lambda: f"{_ten()['seconds_per_epoch_and_network']:.3f}",
+    "ten fused, minutes of 160 epochs": lambda: f"{160 * _ten()['seconds_per_epoch'] / 60:.0f}",
+    "authors, ms per step": lambda: span(_authors_ms(), 1),
+    "times faster than the authors": lambda: span(map(_times_faster, _authors_ms()), 0),
+    "evaluation, % of an epoch": lambda: _share_of_evaluation("native"),
+    "checkpoint, s": lambda: f"{_ten()['checkpoint_waiting_seconds']:.1f}",
+    "step's part of bandwidth, ten": lambda: f"{_kernel_step(10)['fraction']:.2f}",
+    "step's part of bandwidth, thirty": lambda: f"{_kernel_step(30)['fraction']:.2f}",
+    "compilation of the kernels, s": lambda: f"{benchmark('kernels')['compile_seconds']:.1f}",
+    "memory in training against PreResNet": _memory_in_training,
+    "difference of the decoders": lambda: span(
+        source["difference"] for source in benchmark("imagenet-cuda-one-way")["sources"]
+    ),
+    "ZeroSNet-50 restarted, images/s": lambda: (
+        f"{benchmark('imagenet-cuda')['compute']['zerosnet50_opt, history restarted']:,.0f}"
+    ),
+    "load of the explorer's machine": lambda: f"{benchmark('explorer')['load']:.1f}",
+    "setting up, s": lambda: f"{benchmark('demo-cpu')['set_up_seconds']:.0f}",
+}
