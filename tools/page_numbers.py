@@ -17,7 +17,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from tools import cost_tables, run_tables, speed_tables
+from tools import cost_tables, law_tables, run_tables, speed_tables
 
 from zerosnet.errors import InputError
 from zerosnet.report.markdown import KINDS
@@ -34,8 +34,14 @@ TABLES: dict[str, Callable[[], str]] = {
     **run_tables.TABLES,
     **speed_tables.TABLES,
     **cost_tables.TABLES,
+    **law_tables.TABLES,
 }
-VALUES: dict[str, Callable[[], str]] = {**run_tables.VALUES, **speed_tables.VALUES, **cost_tables.VALUES}
+VALUES: dict[str, Callable[[], str]] = {
+    **run_tables.VALUES,
+    **speed_tables.VALUES,
+    **cost_tables.VALUES,
+    **law_tables.VALUES,
+}
 
 
 def filled(text: str) -> str:
