@@ -9,7 +9,7 @@ from statistics import mean
 import numpy as np
 from tools.markdown_tables import ROOT, table
 
-from zerosnet.experiments import parasitic_modulus
+from zerosnet.experiments import parasitic_modulus, spearman
 from zerosnet.numerics import FittedNetwork, Scheme, forecast, is_zero_stable, load_law
 
 PREDICTIONS = ROOT / "results/predictions"
@@ -106,6 +106,26 @@ def left_out_errors() -> str:
     return table(["Law", "Constants", "Error, points"], [[name, n, f"{error:.2f}"] for name, n, error in rows])
 
 
+@cache
+def noise_ranks(noise: str = "Gaussian 0.04") -> dict[str, float]:
+    """Rank correlations of accuracy under noise, over all schemes of 56 layers, with what may explain it."""
+    schemes: dict[str, list[float]] = {}
+    for path in sorted((ROOT / "results/runs").glob("zerosnet56*-cifar10-paper-*/attacks/paper-noise.json")):
+        spec = json.loads((path.parents[1] / "spec.json").read_text())
+        scheme = Scheme.from_json(spec["scheme"]) if spec["scheme"] else Scheme.parse("zerosnet(-9/5)")
+        rows = {row["label"]: row["accuracy"] for row in json.loads(path.read_text())["rows"]}
+        schemes.setdefault(str(scheme), []).append(100 * rows[noise])
+    noisy = [mean(values) for values in schemes.values()]
+    known = [Scheme.parse(text) for text in schemes]
+    measures = {
+        "depth": [forecast(scheme).effective_parameters for scheme in known],
+        "stability": [float(bool(is_zero_stable(scheme))) for scheme in known],
+        "modulus": [-parasitic_modulus(scheme) for scheme in known],
+    }
+    found = {name: spearman(values, noisy).rho for name, values in measures.items()}
+    return {**found, "schemes": len(known)}
+
+
 def _blocks_above(network: FittedNetwork) -> int:
     layers = 6 * network.blocks[0] + 2
     return forecast(network.scheme, layers, stage_change=network.stage_change).wiring.blocks_above()
@@ -131,5 +151,8 @@ VALUES: dict[str, Callable[[], str]] = {
     "law error": lambda: f"{load_law().rmse:.2f}",
     "law networks": lambda: str(len(load_law().networks)),
     "law runs": lambda: str(sum(network.runs for network in load_law().networks)),
+    "noise rank, depth": lambda: f"{noise_ranks()['depth']:.2f}",
+    "noise rank, stability": lambda: f"{noise_ranks()['stability']:.2f}",
+    "noise schemes": lambda: str(noise_ranks()["schemes"]),
     "law interval": lambda: f"{100 * (exp(load_law().log_halfwidth) - 1):.0f}",
 }

@@ -23,7 +23,7 @@ from zerosnet.errors import InputError
 from zerosnet.report.markdown import KINDS
 
 ROOT = Path(__file__).parents[1]
-PAGES = (ROOT / "README.md", ROOT / "results/README.md", *sorted((ROOT / "docs").glob("*.md")))
+PAGES = (ROOT / "README.md", *sorted((ROOT / "results").glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))
 
 _BLOCK = re.compile(r"(<!-- measured: (?P<name>[^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _VALUE = re.compile(r"(<!-- value: (?P<name>[^>]+) -->).*?(<!-- /value -->)", re.DOTALL)
