@@ -39,7 +39,7 @@ class ImageSet:
 
 
 def image_weight(images: Tensor) -> int:
-    """How many images of 32 x 32 one of these counts for, at least one: batches of larger images are to be smaller."""
+    """Count how many images of 32 x 32 one of these weighs, at least one: batches of larger images are smaller."""
     return max(1, images.shape[2] * images.shape[3] // 32**2)
 
 
@@ -89,7 +89,7 @@ class DataSet:
 
 
 def split_indices(n: int, fraction: float, seed: int) -> tuple[Tensor, Tensor]:
-    """Which of n training images are kept, and which random `fraction` of them is cut off; both in order."""
+    """Split n training images into those that are kept and a random `fraction` that is cut off; both in order."""
     if not 0 < fraction < 1:
         raise InputError(f"validation is {fraction}; expected a fraction between 0 and 1, exclusive")
     count = round(fraction * n)
@@ -100,7 +100,7 @@ def split_indices(n: int, fraction: float, seed: int) -> tuple[Tensor, Tensor]:
 
 
 class Pictures(Protocol):
-    """What any kind of data set says about its pixels."""
+    """A data set of any kind, as far as its pixels are concerned."""
 
     @property
     def mean(self) -> tuple[float, ...]: ...

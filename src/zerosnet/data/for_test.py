@@ -1,4 +1,4 @@
-"""A data set for those who only test on it: one that is streamed in training is decoded once and held."""
+"""Load a data set to test on it: one that is streamed in training is decoded once and held."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,7 +18,7 @@ BATCH = 256
 def load_for_test(
     name: str, root: Any = None, *, workers: int = 0, report: Callable[[str], None] = lambda line: None
 ) -> DataSet:
-    """A data set whose test images are there; of a streamed one ("imagefolder") nothing but them, as centre crops.
+    """Load a data set with its test images; a streamed one ("imagefolder") has nothing else, as centre crops.
 
     `workers` processes decode; a file that is no image is left out, and `report` is told. ImageNet's 50,000 test images
     take 7.5 GB.
@@ -31,7 +31,7 @@ def load_for_test(
 
 
 def centre_crops(files: FileSet, side: int, *, workers: int, report: Callable[[str], None]) -> ImageSet:
-    """The centre crops of all files that can be decoded, in order."""
+    """Decode the centre crops of all files that can be decoded, in order."""
     images = torch.empty(len(files), side, side, 3, dtype=torch.uint8)
     labels = torch.full((len(files),), UNCOUNTED)
     batch = min(BATCH, len(files))

@@ -20,7 +20,7 @@ _PHOTOGRAPHS = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 @dataclass(frozen=True)
 class Source:
-    """How a data set is read, and its constants.
+    """A way to read a data set, and its constants.
 
     `mean` and `std` are those of the pixels of the training set, in [0, 1], rounded to four places. `augmentation` is
     what does not change the meaning of its images: no mirrored digits. `download` names torchvision's class that

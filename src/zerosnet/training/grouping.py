@@ -1,4 +1,4 @@
-"""Which runs can share a step, how many of them at once, and the network that they are together."""
+"""Group runs that can share a step, as many as fit into memory, and build the network that they are together."""
 
 import math
 import os

@@ -20,7 +20,7 @@ from zerosnet.errors import InputError
 
 @dataclass(frozen=True)
 class CifarLayout:
-    """Where the files lie below the data folder, their published MD5, and the key of their labels."""
+    """The place of the files below the data folder, their published MD5, and the key of their labels."""
 
     folder: str
     label: str

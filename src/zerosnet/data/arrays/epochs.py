@@ -1,4 +1,4 @@
-"""What happens to which image in one epoch: the order of the images, their crops and their flips, as arrays."""
+"""The plan of an epoch: the order of the images, their crops and their flips, as arrays."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from zerosnet.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class EpochPlan:
-    """One epoch of one network, or with `stack` of K of them; all tensors on the CPU, small, moved as a whole.
+    """The plan of one epoch for one network, or with `stack` for K of them; small tensors on the CPU.
 
     `order` holds the index of each image in the order of use. `dy` and `dx`, int8 from -crop to crop, shift the crop
     window against the image; None where nothing is cropped. `flip` says which images are mirrored; None where none is.

@@ -17,7 +17,7 @@ from zerosnet.errors import InputError
 
 @dataclass(frozen=True)
 class IdxLayout:
-    """Where the files lie below the data folder, how many images of which size they hold, and known MD5 sums.
+    """The place of the files below the data folder, how many images of which size they hold, and known MD5 sums.
 
     md5       by a file's name, where the official files' sums are known
     foreign   what a file of another data set, which looks just like these, is, by its sum

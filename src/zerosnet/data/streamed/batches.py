@@ -54,7 +54,7 @@ FILLING: Item = (AS_IT_IS, -1)
 
 @dataclass(frozen=True, eq=False)
 class Decoder(Dataset[BatchPiece]):
-    """What a worker does: items to a piece. Where a training image is broken the next good file takes its place."""
+    """A worker's task: items to a piece. If a training image is broken the next good file takes its place."""
 
     files: FileSet
     side: int

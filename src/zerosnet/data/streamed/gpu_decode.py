@@ -56,7 +56,7 @@ class Contents(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Reader(Dataset[Contents]):
-    """What a worker does if the GPU decodes: it reads files and draws boxes for it.
+    """A worker's task if the GPU decodes: it reads files and draws boxes for it.
 
     It decodes itself what the GPU is not asked for: a file that is no ordinary JPEG, a truncated one, or a huge one.
     """

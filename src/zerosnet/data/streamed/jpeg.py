@@ -1,4 +1,4 @@
-"""What the header of a JPEG file says, without decoding it."""
+"""Read the header of a JPEG file without decoding it."""
 
 BEGINNING, END = b"\xff\xd8\xff", b"\xff\xd9"
 TAIL = 1024  # bytes at the end of a file among which the image's end must be: cameras add some of their own
@@ -9,7 +9,7 @@ ADOBE = 0xEE
 
 
 def jpeg_size(content: bytes) -> tuple[int, int] | None:
-    """(width, height) of an ordinary JPEG: eight bits, grey or YCbCr; None where a file is none, or not all of one."""
+    """Read (width, height) of an ordinary JPEG: eight bits, grey or YCbCr; None if a file is not one, or cut off."""
     if not content.startswith(BEGINNING):
         return None
     at, transformed = 2, True
@@ -35,7 +35,7 @@ def jpeg_size(content: bytes) -> tuple[int, int] | None:
 
 
 def _size(frame: bytes, transformed: bool) -> tuple[int, int] | None:
-    """Of a frame header: precision, height, width, number of components, and three bytes for each of them."""
+    """Read a frame header: precision, height, width, number of components, and three bytes for each of them."""
     height, width = (int.from_bytes(frame[k : k + 2], "big") for k in (1, 3))
     colours, names = frame[5], frame[6:12:3]
     ordinary = colours == 1 or (colours == 3 and transformed and names != b"RG")  # that of R, G, B are red and green

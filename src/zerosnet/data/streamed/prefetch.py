@@ -10,7 +10,7 @@ PARTING = 5.0  # seconds that a call under way is waited for when nobody wants i
 
 
 def one_ahead(function: Callable[[], Result | None]) -> Iterator[Result]:
-    """Each result, as soon as the one after it has been asked for."""
+    """Yield each result once the one after it has been asked for."""
     result = function()
     while result is not None:
         now, result = result, function()
@@ -20,10 +20,10 @@ def one_ahead(function: Callable[[], Result | None]) -> Iterator[Result]:
 def by_a_thread(
     function: Callable[[], Result | None], ahead: int, begin: Callable[[], None] = lambda: None
 ) -> Iterator[Result]:
-    """Each result, in order, from a thread that is so many of them ahead; `begin` is the first thing it does.
+    """Yield each result, in order, from a thread that is `ahead` of them; it calls `begin` first.
 
-    An error comes in the place of the result, and is the thread's last word. Who closes the iterator is not kept by a
-    call that hangs.
+    An error comes in the place of the result and ends the thread. A call that hangs does not keep whoever closes the
+    iterator.
     """
     wanted: SimpleQueue[None] = SimpleQueue()
     made: SimpleQueue[tuple[Result | None, BaseException | None]] = SimpleQueue()

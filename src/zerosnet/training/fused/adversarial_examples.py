@@ -1,4 +1,4 @@
-"""What a recipe does to the images before a step learns from them: nothing, or adversarial examples of them.
+"""Adversarial examples to learn from, made of the images of a batch; or the images themselves.
 
 Everything is on the device and a function of seed, epoch and step, so that it can be recorded in a CUDA graph, goes on
 after an interruption as if there had been none, and is the same for a replica alone and among others.
@@ -21,7 +21,7 @@ class Examples(Protocol):
     def __call__(self, images: Tensor, labels: Tensor) -> Tensor: ...
 
     def begin(self, epoch: int) -> None:
-        """Told at the beginning of every epoch."""
+        """Begin an epoch."""
         ...
 
 
@@ -104,7 +104,7 @@ def make_examples(
     compiled: bool,
     native: bool,
 ) -> Examples:
-    """What the settings of a recipe ask for; `model` is the network in training, whose images have `statistics`."""
+    """Make what the settings of a recipe ask for; `model` is in training, and its images have `statistics`."""
     if settings is None:
         return AsTheyAre()
     if settings.kind == "surrogate":

@@ -24,7 +24,7 @@ _REPORTED: dict[str, object] = {}  # why plain torch was used, in the life of th
 
 @dataclass(frozen=True)
 class Backend:
-    """How a network's step and its predictions are computed."""
+    """A way to compute a network's step and its predictions."""
 
     kernels: str
     arithmetic: str

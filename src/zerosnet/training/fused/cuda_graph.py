@@ -1,4 +1,4 @@
-"""One CUDA graph for a whole step, so that the GPU never waits for Python; elsewhere the step is simply called."""
+"""Record a whole step as one CUDA graph, so that the GPU never waits for Python; other devices just call it."""
 
 import gc
 from collections import deque
@@ -80,7 +80,7 @@ def unchanged(tensors: Iterable[Tensor]) -> Iterator[None]:
 
 
 def graph_pool(device: torch.device) -> Any:
-    """One pool of memory that several graphs of the same stream of work share; None where there are no graphs."""
+    """Make a pool of memory that several graphs of one stream of work share; None if there are no graphs."""
     return torch.cuda.graph_pool_handle() if device.type == "cuda" else None
 
 

@@ -19,7 +19,7 @@ LEAST = 100  # of each replica, also where all of them are more than that
 
 @dataclass(frozen=True)
 class Score:
-    """Mean loss and accuracy (a fraction) of one network on a set; where it is asked for, of its best five answers."""
+    """The mean loss and accuracy (a fraction) of a network on a set, and that of its best five answers if asked for."""
 
     loss: float
     accuracy: float
@@ -65,7 +65,7 @@ class Predictor:
 
 
 class Evaluation:
-    """One set of images and the sums over it; every replica sees the same images.
+    """A set of images and the sums over it; every replica sees the same images.
 
     Batches have one fixed shape: the last one is filled up with images that do not count. `batch` None: a size that
     suits the device and the number of replicas.
@@ -106,7 +106,7 @@ class Evaluation:
             self._pass()
 
     def scores(self) -> list[Score]:
-        """One score a replica, of the last pass; waits for the device."""
+        """Return one score per replica, of the last pass; waits for the device."""
         n = len(self.images)
         return [Score(loss / n, hits / n) for loss, hits in zip(self.losses.tolist(), self.correct.tolist())]
 
@@ -125,9 +125,9 @@ class Evaluation:
 
 
 def batch_size(images: ImageSet, replicas: int, device: torch.device, least: int = LEAST) -> int:
-    """How many images to take at a time, such that all of them fill the batches as evenly as possible.
+    """Choose how many images to take at a time, such that they fill the device and the batches evenly.
 
-    `least`: of how many of them a batch on a GPU should consist, however many the replicas are.
+    `least` is the smallest batch on a GPU, however many the replicas are.
     """
     most = max(CUDA_IMAGES // replicas, least) if device.type == "cuda" else CPU_BATCH
     passes = -(-len(images) // max(1, most // image_weight(images.images)))

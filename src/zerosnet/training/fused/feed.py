@@ -12,7 +12,7 @@ from zerosnet.training.fused.cuda_graph import compile_static
 
 
 class Feed:
-    """What the step reads: its row of the epoch's plan, found by a counter that lives on the device.
+    """The batches of a step: its row of the epoch's plan, found by a counter that lives on the device.
 
     The tables of an epoch are copied over those of the last one, in place, so that a captured step finds them where it
     was recorded. While the device works on an epoch a thread draws the next one.

@@ -79,10 +79,10 @@ class Adam:
 
 
 class Optimizer:
-    """Applies a rule to all parameters of a fused network; a replica that is not alive is left exactly as it is.
+    """Apply a rule to all parameters of a fused network; a replica that is not alive is left exactly as it is.
 
-    `decays` holds one row a parameter group, one column a replica; `groups` names the row of every parameter. On CUDA
-    the update is one compiled kernel over the flat buffers, elsewhere a loop over the parameters.
+    `decays` holds one row per parameter group, one column per replica; `groups` names the row of every parameter.
+    On CUDA the update is one compiled kernel over the flat buffers, elsewhere a loop over the parameters.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Optimizer:
         self.powers = torch.ones_like(self.factors)
         self.one_kernel = values.is_cuda if flat_update is None else flat_update
         self.gradients: list[Tensor] | None = None
-        """Where a step may leave its gradients, shaped as the parameters, to save copying them; None: anywhere."""
+        """Views shaped as the parameters in which a step may leave its gradients, to save a copy; None: anywhere."""
         if self.one_kernel:
             self.flat_gradients = self.flat.empty()
             self.gradients = self.flat.views(self.flat_gradients)
@@ -114,7 +114,7 @@ class Optimizer:
 
     @torch.no_grad()
     def update(self, gradients: Sequence[Tensor], lr: Tensor, alive: Tensor) -> None:
-        """One step of every living replica; lr and alive have an entry a replica."""
+        """Make one step of every living replica; lr and alive have an entry per replica."""
         self.powers.mul_(self.factors)
         rates = tuple(rate.to(self.flat.values.dtype) for rate in self.rule.rates(lr, self.powers))
         if self.gradients is not None:
@@ -141,7 +141,7 @@ class Optimizer:
         self.powers.fill_(1)
 
     def state(self) -> dict[str, Tensor]:
-        """What a checkpoint must hold beside the parameters: tensors that stack the replicas along dim 0."""
+        """Name what a checkpoint holds beside the parameters: tensors that stack the replicas along dim 0."""
         state = {
             f"{buffer_name}.{name}": view
             for buffer_name, buffer in zip(self.rule.buffers, self.buffers)

@@ -16,7 +16,7 @@ from zerosnet.training.fused.optimizer import Optimizer
 
 
 def ready_weights(network: Network, optimizer: Optimizer) -> "ReadyWeights | None":
-    """None where there is nothing to be made: no type of its own for convolutions, trained scales, no flat update."""
+    """Make them; None if convolutions have no type of their own, scales are trained, or the update is not flat."""
     trained = any(True for _ in network.coefficient_parameters())
     if network.conv_dtype is None or trained or optimizer.gradients is None:
         return None
@@ -24,7 +24,7 @@ def ready_weights(network: Network, optimizer: Optimizer) -> "ReadyWeights | Non
 
 
 class ReadyWeights:
-    """Of a network with fixed coefficients and the optimizer that has its parameters in one buffer."""
+    """Half-precision copies of all convolution weights, refreshed in one kernel."""
 
     def __init__(self, network: Network, optimizer: Optimizer) -> None:
         assert optimizer.gradients is not None
@@ -37,7 +37,7 @@ class ReadyWeights:
             self.flat.views(self.scales)[places[id(conv.weight)]].mul_(per_channel(scale, conv.channels, 3))
         ready = self.flat.views(self.buffer)
         self.leaves: list[Tensor] = [parameters[name] for name in self.flat.names]
-        """What to differentiate with respect to, in the order of the parameters."""
+        """The tensors to differentiate with respect to, in the order of the parameters."""
         self.convolutions: dict[int, Conv] = {}
         for conv in (module for module in network.modules() if isinstance(module, Conv)):
             place = places[id(conv.weight)]

@@ -17,7 +17,7 @@ from zerosnet.training.fused.prepacked_weights import ReadyWeights
 
 
 class StepResult(NamedTuple):
-    """What one batch gave each of K replicas."""
+    """The outcome of one batch for each of K replicas."""
 
     losses: Tensor  # (K,), mean over the batch
     correct: Tensor  # (K,), int64

@@ -146,7 +146,7 @@ class FusedTrainer:
                 self.optimizer.reset()
 
     def train_scores(self) -> list[Score]:
-        """Loss and accuracy over the epoch so far, as the steps saw them; waits for the device."""
+        """Score the epoch so far, as the steps saw it; waits for the device."""
         steps = max(int(self.feed.counter), 1)
         sums = zip(self.losses.tolist(), self.correct.tolist())
         return [Score(loss / steps, correct / (steps * self.batch)) for loss, correct in sums]
@@ -155,11 +155,11 @@ class FusedTrainer:
         """Do nothing: one process holds everything."""
 
     def watch_training_set(self) -> None:
-        """Have the training images scored after every epoch too, as they are, in evaluation mode."""
+        """Have the training images scored after every epoch, too, as they are, in evaluation mode."""
         self.tests["train_eval"] = self._on_training_set(capture=True)
 
     def final_train_scores(self) -> list[Score]:
-        """Loss and accuracy on the training set as it is, in evaluation mode."""
+        """Score the training images as they are, in evaluation mode."""
         evaluation = self._on_training_set()
         evaluation.run()
         return evaluation.scores()
@@ -170,21 +170,21 @@ class FusedTrainer:
 
     @torch.no_grad()
     def diverged(self) -> list[bool]:
-        """Which replicas have met a loss or have a parameter that is not finite; they are frozen from then on."""
+        """Tell which replicas have a loss or a parameter that is not finite; they are frozen from then on."""
         flat = self.optimizer.flat
         if not flat.values.isfinite().all():
             self.alive &= torch.stack([row.isfinite().all(1) for row in flat.rows(flat.values)]).all(0)
         return [not alive for alive in self.alive.tolist()]
 
     def tensors(self) -> dict[str, Tensor]:
-        """All that a checkpoint holds, by name; each stacks the replicas along dim 0."""
+        """Name all tensors that a checkpoint holds; each stacks the replicas along dim 0."""
         state = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         state |= {f"optimizer.{name}": tensor for name, tensor in self.optimizer.state().items()}
         counts = {"alive": self.alive, "lived": self.lived, "epoch.losses": self.losses, "epoch.correct": self.correct}
         return state | counts
 
     def trained_schemes(self) -> list[list[Scheme]] | None:
-        """Where coefficients are trained: the scheme of every block as it is now, for each replica."""
+        """Read the scheme of every block, per replica; None if coefficients are fixed."""
         if not any(True for _ in self.model.coefficient_parameters()):
             return None
         schemes = self.model.schemes()
@@ -203,6 +203,6 @@ class FusedTrainer:
 
 
 def _rates(specs: Sequence[RunSpec], epoch: int, steps: int) -> Tensor:
-    """Learning rates of an epoch, a row a step, a column a replica."""
+    """Compute the learning rates of an epoch: one row per step, one column per replica."""
     positions = range(epoch * steps, (epoch + 1) * steps)
     return torch.tensor([[lr_at(s.recipe, p, steps) for s in specs] for p in positions], dtype=torch.float64)

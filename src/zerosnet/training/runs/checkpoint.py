@@ -181,7 +181,7 @@ def join(parts: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
 
 
 class BackgroundWriter:
-    """One thread that writes; what it could not write is raised by the next call.
+    """A thread that writes checkpoints; what it could not write is raised by the next call.
 
     Hand over only what training no longer changes, such as the parts that `snapshot` gives:
 
@@ -200,7 +200,7 @@ class BackgroundWriter:
         self._pending = self._pool.submit(_all, list(jobs))
 
     def wait(self) -> None:
-        """Until everything handed over is on the disk; raises the error of the one that failed."""
+        """Wait until everything handed over is on the disk; raise the error of the one that failed."""
         pending, self._pending = self._pending, None
         if pending is not None:
             pending.result()

@@ -1,4 +1,4 @@
-"""Which runs of a group this process trains, and from where: ended ones, claimed ones, and their checkpoints."""
+"""Find out which runs of a group this process trains, and from where: claims, and common checkpoints."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager

@@ -1,4 +1,4 @@
-"""What is written down of a group in training: a line an epoch for every run, and how each one ended."""
+"""The record of a group in training: a line per epoch for every run, and how each one ended."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

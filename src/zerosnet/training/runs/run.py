@@ -50,7 +50,7 @@ class Run:
     # -- while it is trained -------------------------------------------------------------------------------------------
 
     def environment(self) -> dict[str, Any]:
-        """What `write_environment` has recorded; nothing where the run has not begun."""
+        """Read what `write_environment` has recorded; nothing if the run has not begun."""
         path = self.folder / "environment.json"
         found = files.read_json(path) if path.exists() else {}
         return found if isinstance(found, dict) else {}

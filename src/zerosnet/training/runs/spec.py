@@ -1,4 +1,4 @@
-"""What a run is: model, scheme, data set, recipe and seed, as a value that names the folder the run lives in."""
+"""The description of a run: model, scheme, data set, recipe and seed, which name the folder it lives in."""
 
 import json
 import re
@@ -159,7 +159,7 @@ def _recipe(data: dict[str, Any]) -> Recipe:
 
 
 def _canonical(value: Any) -> Any:
-    """Equal numbers are written alike, 1 and 1.0, and lists stand for tuples."""
+    """Write equal numbers alike, 1 and 1.0, and tuples as lists."""
     if isinstance(value, dict):
         return {key: _canonical(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

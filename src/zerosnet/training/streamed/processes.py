@@ -31,7 +31,7 @@ class LostProcess(OSError):
 
 @dataclass(frozen=True)
 class World:
-    """Which of `size` processes this is. `rank` 0 alone writes; `local_size` of them are on this machine."""
+    """The place of this process among `size`: `rank` 0 alone writes; `local_size` of them are on this machine."""
 
     rank: int = 0
     size: int = 1
@@ -47,13 +47,13 @@ class World:
         return self.rank, self.size
 
     def add_up(self, tensor: Tensor) -> Tensor:
-        """The sum over all processes, in place."""
+        """Sum over all processes, in place."""
         if self.size > 1:
             distributed.all_reduce(tensor)
         return tensor
 
     def highest(self, number: int) -> int:
-        """The highest number that any process names. Through the host, so that a dead process is noticed at once."""
+        """Find the highest number of all processes, through the host, so that a dead process is noticed at once."""
         if self.size == 1:
             return number
         shared = torch.tensor([number])
@@ -61,7 +61,7 @@ class World:
         return int(shared)
 
     def from_writer(self, value: T) -> T:
-        """What rank 0 has, on all processes."""
+        """Give all processes what rank 0 has."""
         shared = [value]
         if self.size > 1:
             distributed.broadcast_object_list(shared, src=0)

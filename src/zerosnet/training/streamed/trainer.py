@@ -35,7 +35,7 @@ NO_KERNELS = "there are none for networks on imagefolder"
 
 
 def micro_batch(batch: int, world: World, wanted: int | None) -> int:
-    """The number of images that one process computes with at once."""
+    """Find the number of images that one process computes with at once."""
     if batch % world.size:
         raise InputError(f"{world.size} processes do not share a batch of {batch} evenly; expected a divisor of it")
     share = batch // world.size
@@ -208,7 +208,7 @@ class StreamedTrainer:
 
     @torch.no_grad()
     def settle(self) -> None:
-        """Running statistics become the mean over the processes, which is what they are before they are looked at."""
+        """Average the running statistics over the processes, before they are looked at."""
         if self.world.size > 1:
             flat = self.world.add_up(torch.cat(self.running)) / self.world.size
             torch._foreach_copy_(self.running, list(flat.split([len(buffer) for buffer in self.running])))
@@ -237,17 +237,17 @@ class StreamedTrainer:
     # -- what the journal and the checkpoints ask for ------------------------------------------------------------------
 
     def train_scores(self) -> list[Score]:
-        """Loss and accuracy over the epoch so far, as the steps saw them."""
+        """Score the epoch so far, as the steps saw it."""
         steps = (self.position - 1) % self.steps + 1
         loss, correct = self.sums[0].tolist()
         return [Score(loss / steps, correct / (steps * self.spec.recipe.batch))]
 
     def watch_training_set(self) -> None:
-        """Have the training images scored after every epoch too: centre crops, in evaluation mode."""
+        """Have the training images scored after every epoch, too: centre crops, in evaluation mode."""
         self.tests["train_eval"] = self._evaluation(self.data.train)
 
     def final_train_scores(self) -> list[Score]:
-        """On the training set as it is: centre crops, in evaluation mode."""
+        """Score the training images: centre crops, in evaluation mode."""
         evaluation = self._evaluation(self.data.train, persistent=False)
         evaluation.run()
         return evaluation.scores()
@@ -275,7 +275,7 @@ class StreamedTrainer:
         self.world.spread(own.values())
 
     def trained_schemes(self) -> list[list[Scheme]] | None:
-        """Where coefficients are trained: the scheme of every block as it is now."""
+        """Read the scheme of every block; None if coefficients are fixed."""
         return [self.model.schemes()] if any(True for _ in self.model.coefficient_parameters()) else None
 
     def close(self) -> None:
@@ -285,7 +285,7 @@ class StreamedTrainer:
 
 
 def _parallel(model: Network, device: torch.device) -> DistributedDataParallel:
-    """Gradients averaged over the processes; running statistics are left to `StreamedTrainer.settle`."""
+    """Have gradients averaged over the processes; running statistics are left to `StreamedTrainer.settle`."""
     known = inspect.signature(DistributedDataParallel).parameters
     buffers = "forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers"  # its name up to 2.1x
     ids = [device.index] if device.type == "cuda" else None

@@ -7,7 +7,7 @@ import pytest
 import torch
 from PIL import Image
 from tests.data.pictures import write_folder, write_strange_files
-from tests.data.test_device_decode import batches, decoder_of
+from tests.data.test_gpu_decode import batches, decoder_of
 
 from zerosnet.data.streamed import gpu_decode as device_decode
 from zerosnet.data.streamed.batches import Stream, training_items
