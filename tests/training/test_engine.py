@@ -133,6 +133,17 @@ def test_runs_one_checkpoint_apart_meet_at_the_earlier_one(tmp_path: Path, make_
         run.release()
 
 
+def test_runs_that_meet_in_another_order_are_not_mixed_up(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
+    whole, pieces = Store(tmp_path / "whole"), Store(tmp_path / "pieces")
+    first, second = make_specs(2)
+    train([first, second], whole, OPTIONS)
+    train([first, second], pieces, OPTIONS, StepClock(9))
+    newest = max((pieces.folder(second) / "checkpoints").iterdir())
+    newest.unlink()  # as if the process had been killed between the checkpoints of the two
+    train([first, second], pieces, OPTIONS)
+    assert outcome(whole) == outcome(pieces)
+
+
 def test_every_recipe_is_printed_once_resolved(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
     specs, heard = make_specs(3, epochs=1), Heard()
     train(

@@ -73,7 +73,7 @@ def train(
     if len(kinds) > 1:
         raise InputError("some runs are on imagefolder and some are not; expected one kind at a time")
     streamed = kinds == {True}
-    world, plan_for = (local_world(), plan_streamed) if streamed else (World(), plan_arrays)
+    world = local_world() if streamed else World()
     device = own_device(find_device(options.device), world)
     progress = progress if world.writes else Lines(quiet=True)
 
@@ -84,19 +84,24 @@ def train(
         if must_stop():
             return
         with clock.stopped_by_errors(), claimed(store, members, world, progress) as runs:
+            held = {run.spec: run for run in runs}  # none in a process that does not write
             for position, together in meeting_points(runs, plan.steps, world, progress):
                 if must_stop():
                     return
                 trainer = plan.trainer(together)
                 if device.type == "cuda" or options.kernels == "native":
                     report_plain_torch(trainer.why_not_native, progress.say)
-                train_group(trainer, [run for run in runs if run.spec in together], position, options, clock, progress)
+                mine = [held[spec] for spec in together if spec in held]
+                train_group(trainer, mine, position, options, clock, progress)
 
     with clock, joined(world, device):
         asked = specs if world.writes else []
         ended = world.together(lambda: [spec for spec in asked if has_ended(store, spec, progress)])
         waiting = world.from_writer([spec for spec in asked if spec not in ended])
-        plan = world.together(partial(plan_for, waiting, store, options, device, world, progress))
+        if streamed:
+            plan = world.together(lambda: plan_streamed(waiting, options, device, world, progress))
+        else:
+            plan = plan_arrays(waiting, store, options, device)
         say_recipes(waiting, progress)
         progress.expect(plan.work)
         with progress, torch_settings(device, deterministic=options.deterministic):
@@ -107,9 +112,7 @@ def train(
                 in_parallel(train_members, plan.groups, plan.at_once, one_thread=options.deterministic)
 
 
-def plan_arrays(
-    specs: Sequence[RunSpec], store: Store, options: Options, device: torch.device, world: World, progress: Progress
-) -> Plan:
+def plan_arrays(specs: Sequence[RunSpec], store: Store, options: Options, device: torch.device) -> Plan:
     """Plan runs whose data fit into memory: many networks are trained as one."""
     if options.stream != StreamOptions():
         raise InputError("workers, broken, micro-batch, sync-bn and decoder are for imagefolder")
@@ -140,7 +143,7 @@ def plan_arrays(
 
 
 def plan_streamed(
-    specs: Sequence[RunSpec], store: Store, options: Options, device: torch.device, world: World, progress: Progress
+    specs: Sequence[RunSpec], options: Options, device: torch.device, world: World, progress: Progress
 ) -> Plan:
     """Plan runs on folders of images: one network after the other, trained by all processes together."""
     stream = options.stream
