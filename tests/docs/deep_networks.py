@@ -5,8 +5,8 @@ from functools import cache
 from tests.docs.blocks import ROOT
 from tests.measured_runs import RUNS
 
+from zerosnet.experiments import RunEvidence, read_evidence
 from zerosnet.numerics import Scheme
-from zerosnet.report.page.evidence import RunEvidence, read_evidence
 from zerosnet.training import Store
 
 OPTIMUM = Scheme(["1/3", "5/9", "1/9"], ["16/9"])

@@ -5,9 +5,8 @@ from statistics import mean
 
 from tests.docs.blocks import ROOT, load_file
 
-from zerosnet.experiments import EXPERIMENTS
+from zerosnet.experiments import EXPERIMENTS, read_evidence
 from zerosnet.numerics import is_zero_stable
-from zerosnet.report.page.evidence import read_evidence
 from zerosnet.training import Store
 
 SEEDS = {

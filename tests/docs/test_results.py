@@ -9,9 +9,8 @@ import pytest
 from tests.docs.deep_networks import words
 from tests.measured_runs import RUNS, needs_runs
 
-from zerosnet.experiments import summarise, welch
+from zerosnet.experiments import read_evidence, summarise, welch
 from zerosnet.numerics import Scheme, is_zero_stable, root_condition
-from zerosnet.report.page.evidence import read_evidence
 from zerosnet.training import Store
 
 NAMES = {

@@ -8,9 +8,8 @@ import pytest
 from tests.docs.deep_networks import OPTIMUM, Group, all_schemes, best, deep_networks, used, words
 from tests.measured_runs import needs_runs
 
-from zerosnet.experiments import experiment, summarise, welch
+from zerosnet.experiments import RunEvidence, experiment, summarise, welch
 from zerosnet.numerics import Scheme, is_zero_stable
-from zerosnet.report.page.evidence import RunEvidence
 
 pytestmark = needs_runs
 

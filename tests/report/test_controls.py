@@ -5,11 +5,10 @@ import json
 import pytest
 from tests.report.synthetic import write_run
 
-from zerosnet.experiments import EXPERIMENTS
+from zerosnet.experiments import EXPERIMENTS, own_scheme, read_evidence
 from zerosnet.numerics import is_zero_stable
 from zerosnet.report.markdown import filled
 from zerosnet.report.page.controls import control_lines
-from zerosnet.report.page.evidence import own_scheme, read_evidence
 from zerosnet.robustness.protocols.result import ProtocolResult, ResultRow
 from zerosnet.training import Store
 

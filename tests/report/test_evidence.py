@@ -6,10 +6,9 @@ from dataclasses import replace
 import pytest
 from tests.report.synthetic import specs_of_rows, write_run
 
-from zerosnet.experiments import EXPERIMENTS
+from zerosnet.experiments import EXPERIMENTS, own_scheme, read_evidence
 from zerosnet.report.page.commands import attack_command, reproduce_command, train_command
 from zerosnet.report.page.configurations import panels
-from zerosnet.report.page.evidence import own_scheme, read_evidence
 from zerosnet.training import RunSpec, Store, recipe
 from zerosnet.training.runs.sweep import expand
 

@@ -6,9 +6,8 @@ from tests.measured_runs import RUNS, needs_runs
 from tests.report.synthetic import specs_of_rows, write_run
 
 from zerosnet.errors import InputError
-from zerosnet.experiments import EXPERIMENTS
+from zerosnet.experiments import EXPERIMENTS, read_evidence
 from zerosnet.report.markdown import KINDS, filled, main
-from zerosnet.report.page.evidence import read_evidence
 from zerosnet.training import Store
 
 

@@ -4,14 +4,13 @@ from dataclasses import fields, replace
 
 import pytest
 
-from zerosnet.experiments import Correlation, Difference
+from zerosnet.experiments import Correlation, Difference, Evidence
 from zerosnet.experiments.conclusions import Finding, PairFinding, findings
 from zerosnet.experiments.full_scale import recorded
 from zerosnet.experiments.paper_claims.verdicts import FAILS, HOLDS, Claim, claims
 from zerosnet.experiments.readings import ACCURACY
 from zerosnet.experiments.statistics import Summary
 from zerosnet.report.page.claims_section import claims_answer, claims_section
-from zerosnet.report.page.evidence import Evidence
 from zerosnet.report.page.overview import facts
 from zerosnet.report.page.verdict import agreement, answers, cards
 

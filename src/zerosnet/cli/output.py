@@ -2,10 +2,11 @@
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from math import inf, isfinite
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zerosnet.checks import finite
 from zerosnet.errors import InputError
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def draw(path: Path | None, figure: "Callable[[], Figure]", quiet: bool) -> None
 def print_json(value: Any) -> None:
     import json
 
-    print(json.dumps(_finite(value), indent=2, ensure_ascii=False))
+    print(json.dumps(finite(value), indent=2, ensure_ascii=False))
 
 
 def print_facts(title: str, rows: Iterable[tuple[str, str]]) -> None:
@@ -146,12 +147,3 @@ def _console() -> Any:
 
     width = None if sys.stdout.isatty() else _WIDTH_OF_PLAIN_OUTPUT
     return Console(width=width, highlight=False, markup=False)
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no infinity: null."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not isfinite(value) else value

@@ -18,13 +18,16 @@ from zerosnet.experiments.definition import Cell as Cell
 from zerosnet.experiments.definition import Column as Column
 from zerosnet.experiments.definition import Experiment as Experiment
 from zerosnet.experiments.definition import TableRow as TableRow
+from zerosnet.experiments.evidence import Evidence as Evidence
+from zerosnet.experiments.evidence import RunEvidence as RunEvidence
+from zerosnet.experiments.evidence import own_scheme as own_scheme
+from zerosnet.experiments.evidence import read_evidence as read_evidence
 from zerosnet.experiments.full_scale import recorded as recorded
 from zerosnet.experiments.full_scale import whole as whole
 from zerosnet.experiments.measured import Measured as Measured
 from zerosnet.experiments.measured import MeasuredCell as MeasuredCell
 from zerosnet.experiments.measured import collect as collect
 from zerosnet.experiments.measured import distinct_cells as distinct_cells
-from zerosnet.experiments.measured import records_of as records_of
 from zerosnet.experiments.paper.printed import Printed as Printed
 from zerosnet.experiments.paper.printed import PrintedTable as PrintedTable
 from zerosnet.experiments.paper.printed import parse_printed as parse_printed

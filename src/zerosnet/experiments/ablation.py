@@ -10,6 +10,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
+from zerosnet import files
 from zerosnet.data import DataSet, gather, load_for_test, pixel_statistics
 from zerosnet.environment import environment
 from zerosnet.errors import InputError
@@ -24,7 +25,6 @@ from zerosnet.training import (
     batch_size,
     convolutions_of,
     cores,
-    files,
     fused_groups,
     in_parallel,
     torch_settings,
@@ -89,9 +89,9 @@ class Ablation:
 
 
 def read_ablation(record: RunRecord) -> Ablation | None:
-    """What was found of a run; None where nothing was."""
+    """Read the ablation of a run; None if none was made."""
     path = record.folder / FILE
-    return Ablation.from_json(files.read_json(path)) if path.exists() else None
+    return files.read_value(path, Ablation.from_json) if path.exists() else None
 
 
 def ablate(
@@ -126,9 +126,8 @@ def ablate(
 
 
 def can_ablate(record: RunRecord) -> bool:
-    """Finished, with its weights there, and not done yet."""
-    weights = record.folder / "weights.safetensors"
-    return record.status == "finished" and weights.exists() and not (record.folder / FILE).exists()
+    """Whether a run has finished, with its weights in the store, and has no curve yet."""
+    return record.status == "finished" and record.has_weights and not (record.folder / FILE).exists()
 
 
 def _ablations(group: Sequence[Member], data: DataSet, device: torch.device) -> list[Ablation]:

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from zerosnet.experiments.ablation import Ablation, read_ablation
+from zerosnet.experiments.ablation import Ablation
 from zerosnet.experiments.definition import TableRow
+from zerosnet.experiments.evidence import NOTHING, Evidence
 from zerosnet.experiments.measured import Measured, MeasuredCell, Number
 from zerosnet.experiments.paper.declare import OPTIMUM
 from zerosnet.experiments.statistics import Correlation, Difference, spearman, welch
 from zerosnet.numerics import Scheme, root_condition
-from zerosnet.training import RunRecord
 
 
 @dataclass(frozen=True)
@@ -110,12 +110,13 @@ def parasitic_modulus(scheme: Scheme) -> float:
     return max(map(abs, root_condition(scheme).parasitic_roots), default=0.0)
 
 
-def depths(measured: Measured, records: Mapping[str, RunRecord]) -> dict[str, Depth]:
-    """What the ablations of a table's runs say, by row."""
+def depths(measured: Measured, evidence: Evidence) -> dict[str, Depth]:
+    """The depth of every row whose runs have ablations."""
     found: dict[str, dict[str, Ablation]] = {}
     for cell in measured.cells:
         for run in cell.runs:
-            if run in records and (ablation := read_ablation(records[run])) is not None:
+            ablation = evidence.sound[run].ablation if run in evidence.sound else None
+            if ablation is not None:
                 found.setdefault(cell.row, {})[run] = ablation
     return {
         row: Depth(
@@ -127,9 +128,13 @@ def depths(measured: Measured, records: Mapping[str, RunRecord]) -> dict[str, De
     }
 
 
-def findings(measured: Measured, records: Mapping[str, RunRecord] | None = None) -> list[Finding]:
-    """What every column of every group says, where it has at least two zero-stable rows and two others."""
-    known = {} if records is None else depths(measured, records)
+def findings(measured: Measured, evidence: Evidence = NOTHING) -> list[Finding]:
+    """What every column of every group says, if it has at least two zero-stable rows and two others.
+
+    Args:
+        evidence: Runs with ablations, to which numbers are compared too.
+    """
+    known = depths(measured, evidence)
     experiment = measured.experiment
     found = []
     for group in dict.fromkeys(row.group for row in experiment.rows):
@@ -248,9 +253,9 @@ def _neither(modulus: Correlation, depth: Correlation) -> bool:
     return min(modulus.p, depth.p) > 0.05
 
 
-def used_blocks(measured: Measured, records: Mapping[str, RunRecord]) -> Difference | None:
+def used_blocks(measured: Measured, evidence: Evidence) -> Difference | None:
     """How many more blocks the zero-stable rows of a table really use than the others, by Welch's interval."""
-    known = depths(measured, records)
+    known = depths(measured, evidence)
     sides = {
         kind: [known[row.key].used for row in measured.experiment.rows if row.zero_stable is kind and row.key in known]
         for kind in (True, False)

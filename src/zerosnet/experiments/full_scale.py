@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from zerosnet.experiments.definition import Experiment
-from zerosnet.experiments.measured import Measured, collect, measured_cell, records_of
+from zerosnet.experiments.evidence import NOTHING, read_evidence
+from zerosnet.experiments.measured import Measured, collect, measured_cell
 from zerosnet.experiments.readings import Value
 from zerosnet.experiments.registry import EXPERIMENTS
 from zerosnet.training import Store
@@ -29,17 +30,17 @@ def recorded() -> list[Measured]:
 def whole(table: Measured) -> Measured:
     """A recorded table with all cells of its experiment: what was not measured is there as not run."""
     known = {(cell.row, cell.column): cell for cell in table.cells}
-    empty = collect(table.experiment, {}, table.scale)
+    empty = collect(table.experiment, NOTHING, table.scale)
     return replace(empty, cells=tuple(known.get((cell.row, cell.column), cell) for cell in empty.cells))
 
 
 def to_record(stores: Sequence[Store]) -> list[dict[str, Any]]:
     """What stores hold of the experiments at full scale: the values of every cell that has some."""
-    records, found = records_of(stores), []
+    evidence, found = read_evidence(stores), []
     for experiment in EXPERIMENTS.values():
         cells = [
             {"row": cell.row, "column": cell.column, "values": [value.to_json() for value in cell.values]}
-            for cell in collect(experiment, records, "full").cells
+            for cell in collect(experiment, evidence, "full").cells
             if any(value.run is not None for value in cell.values)
         ]
         if cells:

@@ -1,15 +1,15 @@
 """What was measured of an experiment: every cell with its values, beside what the paper printed."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from zerosnet.experiments.definition import Cell, Experiment
+from zerosnet.experiments.evidence import Evidence
 from zerosnet.experiments.paper.printed import Printed
 from zerosnet.experiments.readings import ACCURACY, Reading, Value, read
 from zerosnet.experiments.scales import Scale, scale
 from zerosnet.experiments.statistics import Summary, summarise
-from zerosnet.training import RunRecord, Store
 
 STATUSES = ("measured", "partial", "not run", "not at this scale", "quoted only")
 Number = tuple[Reading, tuple[str, ...]]
@@ -137,42 +137,19 @@ class Measured:
         }
 
 
-def collect(
-    experiment: Experiment,
-    stores: Store | Sequence[Store] | Mapping[str, RunRecord],
-    at: str | Scale = "full",
-) -> Measured:
-    """What the stores hold of an experiment at a scale.
-
-    Of a run that several stores have, the first that has it finished counts. Whoever collects many experiments from
-    the same stores reads them once, with `records_of`, and passes the result.
-    """
-    records = stores if isinstance(stores, Mapping) else records_of(stores)
+def collect(experiment: Experiment, evidence: Evidence, at: str | Scale = "full") -> Measured:
+    """Make the table of an experiment at a scale, of the runs without a damaged file."""
     chosen = scale(at)
-    return Measured(
-        experiment, chosen.name, tuple(_collect(experiment, cell, records, chosen) for cell in experiment.cells)
-    )
+    cells = (_collect(experiment, cell, evidence, chosen) for cell in experiment.cells)
+    return Measured(experiment, chosen.name, tuple(cells))
 
 
-def records_of(stores: Store | Sequence[Store]) -> dict[str, RunRecord]:
-    """All readable runs of some stores by id; one that has ended goes before one that has not."""
-    found: dict[str, RunRecord] = {}
-    for store in [stores] if isinstance(stores, Store) else stores:
-        for record in store.scan()[0]:
-            if record.id not in found or (found[record.id].result is None and record.result is not None):
-                found[record.id] = record
-    return found
-
-
-def _collect(experiment: Experiment, cell: Cell, records: Mapping[str, RunRecord], at: Scale) -> MeasuredCell:
+def _collect(experiment: Experiment, cell: Cell, evidence: Evidence, at: Scale) -> MeasuredCell:
     runs = tuple(spec.id for spec in experiment.cell_specs(cell, at))
     if cell.compute is not None:
-        values, wanted = [Value(None, None, cell.compute())], 1
-    else:
-        there = [records[run] for run in runs if run in records]
-        values = [value for record in there if (value := read(record, cell.reading, at.images)) is not None]
-        wanted = len(runs)
-    return measured_cell(cell, values, wanted, runs)
+        return measured_cell(cell, [Value(None, None, cell.compute())], 1, runs)
+    found = (read(evidence.sound[run], cell.reading, at.images) for run in runs if run in evidence.sound)
+    return measured_cell(cell, [value for value in found if value is not None], len(runs), runs)
 
 
 def measured_cell(cell: Cell, values: Sequence[Value], wanted: int, runs: tuple[str, ...]) -> MeasuredCell:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from zerosnet.checks import finite
 from zerosnet.explorer import limits
 from zerosnet.explorer.limits import BadParameter
 from zerosnet.explorer.query import NamedScheme, Region
@@ -32,9 +33,9 @@ def envelope_document(scheme: Scheme, blocks: int) -> dict[str, Any]:
     logs = log10_envelope(scheme, blocks)
     return {
         "blocks": blocks,
-        "log10": [_finite(value) for value in logs.tolist()],
-        "log10_constant": _finite(float(logs.max())),
-        "log10_last": _finite(float(logs[-1])),
+        "log10": [finite(value) for value in logs.tolist()],
+        "log10_constant": finite(float(logs.max())),
+        "log10_last": finite(float(logs[-1])),
     }
 
 
@@ -95,7 +96,3 @@ def _runs(row: np.ndarray) -> list[list[int]]:
     """The first and last index of every run of True."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], row, [False]]).astype(np.int8)))
     return [[int(first), int(after) - 1] for first, after in zip(edges[::2], edges[1::2])]
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None

@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from zerosnet.errors import InputError
-from zerosnet.experiments import EXPERIMENTS, Measured, MeasuredCell, collect, summarise
+from zerosnet.experiments import EXPERIMENTS, Evidence, Measured, MeasuredCell, collect, read_evidence, summarise
 from zerosnet.report.page.configurations import Configuration, panels
 from zerosnet.report.page.controls import HEADS, control_lines
-from zerosnet.report.page.evidence import Evidence, read_evidence
 from zerosnet.report.page.headline import answer
 from zerosnet.training import Store
 
@@ -72,7 +71,7 @@ def overview(evidence: Evidence) -> str:
 
 
 def in_a_sentence(evidence: Evidence) -> str:
-    return answer({run.record.id: run.record for run in evidence.runs})
+    return answer(evidence)
 
 
 KINDS: dict[str, Callable[[Evidence], str]] = {
@@ -89,9 +88,8 @@ KINDS: dict[str, Callable[[Evidence], str]] = {
 
 
 def _measured(evidence: Evidence) -> list[Measured]:
-    records = {run.record.id: run.record for run in evidence.runs}
-    tables = (collect(experiment, records, "full") for experiment in EXPERIMENTS.values())
-    return [table for table in tables if table.done or (records and table.experiment.command)]
+    tables = (collect(experiment, evidence, "full") for experiment in EXPERIMENTS.values())
+    return [table for table in tables if table.done or (evidence.runs and table.experiment.command)]
 
 
 def _tables(tables: Iterable[Measured]) -> str:

@@ -10,6 +10,7 @@ from zerosnet.training.engine import in_parallel as in_parallel
 from zerosnet.training.engine import train as train
 from zerosnet.training.finished.attacks import attack_path as attack_path
 from zerosnet.training.finished.attacks import attack_runs as attack_runs
+from zerosnet.training.finished.attacks import pick_attack as pick_attack
 from zerosnet.training.finished.attacks import read_attack as read_attack
 from zerosnet.training.finished.networks import MOST as MOST
 from zerosnet.training.finished.networks import Member as Member
@@ -45,6 +46,7 @@ from zerosnet.training.runs.checkpoint import read_checkpoint as read_checkpoint
 from zerosnet.training.runs.checkpoint import snapshot as snapshot
 from zerosnet.training.runs.checkpoint import write_checkpoint as write_checkpoint
 from zerosnet.training.runs.result import Result as Result
+from zerosnet.training.runs.run import WEIGHTS as WEIGHTS
 from zerosnet.training.runs.run import Run as Run
 from zerosnet.training.runs.run import read_metrics as read_metrics
 from zerosnet.training.runs.spec import RunSpec as RunSpec

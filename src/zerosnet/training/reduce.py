@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from zerosnet.errors import InputError
-from zerosnet.training.files import write_bytes
+from zerosnet.files import write_bytes
 from zerosnet.training.runs.store import RunRecord, Store
 
 KEPT = ("*.json", "*.jsonl", "attacks/*.json")

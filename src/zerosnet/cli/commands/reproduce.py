@@ -1,7 +1,7 @@
 """`zerosnet reproduce`: the paper's tables, run and compared; without arguments its claim tested in minutes."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,8 +15,8 @@ from zerosnet.cli.output import print_json, print_table
 from zerosnet.errors import InputError
 
 if TYPE_CHECKING:
-    from zerosnet.experiments import Experiment, Finding, Left, Listed, Measured, PairFinding, Scale
-    from zerosnet.training import Clock, RunRecord, Store
+    from zerosnet.experiments import Evidence, Experiment, Finding, Listed, Measured, PairFinding, Scale
+    from zerosnet.training import Clock, Store
 
 
 @app.command(short_help="Run experiments of the paper and show ours beside its numbers.")
@@ -43,7 +43,7 @@ def reproduce(
 
     What is finished is never run again: the same command goes on where it was stopped.
     """
-    from zerosnet.experiments import DEMO, EXPERIMENTS, experiment, listing, records_of
+    from zerosnet.experiments import DEMO, EXPERIMENTS, experiment, listing, read_evidence
     from zerosnet.experiments import scale as find_scale
     from zerosnet.training import Store
 
@@ -56,22 +56,23 @@ def reproduce(
         known = next((spec.id for one in chosen for spec in one.specs(at)), "none")
         raise InputError(f"--only is {', '.join(only)}, which no run of these experiments matches; one is {known}")
     if list_all:
-        listed = [one for one in listing(records_of(place), part) if not names or one.name in names]
+        listed = [one for one in listing(read_evidence(place), part) if not names or one.name in names]
         if json:
             print_json([one.to_json() for one in listed])
         else:
             _show_list(listed)
         return
-    from zerosnet.experiments import collect, findings, pair_findings
+    from zerosnet.experiments import collect, findings, pair_findings, what_is_left
     from zerosnet.report import page_file
     from zerosnet.training import Clock
 
     page, clock = page_file(output), Clock(max_seconds)
-    left = _run(chosen, part, place, data, device, clock, address if engine == "ray" else None)
-    records, stopped = records_of(place), clock.must_stop() and not left.nothing
-    tables = [collect(one, records, at) for one in chosen]
+    evidence = _run(chosen, part, place, data, device, clock, address if engine == "ray" else None)
+    left = what_is_left(chosen, part, evidence)
+    stopped = clock.must_stop() and not left.nothing
+    tables = [collect(one, evidence, at) for one in chosen]
     found: list[list[Finding | PairFinding]] = [
-        [*findings(table, records), *pair_findings(table)] if table.done else [] for table in tables
+        [*findings(table, evidence), *pair_findings(table)] if table.done else [] for table in tables
     ]
     if json:
         print_json(
@@ -83,12 +84,12 @@ def reproduce(
     else:
         if any(table.done for table in tables) or not stopped:
             print(f"Scale {at.name}: {at.what}\n")
-            _show_new(tables, found, records, names, stopped)
+            _show_new(tables, found, evidence, names, stopped)
         if not stopped:
             _show_known(names, at)
     if place.root.exists() or not stopped:
-        _write_report(page, place)
-    if records and not json:
+        _write_report(page, evidence)
+    if evidence.runs and not json:
         print(f"runs: zerosnet runs --store {place.root}", file=sys.stderr)
     if not left.nothing:
         cause = "the time limit" if clock.signal is None else clock.signal.name
@@ -108,7 +109,7 @@ def _run(
     device: str,
     clock: "Clock",
     address: str | None,
-) -> "Left":
+) -> "Evidence":
     """Run experiments here, or on the Ray cluster at an address."""
     from zerosnet.experiments import reproduce
     from zerosnet.training import Options, find_device, progress
@@ -125,7 +126,7 @@ def _run(
 def _show_new(
     tables: "Sequence[Measured]",
     found: "Sequence[Sequence[Finding | PairFinding]]",
-    records: "Mapping[str, RunRecord]",
+    evidence: "Evidence",
     names: Sequence[str] | None,
     stopped: bool,
 ) -> None:
@@ -133,11 +134,11 @@ def _show_new(
     from zerosnet.experiments import depths, used_blocks
 
     if not names:
-        show_demo(tables, found, depths(tables[0], records), used_blocks(tables[0], records))
+        show_demo(tables, found, depths(tables[0], evidence), used_blocks(tables[0], evidence))
         return
     for table, each in zip(tables, found):
         if table.done or not stopped:
-            show_table(table, each, depths(table, records))
+            show_table(table, each, depths(table, evidence))
 
 
 def _show_known(names: Sequence[str] | None, at: "Scale") -> None:
@@ -154,11 +155,10 @@ def _show_known(names: Sequence[str] | None, at: "Scale") -> None:
             show_table(whole(table), [], {})
 
 
-def _write_report(page: Path, store: "Store") -> None:
+def _write_report(page: Path, evidence: "Evidence") -> None:
     from zerosnet.report import write_report
 
-    stores = [store] if store.root.exists() else []
-    print(f"report: {write_report(page, stores)}", file=sys.stderr)
+    print(f"report: {write_report(page, evidence)}", file=sys.stderr)
 
 
 def _show_list(listed: "Sequence[Listed]") -> None:

@@ -4,6 +4,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from zerosnet.checks import finite
 from zerosnet.numerics import Scheme, root_condition
 
 
@@ -82,12 +83,8 @@ class Diagnosis:
             "effective_depth": self.effective_depth(),
             "accuracy": self.accuracy,
             "blocks": [
-                {key: _finite(value) for key, value in asdict(block).items()}
-                | {"scheme": block.scheme.to_json(), "ratio": _finite(block.ratio)}
+                {key: finite(value) for key, value in asdict(block).items()}
+                | {"scheme": block.scheme.to_json(), "ratio": finite(block.ratio)}
                 for block in self.blocks
             ],
         }
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value

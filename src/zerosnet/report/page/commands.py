@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from zerosnet.experiments import Experiment
-from zerosnet.report.page.evidence import RunEvidence
+from zerosnet.experiments import Experiment, RunEvidence
 from zerosnet.training import RECIPES, RunSpec, recipe
 
 _EMBEDDED = {"digits"}

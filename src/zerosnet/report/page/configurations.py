@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+from zerosnet.experiments import RunEvidence
 from zerosnet.numerics import PAPER_ROWS, Scheme, root_condition
 from zerosnet.report.page.chart import Series
-from zerosnet.report.page.evidence import RunEvidence
 from zerosnet.training import RunSpec
 
 _LONGEST = 34

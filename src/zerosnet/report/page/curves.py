@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
+from zerosnet.checks import is_number
 from zerosnet.report.page.chart import Chart, Series
 from zerosnet.report.page.configurations import Configuration, Panel, as_series
-from zerosnet.report.page.evidence import is_number
 from zerosnet.robustness import ProtocolResult as Attack
 from zerosnet.robustness import ResultRow
 

@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from zerosnet.experiments import SCALES, Measured, pair_findings
+from zerosnet.experiments import SCALES, Measured, RunEvidence, pair_findings
 from zerosnet.report.page.commands import attack_command, reproduce_command, train_command
-from zerosnet.report.page.evidence import RunEvidence
 from zerosnet.report.page.html import Html, element, signed
 from zerosnet.report.page.tables import experiment_table
 

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from zerosnet import files
 from zerosnet.data import SCALINGS, image_size, source
 from zerosnet.report.page.commands import train_command
-from zerosnet.training import RunRecord, files
+from zerosnet.training import RunRecord
 
 _METRICS = {
     "test_accuracy": "test, last epoch",

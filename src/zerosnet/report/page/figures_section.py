@@ -1,8 +1,8 @@
 """The figures of the page: roots, accuracy against them, noise, attacks, training."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from zerosnet.experiments import Measured
+from zerosnet.experiments import Evidence, Measured
 from zerosnet.numerics import PAPER_ROWS, is_consistent
 from zerosnet.report.page.chart import Chart, figure, figures
 from zerosnet.report.page.configurations import Panel
@@ -13,7 +13,6 @@ from zerosnet.report.page.modulus_charts import modulus_charts, most_measured_fi
 from zerosnet.report.page.root_diagram import root_diagram
 from zerosnet.report.page.used_blocks_chart import used_blocks_section
 from zerosnet.robustness import PROTOCOLS
-from zerosnet.training import RunRecord
 
 _NOISE = "paper-noise"
 _NONE = "None of the runs in the stores has this yet."
@@ -33,13 +32,13 @@ def roots_section() -> list[Html]:
     return [element("p", words), element("div", diagrams, class_="rootgrid")]
 
 
-def modulus_section(found: Sequence[Measured], records: Mapping[str, RunRecord]) -> list[Html]:
+def modulus_section(found: Sequence[Measured], evidence: Evidence) -> list[Html]:
     """Accuracy against the largest parasitic modulus; first the networks whose used blocks are compared with it."""
     words = (
         "Every point is a row of a table above: filled marks are ours, hollow ones are printed in the paper. The "
         "dotted line is the unit circle. Bars are standard deviations over the seeds."
     )
-    alike = used_blocks_section(found, records)
+    alike = used_blocks_section(found, evidence)
     each = most_measured_first(chart for measured in found for chart in modulus_charts(measured))
     title = [element("h4", "Table by table, against the largest parasitic modulus")] if alike and each else []
     return [element("p", words), *alike, *title, *([_charts(each)] if each or not alike else [])]

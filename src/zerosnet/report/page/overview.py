@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from zerosnet.experiments import Measured, distinct_cells
-from zerosnet.report.page.evidence import Evidence
+from zerosnet.experiments import Evidence, Measured, distinct_cells
 from zerosnet.report.page.html import Html, element
 from zerosnet.report.page.runs_section import hardware
 

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from zerosnet.experiments import Evidence, RunEvidence
 from zerosnet.report.page.commands import attack_command, train_command
 from zerosnet.report.page.configurations import scheme_name, setting
-from zerosnet.report.page.evidence import Evidence, RunEvidence
 from zerosnet.report.page.html import Html, element
 from zerosnet.report.page.tables import folded, plain_table
 

@@ -8,20 +8,20 @@ from tempfile import TemporaryDirectory
 
 import torch
 
+from zerosnet import files
 from zerosnet.data import DataSet, pixel_statistics, source
 from zerosnet.errors import InputError
 from zerosnet.models import Network, combine, load_model, model_facts, weights_file
 from zerosnet.robustness import Normalised
-from zerosnet.training import files
 from zerosnet.training.arithmetic import Precision, precision
 from zerosnet.training.recipes.book import RECIPES
 from zerosnet.training.recipes.recipe import Recipe
 from zerosnet.training.runs.result import Result
+from zerosnet.training.runs.run import WEIGHTS
 from zerosnet.training.runs.spec import RunSpec
 from zerosnet.training.runs.store import RunRecord, Store
 
 MOST = 16  # networks that are shown images side by side
-WEIGHTS = "weights.safetensors"
 Member = tuple[RunRecord, Network]
 
 
@@ -29,12 +29,9 @@ def load_network(record: RunRecord) -> Network:
     """The network of a finished run, as its last epoch left it."""
     if record.status != "finished":
         raise InputError(f"run {record.id} is {record.status}; expected a finished one")
-    weights = record.folder / WEIGHTS
-    if not weights.exists():
-        raise InputError(
-            f"{record.folder} is a record without {weights.name}; `zerosnet sweep` of its spec.json trains it"
-        )
-    return load_model(weights)
+    if not record.has_weights:
+        raise InputError(f"{record.folder} is a record without {WEIGHTS}; `zerosnet sweep` of its spec.json trains it")
+    return load_model(record.weights)
 
 
 @contextmanager
@@ -59,7 +56,7 @@ def find_surrogate(store: Store, dataset: str, model: str = "preresnet20", seed:
     """
     fitting = [
         record
-        for record in store.records()
+        for record in store.scan()[0]
         if (record.spec.model, record.spec.dataset, record.spec.seed) == (model, dataset, seed)
         and record.spec.scheme is None
         and record.spec.recipe.adversarial is None

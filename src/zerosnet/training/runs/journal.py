@@ -1,11 +1,11 @@
 """What is written down of a group in training: a line an epoch for every run, and how each one ended."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from torch import Tensor
 
+from zerosnet.checks import finite
 from zerosnet.numerics import Scheme
 from zerosnet.training.fused.evaluation import Score
 from zerosnet.training.recipes.recipe import lr_at
@@ -116,10 +116,6 @@ def best(rows: Sequence[Mapping[str, Any]]) -> tuple[int | None, float | None]:
         return None, None
     row = max(rows, key=lambda row: (row["test_accuracy"], -row["epoch"]))
     return row["epoch"], row["test_accuracy"]
-
-
-def finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
 
 
 def _named(name: str, score: Score) -> dict[str, float]:
