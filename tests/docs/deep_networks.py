@@ -9,7 +9,6 @@ from zerosnet.experiments import RunEvidence, read_evidence
 from zerosnet.numerics import Scheme
 from zerosnet.training import Store
 
-OPTIMUM = Scheme(["1/3", "5/9", "1/9"], ["16/9"])
 Group = dict[Scheme, list[RunEvidence]]
 
 

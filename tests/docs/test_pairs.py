@@ -5,7 +5,7 @@ from statistics import mean
 
 import pytest
 import torch
-from tests.docs.deep_networks import OPTIMUM, Group, all_schemes, best, used, words
+from tests.docs.deep_networks import Group, all_schemes, best, used, words
 from tests.measured_runs import needs_runs
 
 from zerosnet.experiments import Difference, spearman, summarise, welch
@@ -13,7 +13,7 @@ from zerosnet.experiments.conclusions import parasitic_modulus
 from zerosnet.experiments.ours import PAIRS
 from zerosnet.experiments.statistics import Correlation
 from zerosnet.models import create_model, diagnose
-from zerosnet.numerics import PAPER_ROWS, Scheme, is_zero_stable, order
+from zerosnet.numerics import OPTIMUM, PAPER_ROWS, Scheme, is_zero_stable, order
 
 pytestmark = needs_runs
 

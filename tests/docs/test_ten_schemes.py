@@ -5,11 +5,11 @@ from functools import partial
 from statistics import mean
 
 import pytest
-from tests.docs.deep_networks import OPTIMUM, Group, all_schemes, best, deep_networks, used, words
+from tests.docs.deep_networks import Group, all_schemes, best, deep_networks, used, words
 from tests.measured_runs import needs_runs
 
 from zerosnet.experiments import RunEvidence, experiment, summarise, welch
-from zerosnet.numerics import Scheme, is_zero_stable
+from zerosnet.numerics import OPTIMUM, Scheme, is_zero_stable
 
 pytestmark = needs_runs
 

@@ -11,11 +11,10 @@ from zerosnet.experiments.ablation import Ablation
 from zerosnet.experiments.conclusions import distinct_findings, parasitic_modulus, used_blocks
 from zerosnet.experiments.full_scale import recorded
 from zerosnet.experiments.measured import distinct_cells
-from zerosnet.numerics import PAPER_ROWS, is_zero_stable
+from zerosnet.numerics import OPTIMUM, PAPER_ROWS, is_zero_stable
 from zerosnet.training import Store
 
 TABLE = EXPERIMENTS["table-zerosnet-cifar10"]
-OPTIMUM = PAPER_ROWS[-1].scheme
 ACCURACIES = ("table-zerosnet-cifar10", "table-comparison")
 NOISES = ("table-robustness", "table-uniform-noise", "table-gaussian-noise", "table-constant-noise")
 

@@ -11,9 +11,8 @@ from zerosnet.experiments.ablation import Ablation
 from zerosnet.experiments.definition import TableRow
 from zerosnet.experiments.evidence import NOTHING, Evidence
 from zerosnet.experiments.measured import Measured, MeasuredCell, Number
-from zerosnet.experiments.paper.declare import OPTIMUM
 from zerosnet.experiments.statistics import Correlation, Difference, spearman, welch
-from zerosnet.numerics import Scheme, root_condition
+from zerosnet.numerics import OPTIMUM, Scheme, root_condition
 
 
 @dataclass(frozen=True)
@@ -197,7 +196,7 @@ def _finding(
     by_effective = spearman([known[key].effective for key in deep], [means[key] for key in deep])
     by_used = spearman([known[key].used for key in deep], [means[key] for key in deep])
     best = max(means, key=means.__getitem__)
-    optimum = next((row.key for row, _ in cells if row.scheme == OPTIMUM.scheme), None)
+    optimum = next((row.key for row, _ in cells if row.scheme == OPTIMUM), None)
     return Finding(
         experiment=measured.experiment.name,
         scale=measured.scale,

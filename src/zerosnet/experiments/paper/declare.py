@@ -6,10 +6,9 @@ from zerosnet.experiments.definition import Cell, Column, TableRow
 from zerosnet.experiments.paper.printed import parse_printed
 from zerosnet.experiments.readings import Reading
 from zerosnet.experiments.scales import TrainingPlan
-from zerosnet.numerics import PAPER_ROWS, PaperRow
+from zerosnet.numerics import OPTIMUM, PAPER_ROWS, PaperRow
 
 STABLE = {"Yes": True, "No": False}
-OPTIMUM = PAPER_ROWS[-1]
 MODULI = "Roots' moduli"
 QUOTED = "† taken by the paper from Lu et al. (2018), not run by it"
 PRE_ACTIVATION = "* ResNet with pre-activation (PreResNet)"
@@ -31,7 +30,7 @@ def zerosnet(
     layers: int, row: PaperRow, dataset: str = "cifar10", recipe: str = "paper", *, demo: bool
 ) -> TrainingPlan:
     """ZeroSNet with the coefficients of a row; the optimum by its own name, so that tables share its runs."""
-    if row is OPTIMUM:
+    if row.scheme == OPTIMUM:
         return TrainingPlan(f"zerosnet{layers}_opt", dataset, recipe, demo=demo)
     return TrainingPlan(f"zerosnet{layers}", dataset, recipe, row.scheme, demo=demo)
 

@@ -16,7 +16,7 @@ from zerosnet.models.config import Config
 from zerosnet.models.io.timm_config import timm_config
 from zerosnet.models.pretrained import list_pretrained, weights_file
 from zerosnet.models.registry import REGISTRY, create_model
-from zerosnet.numerics import Scheme
+from zerosnet.numerics import EULER
 
 NO_DROPOUT = {"drop_rate", "drop_path_rate", "drop_block_rate"}  # which timm's scripts hand to every network
 
@@ -30,7 +30,7 @@ def register_with_timm() -> None:
 
     for name, entry in REGISTRY.items():
         classes = entry.structure.traits.num_classes
-        own = timm_config(Config(entry.structure, schemes=(Scheme([1], [1]),), num_classes=classes, name=name))
+        own = timm_config(Config(entry.structure, schemes=(EULER,), num_classes=classes, name=name))
         trained: dict[str, Any] = {one: {**own, "file": str(weights_file(one))} for one in list_pretrained(f"{name}.*")}
         default_cfgs.update(generate_default_cfgs(trained or {name: own}))
         register_model(_entrypoint(name))

@@ -27,11 +27,10 @@ from torch import Tensor
 
 from zerosnet.errors import InputError
 from zerosnet.models.stepping.laws import lambda_alphas, lambda_beta, lambda_reciprocal
-from zerosnet.numerics import Scheme
+from zerosnet.numerics import OPTIMUM, Scheme
 
 RADIUS = 0.99
 MOST_STEPS = 12
-_OPTIMAL = Scheme(["1/3", "5/9", "1/9"], ["16/9"])
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ class StableRootsLaw:
         return tuple(_stretch(k) for k in self._reflections(scheme, q))
 
     def draw(self, blocks: int, generator: torch.Generator) -> Tensor:
-        start = self.values(_OPTIMAL) if self.steps == _OPTIMAL.steps else (0.0,) * self.size
+        start = self.values(OPTIMUM) if self.steps == OPTIMUM.steps else (0.0,) * self.size
         return torch.tensor(start, dtype=torch.float64, device="cpu").expand(blocks, -1)
 
     def _reflections(self, scheme: Scheme, q: list[float]) -> list[float]:
@@ -128,7 +127,7 @@ class StableLambdaLaw:
         return (_stretch((2 * mu - self.LOWER - self.UPPER) / (self.UPPER - self.LOWER)),)
 
     def draw(self, blocks: int, generator: torch.Generator) -> Tensor:
-        return torch.full((blocks, 1), self.values(_OPTIMAL)[0], dtype=torch.float64, device="cpu")
+        return torch.full((blocks, 1), self.values(OPTIMUM)[0], dtype=torch.float64, device="cpu")
 
 
 def squash(u: Tensor) -> Tensor:
