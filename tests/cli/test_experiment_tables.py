@@ -4,8 +4,7 @@ import pytest
 from tests.report.synthetic import write_run
 
 from zerosnet.cli.experiment_tables import show_claims, show_demo, show_recorded, show_table
-from zerosnet.experiments import EXPERIMENTS, Evidence, collect, read_evidence
-from zerosnet.experiments.full_scale import recorded, whole
+from zerosnet.experiments import EXPERIMENTS, Evidence, collect, read_evidence, recorded, whole
 from zerosnet.experiments.runner import DEMO
 from zerosnet.training import Store
 

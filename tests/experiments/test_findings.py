@@ -6,10 +6,9 @@ import pytest
 from tests.experiments.made_up import finish_all
 
 from zerosnet import files
-from zerosnet.experiments import EXPERIMENTS, Evidence, collect, findings, pair_findings, read_evidence
+from zerosnet.experiments import EXPERIMENTS, Evidence, collect, findings, pair_findings, read_evidence, recorded
 from zerosnet.experiments.ablation import Ablation
 from zerosnet.experiments.conclusions import distinct_findings, parasitic_modulus, used_blocks
-from zerosnet.experiments.full_scale import recorded
 from zerosnet.experiments.measured import distinct_cells
 from zerosnet.numerics import OPTIMUM, PAPER_ROWS, is_zero_stable
 from zerosnet.training import Store

@@ -1,25 +1,15 @@
 """The table of run times holds what the benchmark measured in turns, and no seconds of training runs."""
 
 import json
-from importlib import resources
 
 import pytest
 from tests.docs.blocks import ROOT
 
 from zerosnet.experiments import EXPERIMENTS, Evidence, collect
-from zerosnet.experiments.run_times import to_store
 from zerosnet.report.page.experiments_section import progress
 
 BENCHMARK = ROOT / "benchmarks" / "results" / "models-cuda.json"
 TABLE = EXPERIMENTS["table-run-time"]
-
-
-@pytest.mark.skipif(not BENCHMARK.exists(), reason="installed without the benchmarks")
-def test_the_file_is_what_the_benchmark_says():
-    packaged = json.loads(resources.files("zerosnet.experiments").joinpath("run_times.json").read_text())
-    assert packaged == to_store(json.loads(BENCHMARK.read_text())), (
-        "make it anew: python -m zerosnet.experiments.run_times benchmarks/results/models-cuda.json"
-    )
 
 
 @pytest.mark.skipif(not BENCHMARK.exists(), reason="installed without the benchmarks")

@@ -4,9 +4,8 @@ from dataclasses import fields, replace
 
 import pytest
 
-from zerosnet.experiments import Correlation, Difference, Evidence
+from zerosnet.experiments import Correlation, Difference, Evidence, recorded
 from zerosnet.experiments.conclusions import Finding, PairFinding, findings
-from zerosnet.experiments.full_scale import recorded
 from zerosnet.experiments.paper_claims.verdicts import FAILS, HOLDS, Claim, claims
 from zerosnet.experiments.readings import ACCURACY
 from zerosnet.experiments.statistics import Summary

@@ -22,12 +22,12 @@ from zerosnet.experiments.evidence import Evidence as Evidence
 from zerosnet.experiments.evidence import RunEvidence as RunEvidence
 from zerosnet.experiments.evidence import own_scheme as own_scheme
 from zerosnet.experiments.evidence import read_evidence as read_evidence
-from zerosnet.experiments.full_scale import recorded as recorded
-from zerosnet.experiments.full_scale import whole as whole
 from zerosnet.experiments.measured import Measured as Measured
 from zerosnet.experiments.measured import MeasuredCell as MeasuredCell
 from zerosnet.experiments.measured import collect as collect
 from zerosnet.experiments.measured import distinct_cells as distinct_cells
+from zerosnet.experiments.measured import recorded as recorded
+from zerosnet.experiments.measured import whole as whole
 from zerosnet.experiments.paper.printed import Printed as Printed
 from zerosnet.experiments.paper.printed import PrintedTable as PrintedTable
 from zerosnet.experiments.paper.printed import parse_printed as parse_printed

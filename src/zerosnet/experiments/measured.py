@@ -1,13 +1,19 @@
-"""What was measured of an experiment: every cell with its values, beside what the paper printed."""
+"""What was measured of an experiment: every cell with its values, beside what the paper printed.
 
+recorded.json holds what was measured at full scale when the package was made; `tools/package_numbers.py` writes it.
+"""
+
+import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib import resources
 from typing import Any
 
 from zerosnet.experiments.definition import Cell, Experiment
-from zerosnet.experiments.evidence import Evidence
+from zerosnet.experiments.evidence import NOTHING, Evidence
 from zerosnet.experiments.paper.printed import Printed
 from zerosnet.experiments.readings import ACCURACY, Reading, Value, read
+from zerosnet.experiments.registry import EXPERIMENTS
 from zerosnet.experiments.scales import Scale, scale
 from zerosnet.experiments.statistics import Summary, summarise
 
@@ -178,3 +184,27 @@ def distinct_cells(cells: Iterable[MeasuredCell]) -> list[MeasuredCell]:
     for place, cell in enumerate(cells):
         found.setdefault(cell.number or place, cell)
     return list(found.values())
+
+
+def recorded() -> list[Measured]:
+    """Tables at full scale that come with the package, with those cells that were measured."""
+    data = json.loads(resources.files(__package__).joinpath("recorded.json").read_text(encoding="utf-8"))
+    return [_table(EXPERIMENTS[one["experiment"]], one["cells"]) for one in data if one["experiment"] in EXPERIMENTS]
+
+
+def whole(table: Measured) -> Measured:
+    """A recorded table with all cells of its experiment: what was not measured is there as not run."""
+    known = {(cell.row, cell.column): cell for cell in table.cells}
+    empty = collect(table.experiment, NOTHING, table.scale)
+    return replace(empty, cells=tuple(known.get((cell.row, cell.column), cell) for cell in empty.cells))
+
+
+def _table(experiment: Experiment, cells: list[dict[str, Any]]) -> Measured:
+    found = []
+    for one in cells:
+        declared = experiment.cell(one["row"], one["column"])
+        if declared is not None:
+            values = [Value.from_json(value) for value in one["values"]]
+            runs = tuple(value.run for value in values if value.run is not None)
+            found.append(measured_cell(declared, values, len(experiment.seeds), runs))
+    return Measured(experiment, "full", tuple(found))

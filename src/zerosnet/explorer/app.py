@@ -16,7 +16,6 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from zerosnet import __version__
 from zerosnet.errors import InputError
 from zerosnet.explorer import documents, locus, query
-from zerosnet.explorer.accuracies import accuracies_document
 from zerosnet.explorer.limits import LONGEST_QUERY, BadParameter
 from zerosnet.numerics import PAPER_ROWS, root_condition
 from zerosnet.report import root_places
@@ -121,7 +120,7 @@ def _add_interface(app: FastAPI) -> None:
     @app.get("/api/accuracies", tags=["the paper"])
     def accuracies() -> JSONResponse:
         """Measured test accuracies and, apart from them, the printed ones, with the largest parasitic modulus."""
-        return JSONResponse(accuracies_document())
+        return JSONResponse(documents.accuracies_document())
 
     @app.get("/api/{path:path}", include_in_schema=False)
     def unknown(path: str) -> None:

@@ -1,8 +1,12 @@
-"""The JSON documents of one scheme, but for its analysis: growth over the blocks, the region of absolute stability,
-and the texts to copy. Everything in them is finite or null.
+"""The JSON documents of one scheme: analysis, growth over the blocks, region of absolute stability, texts to copy.
+
+And the accuracies of many. Everything in them is finite or null.
 """
 
+import json
 import time
+from functools import cache
+from importlib import resources
 from math import floor, log10
 from typing import Any
 
@@ -12,7 +16,7 @@ from zerosnet.checks import finite
 from zerosnet.explorer import limits
 from zerosnet.explorer.limits import BadParameter
 from zerosnet.explorer.query import NamedScheme, Region
-from zerosnet.numerics import Scheme, boundary_locus, facts, log10_envelope, stability_region
+from zerosnet.numerics import Scheme, boundary_locus, facts, log10_envelope, root_condition, stability_region
 from zerosnet.report import region_window
 
 _BOUNDARY_POINTS = 361
@@ -79,6 +83,20 @@ def copy_document(query: NamedScheme) -> dict[str, str]:
         "command": f"zerosnet analyze {text}" if text.isalnum() else f"zerosnet analyze '{text}'",
         "latex": query.scheme().to_latex(),
     }
+
+
+@cache
+def accuracies_document() -> dict[str, Any]:
+    """Measured and printed accuracies in per cent, each with the largest parasitic modulus of its scheme.
+
+    accuracies.json comes with the package; `tools/package_numbers.py` writes it.
+    """
+    stored = json.loads(resources.files(__package__).joinpath("accuracies.json").read_text(encoding="utf-8"))
+    for entry in (*stored["measured"], *stored["printed"]):
+        verdict = root_condition(Scheme.parse(entry["scheme"]))
+        entry["parasitic_modulus"] = 1 - verdict.margin
+        entry["zero_stable"] = verdict.zero_stable
+    return stored
 
 
 def calm_window(scheme: Scheme) -> Window:

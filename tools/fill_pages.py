@@ -1,6 +1,6 @@
-"""What was measured at full scale, in Markdown: tables and a sentence, between marks in pages that are otherwise prose.
+"""Write what was measured at full scale into pages of prose: tables and a sentence, between marks, in Markdown.
 
-    python -m zerosnet.report.markdown STORE PAGE...
+    python -m tools.fill_pages STORE PAGE...
 
 A page has pairs of lines `<!-- measured: KIND -->` and `<!-- end -->`; what stands between them is made anew, whatever
 it was. KIND is one of KINDS.
@@ -11,11 +11,11 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from tools.fgsm_controls import HEADS, control_lines
+from tools.headline import answer
 from zerosnet.errors import InputError
 from zerosnet.experiments import EXPERIMENTS, Evidence, Measured, MeasuredCell, collect, read_evidence, summarise
 from zerosnet.report.page.configurations import Configuration, panels
-from zerosnet.report.page.controls import HEADS, control_lines
-from zerosnet.report.page.headline import answer
 from zerosnet.training import Store
 
 _MARKED = re.compile(r"(<!-- measured: (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -177,14 +177,14 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     if len(arguments) < 2:
-        print("usage: python -m zerosnet.report.markdown STORE PAGE...", file=sys.stderr)
+        print("usage: python -m tools.fill_pages STORE PAGE...", file=sys.stderr)
         return 2
     try:
         evidence = read_evidence([Store(arguments[0])])
         for path in map(Path, arguments[1:]):
             path.write_text(filled(path.read_text(encoding="utf-8"), evidence), encoding="utf-8")
     except (InputError, OSError) as error:
-        print(f"markdown: {error}", file=sys.stderr)
+        print(f"fill_pages: {error}", file=sys.stderr)
         return 2
     return 0
 

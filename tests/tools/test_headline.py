@@ -4,9 +4,9 @@ import re
 
 import pytest
 from tests.report.synthetic import write_run
+from tools.headline import answer
 
 from zerosnet.experiments import EXPERIMENTS, Evidence, read_evidence
-from zerosnet.report.page.headline import answer
 from zerosnet.training import Store
 
 SPECS = [spec for spec in EXPERIMENTS["table-zerosnet-cifar10"].specs("full") if spec.model.startswith("zerosnet56")]

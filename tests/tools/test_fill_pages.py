@@ -4,10 +4,10 @@ import pytest
 from tests.docs.blocks import ROOT
 from tests.measured_runs import RUNS, needs_runs
 from tests.report.synthetic import specs_of_rows, write_run
+from tools.fill_pages import KINDS, filled, main
 
 from zerosnet.errors import InputError
 from zerosnet.experiments import EXPERIMENTS, read_evidence
-from zerosnet.report.markdown import KINDS, filled, main
 from zerosnet.training import Store
 
 

@@ -4,11 +4,11 @@ import json
 
 import pytest
 from tests.report.synthetic import write_run
+from tools.fgsm_controls import control_lines
+from tools.fill_pages import filled
 
 from zerosnet.experiments import EXPERIMENTS, own_scheme, read_evidence
 from zerosnet.numerics import is_zero_stable
-from zerosnet.report.markdown import filled
-from zerosnet.report.page.controls import control_lines
 from zerosnet.robustness.protocols.result import ProtocolResult, ResultRow
 from zerosnet.training import Store
 
