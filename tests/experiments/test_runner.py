@@ -96,3 +96,13 @@ def test_a_table_whose_runs_have_ended_asks_nothing_of_the_folder(tmp_path):
     (tmp_path / "train" / "n00000001").mkdir(parents=True)
     evidence = reproduce([table], "full", store, Options(torch.device("cpu"), tmp_path))
     assert what_is_left([table], "full", evidence).nothing
+
+
+def test_a_damaged_run_is_reported_and_the_others_are_trained(small, few_digits, tmp_path):
+    store, said = Store(tmp_path / "runs"), Said()
+    damaged, other = small.specs(TINY)
+    store.claim(damaged).release()
+    (store.folder(damaged) / "result.json").mkdir()
+    evidence = reproduce([small], TINY, store, CPU, progress=said)
+    assert evidence.has_ended(other) and any(damaged.id in line for line in said.lines)
+    assert what_is_left([small], TINY, evidence) == Left(runs=1, attacks=2)

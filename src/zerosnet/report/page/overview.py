@@ -62,12 +62,13 @@ def apart(evidence: Evidence, found: Sequence[Measured]) -> list[Html]:
 
 
 def empty(evidence: Evidence) -> list[Html]:
-    """Said where no run is in the stores."""
+    """A note if the stores hold no run, or none that can be read."""
     if evidence.runs:
         return []
     where = f" in {', '.join(map(str, evidence.stores))}" if evidence.stores else ""
+    state = f"No run{where} can be read" if evidence.problems else f"There are no runs{where}"
     line = (
-        f"There are no runs{where}. The tables below hold the paper's numbers, what is computed without training, "
+        f"{state}. The tables below hold the paper's numbers, what is computed without training, "
         "and what was measured earlier and recorded with the package. To fill them: "
     )
     return [element("p", line, element("code", "zerosnet reproduce"), class_="note")]

@@ -111,7 +111,7 @@ class Store:
 
     def find(self, name: str) -> RunRecord:
         """A run by its id, or by any part of it that only one run has; s1 is seed 1 before it is a part of s11."""
-        if Path(name).name == name and (self.root / name / SPEC).exists():
+        if name.strip(".") and Path(name).name == name and (self.root / name / SPEC).exists():
             return _record(self.root / name)
         matches = [folder for folder in self._folders() if name in folder.name]
         whole = [folder for folder in matches if name in folder.name.split("-")]
