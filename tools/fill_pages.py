@@ -121,7 +121,7 @@ def _sentences(notes: Iterable[str]) -> str:
 
 
 def _number(cell: MeasuredCell | None) -> str:
-    """How many seeds where they are fewer than wanted, a mark where a sanity check failed, in brackets the paper's."""
+    """The number; then n if seeds are missing, a mark if a sanity check failed, and the paper's number in brackets."""
     if cell is None:
         return "not run"
     few = f" (n={len(cell.values)})" if cell.status == "partial" else ""

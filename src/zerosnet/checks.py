@@ -5,12 +5,12 @@ from typing import Any
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value is an int; True and False are not."""
+    """Return True for an int; True and False themselves are none."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is an int or a float that a finite float can hold; True and False are not."""
+    """Return True for an int or float that a finite float can hold; True and False themselves are none."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     try:

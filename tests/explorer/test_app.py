@@ -157,9 +157,8 @@ def test_openapi_describes_every_endpoint_and_parameter(client):
 
 
 def test_a_mistake_of_ours_is_a_500_without_details(client, monkeypatch):
-    from zerosnet.explorer import documents
 
-    monkeypatch.setattr(documents, "analysis_document", lambda scheme: 1 / 0)
+    monkeypatch.setattr("zerosnet.explorer.app.facts", lambda scheme: 1 / 0)
     answer = client.get("/api/analyze", params={"family": "leapfrog"})
     assert answer.status_code == 500
     assert answer.json() == {"error": "the server failed on this request", "parameter": None}

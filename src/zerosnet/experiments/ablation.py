@@ -1,4 +1,4 @@
-"""How many blocks a trained network really uses: accuracy with f switched off from block n on, kept beside the run."""
+"""Count the blocks that a trained network really uses: accuracy with f switched off from block n on."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -39,11 +39,12 @@ FILE = "ablation.json"
 class Ablation:
     """What switching blocks off does to a finished run's network, on the first `images` test images.
 
-    accuracy           of the whole network, a fraction
-    accuracy_without   with f switched off from block n on, for n = 0, 1, ...
-    ratios             rms(beta f) / rms(y) of every block; None where it overflowed
-    effective_depth    blocks whose ratio is at least 1 %
-    convolutions       the type that convolutions computed in
+    Attributes:
+        accuracy: Of the whole network, a fraction.
+        accuracy_without: With f switched off from block n on, for n = 0, 1, ...
+        ratios: Rms(beta f) / rms(y) of every block; None if it overflowed.
+        effective_depth: Blocks whose ratio is at least 1 %.
+        convolutions: The type that convolutions computed in.
     """
 
     run: str
@@ -126,7 +127,7 @@ def ablate(
 
 
 def can_ablate(record: RunRecord) -> bool:
-    """Whether a run has finished, with its weights in the store, and has no curve yet."""
+    """Return True if a run has finished, with its weights in the store, and has no curve yet."""
     return record.status == "finished" and record.has_weights and not (record.folder / FILE).exists()
 
 
@@ -169,5 +170,5 @@ def _squares(tensor: Tensor, replicas: int) -> Tensor:
 
 
 def _betas(step: BlockStep, replicas: int) -> Tensor:
-    """The newest beta of a block, one a replica."""
+    """The newest beta of a block, one per replica."""
     return torch.tensor([float(of_replica(step.row.betas[0], k)) for k in range(replicas)])

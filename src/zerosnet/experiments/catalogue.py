@@ -1,4 +1,4 @@
-"""Every experiment with its cost at a scale, and how much of it a store holds."""
+"""A list of all experiments, with their cost at a scale and how much of them evidence holds."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -15,8 +15,9 @@ from zerosnet.experiments.scales import Scale, scale
 class Listed:
     """An experiment at a scale: runs wanted and ended, protocol measurements wanted and done, cost of all and the rest.
 
-    status    "computed" (needs no run), "not at this scale", "not run", "partial" or "done"
-    waiting   ids of the runs that are not there, in the order in which they would be trained
+    Attributes:
+        status: "computed" (needs no run), "not at this scale", "not run", "partial" or "done".
+        waiting: Ids of the runs that are not there, in the order in which they would be trained.
     """
 
     name: str

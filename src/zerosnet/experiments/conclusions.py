@@ -1,4 +1,4 @@
-"""What the measured numbers say: zero-stable rows against the others, and what goes with accuracy.
+"""Findings: zero-stable rows against the others, and what goes with accuracy.
 
 The unit is a row, a scheme, with the mean of its seeds: seeds of one scheme are no independent evidence about schemes.
 """
@@ -19,15 +19,16 @@ from zerosnet.numerics import OPTIMUM, Scheme, root_condition
 class Finding:
     """One column of one group of rows.
 
-    stable_against_not   difference of the means over rows, zero-stable less not, with Welch's interval
-    by_modulus           rank correlation of the number with the largest parasitic modulus
-    by_beta              with the size of beta
-    by_effective_depth   with the effective depth, where ablations were made
-    by_used_blocks       with the number of blocks that the network really uses
-    best                 the row with the highest number
-    optimum_is_best      None where the paper's optimum is not among the rows
-    verdict              in words
-    numbers              what is compared: findings of the same numbers, printed in two tables, are one
+    Attributes:
+        stable_against_not: Difference of the means over rows, zero-stable less not, with Welch's interval.
+        by_modulus: Rank correlation of the number with the largest parasitic modulus.
+        by_beta: With the size of beta.
+        by_effective_depth: With the effective depth, if ablations were made.
+        by_used_blocks: With the number of blocks that the network really uses.
+        best: The row with the highest number.
+        optimum_is_best: None if the paper's optimum is not among the rows.
+        verdict: In words.
+        numbers: What is compared: findings of the same numbers, printed in two tables, are one.
     """
 
     experiment: str
@@ -47,9 +48,9 @@ class Finding:
 
     @property
     def depth_explains_as_much(self) -> bool | None:
-        """Whether effective depth goes with the number as closely as the modulus does.
+        """True if effective depth goes with the number as closely as the modulus does.
 
-        None where it is not known, or where neither of the two goes with it (p above 0.05).
+        None if that is not known, or if neither of the two goes with it (p above 0.05).
         """
         if self.by_modulus is None or self.by_effective_depth is None:
             return None
@@ -67,7 +68,7 @@ _NO_INTERVAL = "too few or too equal seeds for an interval"
 
 @dataclass(frozen=True)
 class PairFinding:
-    """Two rows that differ in what their group says: first less second, with Welch's interval over their seeds."""
+    """Two rows that differ in what their group is called after: first less second, with Welch's interval over seeds."""
 
     experiment: str
     scale: str
@@ -86,7 +87,7 @@ class PairFinding:
 
     @property
     def said(self) -> str:
-        """The difference in words, also where there is none, or none that is certain."""
+        """The difference in words, or that there is none, or none that is certain."""
         if self.difference is None:
             return _NO_INTERVAL
         return str(self.difference) + ("" if self.difference.certain else ", undecided")
@@ -105,7 +106,7 @@ class Depth:
 
 
 def parasitic_modulus(scheme: Scheme) -> float:
-    """The largest modulus of a root, the principal root 1 left out; 0 where there is no other."""
+    """The largest modulus of a root, the principal root 1 left out; 0 if there is no other."""
     return max(map(abs, root_condition(scheme).parasitic_roots), default=0.0)
 
 
@@ -128,7 +129,7 @@ def depths(measured: Measured, evidence: Evidence) -> dict[str, Depth]:
 
 
 def findings(measured: Measured, evidence: Evidence = NOTHING) -> list[Finding]:
-    """What every column of every group says, if it has at least two zero-stable rows and two others.
+    """Compare the rows of every group, column by column, if at least two are zero-stable and two are not.
 
     Args:
         evidence: Runs with ablations, to which numbers are compared too.
@@ -150,7 +151,7 @@ def findings(measured: Measured, evidence: Evidence = NOTHING) -> list[Finding]:
 
 
 def pair_findings(measured: Measured) -> list[PairFinding]:
-    """What every pair says: groups of exactly two rows of one of our own experiments, both measured."""
+    """Compare pairs: groups of exactly two rows of one of our own experiments, both measured."""
     experiment, found = measured.experiment, []
     for group in dict.fromkeys(row.group for row in experiment.rows if row.group and row.ours):
         rows = [row for row in experiment.rows if row.group == group]
@@ -216,7 +217,7 @@ def _finding(
 
 
 def distinct_findings(found: Iterable[Finding]) -> list[Finding]:
-    """Each comparison once, where several tables print the same numbers: its first place counts."""
+    """Keep each comparison once: if several tables print the same numbers, the first counts."""
     kept: dict[object, Finding] = {}
     for one in found:
         kept.setdefault(one.numbers or (one.experiment, one.scale, one.group, one.column), one)
@@ -224,7 +225,7 @@ def distinct_findings(found: Iterable[Finding]) -> list[Finding]:
 
 
 def _verdict(difference: Difference | None, modulus: Correlation | None, depth: Correlation | None) -> str:
-    """Whether zero-stable rows are better, and whether effective depth goes with the number as well as the modulus."""
+    """Put into words which rows are better, and what goes with the number: effective depth, the modulus or neither."""
     if difference is None:
         said = "no difference: the numbers of both groups do not vary"
     elif not difference.certain:
@@ -253,7 +254,7 @@ def _neither(modulus: Correlation, depth: Correlation) -> bool:
 
 
 def used_blocks(measured: Measured, evidence: Evidence) -> Difference | None:
-    """How many more blocks the zero-stable rows of a table really use than the others, by Welch's interval."""
+    """The blocks that zero-stable rows of a table really use, less those of the others, by Welch's interval."""
     known = depths(measured, evidence)
     sides = {
         kind: [known[row.key].used for row in measured.experiment.rows if row.zero_stable is kind and row.key in known]

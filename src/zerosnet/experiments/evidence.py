@@ -1,4 +1,4 @@
-"""What stores hold, read once: every table, finding and page is a function of it.
+"""Everything that stores hold, read once: tables, findings and pages are functions of it.
 
 A file that cannot be read is named in `Evidence.problems`, and nothing else is lost with it.
 """
@@ -28,7 +28,7 @@ class RunEvidence:
 
     Attributes:
         attacks: By file name: a protocol, or a protocol with what was reduced in it, "paper-noise+images=500".
-        whole: Whether every file in the folder could be read.
+        whole: True if every file in the folder could be read.
     """
 
     store: Path
@@ -46,7 +46,7 @@ class RunEvidence:
 
     @property
     def progress(self) -> tuple[bool, int, int]:
-        """How far the run has got: ended or not, epochs, measurements."""
+        """A key to compare copies of a run by: ended or not, epochs, measurements."""
         result = self.record.result
         epochs = len(self.metrics) if result is None else result.epochs
         return result is not None, epochs, len(self.attacks)
@@ -82,7 +82,7 @@ class Evidence:
         return self._by_id.get(spec.id)
 
     def has_ended(self, spec: RunSpec) -> bool:
-        """Whether the run of a spec has finished or diverged."""
+        """Return True if the run of a spec has finished or diverged."""
         run = self.get(spec)
         return run is not None and run.record.result is not None
 

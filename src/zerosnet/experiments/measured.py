@@ -1,4 +1,4 @@
-"""What was measured of an experiment: every cell with its values, beside what the paper printed.
+"""Tables of measured numbers: every cell of an experiment with its values, beside what the paper printed.
 
 recorded.json holds what was measured at full scale when the package was made; `tools/package_numbers.py` writes it.
 """
@@ -25,11 +25,12 @@ Number = tuple[Reading, tuple[str, ...]]
 class MeasuredCell:
     """One cell: the values of its seeds (accuracies in per cent), their summaries, and the paper's number.
 
-    wanted   how many seeds the scale asks for; 1 for what is computed without a run
-    last     at the last epoch
-    best     at the best test epoch, where that was recorded
-    runs     ids of the runs that were looked for, whether they are there or not
-    reading  what is read of them
+    Attributes:
+        wanted: How many seeds the scale asks for; 1 for what is computed without a run.
+        last: At the last epoch.
+        best: At the best test epoch, if that was recorded.
+        runs: Ids of the runs that were looked for, whether they are there or not.
+        reading: What is read of them.
     """
 
     row: str
@@ -45,7 +46,7 @@ class MeasuredCell:
 
     @property
     def number(self) -> Number | None:
-        """What tells this number from others: what was read of which runs. None where it is not read of runs."""
+        """A key for this number: what was read of which runs. None if it is not read of runs."""
         runs = tuple(value.run for value in self.values if value.run is not None) or self.runs
         return (self.reading, runs) if runs else None
 
@@ -59,12 +60,12 @@ class MeasuredCell:
 
     @property
     def compared(self) -> Summary | None:
-        """What stands against the printed number: the best epoch where there is one, as in the paper, else the last."""
+        """The number to compare with the printed one: the best epoch, as in the paper, or else the last."""
         return self.best or self.last
 
     @property
     def doubtful(self) -> bool:
-        """Whether a sanity check failed for an attack behind one of the values."""
+        """True if a sanity check failed for an attack behind one of the values."""
         return any(value.warnings for value in self.values)
 
     @property
@@ -76,7 +77,7 @@ class MeasuredCell:
 
     @property
     def difference_in_deviations(self) -> float | None:
-        """The difference in units of the larger of the two deviations; None where neither is known."""
+        """The difference in units of the larger of the two deviations; None if neither is known."""
         if self.difference is None or self.compared is None or self.printed is None:
             return None
         deviations = [d for d in (self.compared.deviation, self.printed.deviation) if d]

@@ -1,4 +1,4 @@
-"""Which number of a run a cell holds, and how to get it out of the run's record."""
+"""A reading: the number of a run that a cell holds, and how to get it out of the run's evidence."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -29,9 +29,10 @@ class Reading:
 
 @dataclass(frozen=True)
 class Value:
-    """What one run gave: `last` at the last epoch, `best` at the best test epoch where the two differ by choice.
+    """A number that one run gave: `last` at the last epoch, `best` at the best test epoch if that was recorded.
 
-    warnings   sanity checks that failed for the attack that gave the number, to be shown wherever it is
+    Attributes:
+        warnings: Sanity checks that failed for the attack that gave the number, to be shown wherever it is.
     """
 
     run: str | None
@@ -105,7 +106,7 @@ def attack_options(protocol: str, images: int | None) -> ProtocolOptions:
 
 
 def is_attacked(evidence: Evidence, spec: RunSpec, protocol: str, images: int | None) -> bool:
-    """Whether a protocol has been run on a spec's network; a network that diverged cannot be attacked."""
+    """Return True if a protocol has been run on a spec's network, or if it diverged and cannot be attacked."""
     run = evidence.get(spec)
     if run is None or run.record.result is None:
         return False
@@ -113,7 +114,7 @@ def is_attacked(evidence: Evidence, spec: RunSpec, protocol: str, images: int | 
 
 
 _OTHER_UNITS = {"paper-fgsm": " (eps for images in [0, 1], in the table twice that)"}
-"""Of protocols whose eps the paper gives in other units than the checks have."""
+"""A remark for protocols whose eps the paper gives in other units than the checks do."""
 
 
 def _under_attack(run: RunEvidence, reading: Reading, images: int | None) -> Value | None:

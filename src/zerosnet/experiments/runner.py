@@ -48,10 +48,10 @@ class Left:
 
 
 class Engine(Protocol):
-    """Where experiments run: this machine, or a cluster (`zerosnet.training.cluster.Cluster`)."""
+    """A place to run experiments: this machine, or a cluster (`zerosnet.training.cluster.Cluster`)."""
 
     def places(self, device: torch.device) -> int:
-        """How many jobs are done at a time."""
+        """The number of jobs that are done at a time."""
 
     def train(
         self, specs: Sequence[RunSpec], store: Store, options: Options, clock: Clock, progress: Progress

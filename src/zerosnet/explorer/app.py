@@ -17,7 +17,7 @@ from zerosnet import __version__
 from zerosnet.errors import InputError
 from zerosnet.explorer import documents, locus, query
 from zerosnet.explorer.limits import LONGEST_QUERY, is_own_host
-from zerosnet.numerics import PAPER_ROWS, root_condition
+from zerosnet.numerics import PAPER_ROWS, facts, root_condition
 from zerosnet.report import root_places
 
 Message = MutableMapping[str, Any]
@@ -69,7 +69,7 @@ def _add_interface(app: FastAPI) -> None:
     @app.get("/api/analyze", tags=["one scheme"])
     def analyze(of: Annotated[query.NamedScheme, Query()]) -> JSONResponse:
         """What `zerosnet analyze --json` prints: verdict and reason, roots, order, error constant, intervals."""
-        return JSONResponse(documents.analysis_document(of.scheme()))
+        return JSONResponse(facts(of.scheme()))
 
     @app.get("/api/envelope", tags=["one scheme"])
     def envelope(of: Annotated[query.Envelope, Query()]) -> JSONResponse:
@@ -93,7 +93,7 @@ def _add_interface(app: FastAPI) -> None:
         verdict = root_condition(scheme)
         return JSONResponse(
             {
-                "analysis": documents.analysis_document(scheme),
+                "analysis": facts(scheme),
                 "places": root_places(verdict),
                 "parasitic_modulus": 1 - verdict.margin,
                 "envelope": documents.envelope_document(scheme, of.blocks),
@@ -163,7 +163,7 @@ def _refuse(request: Request, error: Exception) -> JSONResponse:
 
 
 def _fail(request: Request, error: Exception) -> JSONResponse:
-    """A mistake of ours: said without its details, which the server's own log has."""
+    """Answer a mistake of ours without its details, which the server's own log has."""
     return JSONResponse({"error": "the server failed on this request", "parameter": None}, 500, headers=_HEADERS)
 
 

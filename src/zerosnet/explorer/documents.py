@@ -1,6 +1,6 @@
-"""The JSON documents of one scheme: analysis, growth over the blocks, region of absolute stability, texts to copy.
+"""JSON documents: growth over the blocks, region of absolute stability and texts to copy of a scheme; accuracies.
 
-And the accuracies of many. Everything in them is finite or null.
+The analysis of a scheme is `zerosnet.numerics.facts`. Everything in them is finite or null.
 """
 
 import json
@@ -16,7 +16,7 @@ from zerosnet.checks import finite
 from zerosnet.explorer import limits
 from zerosnet.explorer.limits import BadParameter
 from zerosnet.explorer.query import NamedScheme, Region
-from zerosnet.numerics import Scheme, boundary_locus, facts, log10_envelope, root_condition, stability_region
+from zerosnet.numerics import Scheme, boundary_locus, log10_envelope, root_condition, stability_region
 from zerosnet.report import region_window
 
 _BOUNDARY_POINTS = 361
@@ -27,13 +27,8 @@ _SIZES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 Window = tuple[tuple[float, float], tuple[float, float]]
 
 
-def analysis_document(scheme: Scheme) -> dict[str, Any]:
-    """What `zerosnet analyze --json` prints."""
-    return facts(scheme)
-
-
 def envelope_document(scheme: Scheme, blocks: int) -> dict[str, Any]:
-    """log10 c(k) for k = 0..blocks, null where c is 0; and its largest and last value."""
+    """log10 c(k) for k = 0..blocks, null if c is 0; and its largest and last value."""
     logs = log10_envelope(scheme, blocks)
     return {
         "blocks": blocks,
@@ -45,7 +40,7 @@ def envelope_document(scheme: Scheme, blocks: int) -> dict[str, Any]:
 
 def region_document(scheme: Scheme, query: Region) -> dict[str, Any]:
     """Which points of a grid are absolutely stable, as runs [first, last] of columns for every row, bottom first; and
-    the boundary locus, null where it is infinite.
+    the boundary locus, null at infinity.
     """
     (left, right), (bottom, top) = query.window() or calm_window(scheme)
     re, im = np.linspace(left, right, query.nx), np.linspace(bottom, top, query.ny)

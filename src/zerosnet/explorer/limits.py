@@ -25,7 +25,7 @@ _EVERYWHERE = ("0.0.0.0", "::")
 
 
 def is_own_host(header: str, started_with: str) -> bool:
-    """Whether a Host header names this server, so that no page of another site can read answers by its own name.
+    """Return True if a Host header names this server: no other site may read answers under its own name.
 
     A server on all interfaces is also reached by the addresses and the name of its machine.
     """

@@ -20,7 +20,7 @@ _THREADS = 4  # that compute; numerics hold the interpreter most of the time
 
 
 def serve(host: str = HOST, port: int = PORT, *, browser: bool = True, say: Callable[[str], Any] = print) -> None:
-    """Serve the explorer until it is interrupted; `port` 0 takes a free one. The address is told to `say`."""
+    """Serve the explorer until it is interrupted; `port` 0 takes a free one. The address is passed to `say`."""
     try:
         import uvicorn
         from anyio.to_thread import current_default_thread_limiter

@@ -1,4 +1,4 @@
-"""What the declarations share: from the printed tables and the paper's ten coefficient rows to rows and cells."""
+"""Helpers of the declarations: from printed tables and the paper's ten coefficient rows to rows and cells."""
 
 from collections.abc import Mapping, Sequence
 
@@ -36,7 +36,7 @@ def zerosnet(
 
 
 def labelled(record: Mapping[str, str], heads: Sequence[str], **fields: object) -> TableRow:
-    """A row of the paper: the texts under `heads`, its scheme and verdict where the table says them."""
+    """A row of the paper: the texts under `heads`, and its scheme and verdict if the table has them."""
     paper = paper_row(record[moduli]) if (moduli := _moduli_head(record)) else None
     labels = tuple(record[head] for head in heads)
     settings = {
@@ -49,7 +49,7 @@ def labelled(record: Mapping[str, str], heads: Sequence[str], **fields: object) 
 
 
 def cells(row: TableRow, record: Mapping[str, str], training: TrainingPlan | None, measures: Measures) -> list[Cell]:
-    """One cell a column: the printed number where the table has one, and the reading of the row's training."""
+    """One cell per column: the printed number if the table has one, and the reading of the row's training."""
     return [
         Cell(row.key, column.key, parse_printed(record.get(column.key, "")), training, reading)
         for column, reading in measures

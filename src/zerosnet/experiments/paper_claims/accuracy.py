@@ -53,7 +53,7 @@ def k_gap() -> Claim:
 
 
 def _gap(name: str, table: str, text: str, caution: str) -> Claim:
-    """Whether every zero-stable row of a table is above every other one."""
+    """Return True if every zero-stable row of a table is above every other one."""
     low = min(row.value(_TEST) for row in rows(table) if row.stable)
     high = max(row.value(_TEST) for row in rows(table) if not row.stable)
     because = f"the worst zero-stable row has {low}, the best other one {high}; {caution}"

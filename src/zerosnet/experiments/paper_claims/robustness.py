@@ -91,7 +91,7 @@ def other_noise() -> Claim:
 
 @claim
 def bold_under_noise() -> Claim:
-    """A level that two tables print is one column, wrong where it is wrong in either."""
+    """A level that two tables print is one column, wrong if it is wrong in either."""
     right: dict[str, bool] = {}
     wrong: dict[str, None] = {}
     for name in _NOISE:
@@ -206,7 +206,7 @@ def fgsm_better() -> Claim:
 
 
 def _all_above(attack: str, name: str, caution: str) -> Claim:
-    """Whether every zero-stable row is above every other one, at every level."""
+    """Return True if every zero-stable row is above every other one, at every level."""
     above, overlaps = 0, []
     for column in _levels(name):
         low = min(row.value(column) for row in rows(name) if row.stable)

@@ -47,13 +47,13 @@ def train_command(spec: RunSpec, seeds: Sequence[int] = ()) -> str:
 
 
 def _is_made_of(spec: RunSpec, given: dict[str, Any]) -> bool:
-    """Whether these options make the run's recipe; the ImageNet recipe's learning rate follows from its batch."""
+    """Return True if these options make the run's recipe; ImageNet's learning rate follows from its batch."""
     name = spec.recipe.name
     return name in RECIPES and recipe(name, spec.dataset, spec.model, **given) == spec.recipe
 
 
 def _can_be_written(scheme: Scheme | None) -> bool:
-    """Whether the command line reads a scheme's text as the same scheme: it takes 0.1 for a tenth, not for a float."""
+    """Return True if the command line reads a scheme's text as the same scheme: it takes 0.1 for an exact tenth."""
     if scheme is None:
         return True
     try:

@@ -1,4 +1,4 @@
-"""Runs that differ by their seed only, under one name; and such configurations side by side where they compare."""
+"""Configurations, runs that differ by their seed only, and panels of configurations that can be compared."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -34,7 +34,7 @@ class Configuration:
 
     @property
     def zero_stable(self) -> bool | None:
-        """None where the coefficients are trained, or where it cannot be decided."""
+        """The root condition's answer; None if the coefficients are trained, or if it cannot be decided."""
         return None if self.scheme is None else is_stable(self.scheme)
 
     @property
@@ -44,7 +44,7 @@ class Configuration:
 
     @property
     def has_name(self) -> bool:
-        """Whether the name is the paper's or a model's, and not the coefficients."""
+        """True if the name is the paper's or a model's, and not the coefficients."""
         return self.spec.scheme is None or self.spec.scheme in _PAPER_NAMES
 
 

@@ -21,6 +21,7 @@ from zerosnet.experiments import (
     whole,
 )
 from zerosnet.report.files import page_file, write_page
+from zerosnet.report.page.answer_cards import answers, cards
 from zerosnet.report.page.claims_section import claims_answer, claims_section
 from zerosnet.report.page.configurations import legible, panels
 from zerosnet.report.page.depth_section import depth_section
@@ -37,7 +38,6 @@ from zerosnet.report.page.html import Html, element, join
 from zerosnet.report.page.overview import apart, empty, facts, tested
 from zerosnet.report.page.runs_section import damage, runs_section
 from zerosnet.report.page.tables import key_to_signs
-from zerosnet.report.page.verdict import answers, cards
 from zerosnet.training import Store
 
 TITLE = "Does zero stability predict how well a network does?"

@@ -1,4 +1,4 @@
-"""The first screen: what was tested, on what, and how much of it there is."""
+"""The first screen: the claim that was tested, the runs, and how much of it was measured."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ def facts(evidence: Evidence, found: Sequence[Measured]) -> Html:
 
 
 def apart(evidence: Evidence, found: Sequence[Measured]) -> list[Html]:
-    """Where to look for finished runs that no table is made of."""
+    """Links to the finished runs that no table is made of."""
     used = {value.run for one in found for cell in one.cells for value in cell.values}
     finished = [run.record.id for run in evidence.runs if run.record.status == "finished"]
     others = sum(run not in used for run in finished)

@@ -29,7 +29,7 @@ def runs_section(evidence: Evidence) -> list[Html]:
 
 
 def damage(problems: Sequence[str]) -> list[Html]:
-    """What could not be read: nothing on the page is made of it."""
+    """A list of the files that could not be read: nothing on the page is made of them."""
     if not problems:
         return []
     title = element(
@@ -39,7 +39,7 @@ def damage(problems: Sequence[str]) -> list[Html]:
 
 
 def hardware(environment: dict[str, Any]) -> str:
-    """The GPU where there was one, else the processor."""
+    """The GPU if there was one, else the processor."""
     gpu, cpu = _part(environment, "gpu"), _part(environment, "cpu")
     names = gpu.get("names")
     if isinstance(names, list) and names:

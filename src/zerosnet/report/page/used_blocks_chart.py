@@ -32,8 +32,9 @@ _BLOCKS, _MODULUS = "the number of blocks used", "the largest parasitic modulus"
 class PlottedNetwork:
     """The measured networks of one scheme: the seeds of a row.
 
-    of_pairs   whether the row is one of the pairs; a scheme that the table has too is the table's
-    depth      None where no blocks were switched off
+    Attributes:
+        of_pairs: Whether the row is one of the pairs; a scheme that the table has too is the table's.
+        depth: None if no blocks were switched off.
     """
 
     scheme: Scheme
@@ -45,7 +46,7 @@ class PlottedNetwork:
 
 
 def used_blocks_section(found: Sequence[Measured], evidence: Evidence) -> list[Html]:
-    """For every scale with enough of them: their name, what they say, and the charts with one legend."""
+    """Title, sentence and charts for every scale that has enough networks."""
     parts = []
     for scale in dict.fromkeys(one.scale for one in found):
         networks = networks_alike([one for one in found if one.scale == scale], evidence)
@@ -74,7 +75,7 @@ def networks_alike(found: Iterable[Measured], evidence: Evidence) -> list[Plotte
 
 
 def charts_of(networks: Sequence[PlottedNetwork]) -> list[Chart]:
-    """Against the modulus, where that is not the table's own chart again, and against used blocks, if known."""
+    """Charts against the modulus, unless that is the table's own chart again, and against used blocks, if known."""
     charts, y = [], "test accuracy, %"
     if len(networks) >= LEAST and any(one.of_pairs for one in networks):
         charts.append(modulus_chart(f"Against {_MODULUS}", y, _series(networks, parasitic_modulus)))
@@ -87,7 +88,7 @@ def charts_of(networks: Sequence[PlottedNetwork]) -> list[Chart]:
 
 
 def what_accuracy_goes_with(networks: Sequence[PlottedNetwork]) -> str | None:
-    """Which of the two it goes with more closely, by rank correlation; None where one of the two has none."""
+    """A sentence on which of the two goes with accuracy more closely, by rank correlation; None if one has none."""
     deep = _used(networks)
     accuracies = [one.accuracy for one, _ in deep]
     used = spearman([number for _, number in deep], accuracies)

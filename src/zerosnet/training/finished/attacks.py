@@ -72,7 +72,8 @@ def attack_runs(
     records = {record.id: record for record in asked}
     if not records:
         raise InputError("no run was given; expected at least one id")
-    stored = {} if again else {r.id: found for r in records.values() if (found := read_attack(r, name, options))}
+    known = {} if again else {run: read_attack(record, name, options) for run, record in records.items()}
+    stored = {run: found for run, found in known.items() if found is not None}
     waiting = [record for record in records.values() if record.id not in stored]
     if stored:
         say(f"{name}: {len(stored)} of {len(records)} from the store, measured before; --again measures anew")
@@ -100,7 +101,7 @@ def attack_runs(
 
 
 def _whole(options: ProtocolOptions, data: DataSet) -> ProtocolOptions:
-    """The options without a number of images where these are all that there are."""
+    """The options without a number of images if these are all that there are."""
     there = len(data.test) if options.corruptions is None else max(len(data.test), options.corruptions.per_severity)
     return options if options.images is None or options.images < there else replace(options, images=None)
 
@@ -159,13 +160,13 @@ class Stopped(Exception):
 
 
 def _give_up(stop: threading.Event, *_: Any) -> None:
-    """Asked before every pass through a network: threads cannot be interrupted, they have to leave by themselves."""
+    """Raise `Stopped` before a pass through a network: threads cannot be interrupted, they have to leave."""
     if stop.is_set():
         raise Stopped
 
 
 def _differences(record: RunRecord, chosen: Protocol) -> list[str]:
-    """What is other than in the paper's protocol, where it is one."""
+    """The differences from the paper's protocol, if it is one of the paper's."""
     if chosen.recipe is None:
         return []
     data, recipe = record.spec.dataset, record.spec.recipe.name

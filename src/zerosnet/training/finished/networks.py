@@ -72,7 +72,7 @@ def find_surrogate(store: Store, dataset: str, model: str = "preresnet20", seed:
 
 
 def surrogate_of(spec: RunSpec, store: Store) -> RunRecord | None:
-    """The run on whose network the examples of an adversarial training are made; None where it needs none.
+    """The run on whose network the examples of an adversarial training are made; None if it needs none.
 
     A training that has begun goes on with the surrogate that it began with.
     """
@@ -86,7 +86,7 @@ def surrogate_of(spec: RunSpec, store: Store) -> RunRecord | None:
 
 
 def numbers_of(record: RunRecord, device: torch.device) -> Precision:
-    """What a run's network computes with: as in its training, as far as the device has that."""
+    """The numbers that a run's network computes with: as in its training, as far as the device has them."""
     wanted, usual = record.spec.precision, "mixed" if source(record.spec.dataset).streamed else "bf16"
     return precision(None if wanted in ("bf16", "mixed") and device.type != "cuda" else wanted, device, usual=usual)
 
@@ -123,7 +123,7 @@ def convolutions_of(record: RunRecord, device: torch.device) -> str:
 
 
 def check_fits(network: Network, data: DataSet, name: str) -> None:
-    """That a network of that name can be shown these data: folders of images may have changed since its training."""
+    """Refuse data that do not fit a network: folders of images may have changed since its training."""
     config, there = network.config, (data.num_classes, data.in_chans)
     if (config.num_classes, config.in_chans) != there:
         raise InputError(
