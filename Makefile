@@ -37,9 +37,8 @@ docs: $(VENV)/.docs
 
 # everything that is made of the records in results/runs
 results: $(VENV)/.run
-	$(BIN)/python -m zerosnet.experiments.full_scale results/runs
-	$(BIN)/python -m zerosnet.experiments.run_times benchmarks/results/models-cuda.json
-	$(BIN)/python -m zerosnet.explorer.accuracies results/runs
+	$(BIN)/python -m tools.package_numbers results/runs benchmarks/results/models-cuda.json
+	$(BIN)/python -m tools.fit_law
 	$(BIN)/python -m tools.page_numbers
 	$(BIN)/zerosnet report results/runs -o results/report.html
 

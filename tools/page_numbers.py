@@ -18,9 +18,8 @@ from functools import cache
 from pathlib import Path
 
 from tools import cost_tables, law_tables, run_tables, speed_tables
-
+from tools.measured_tables import KINDS
 from zerosnet.errors import InputError
-from zerosnet.report.markdown import KINDS
 
 ROOT = Path(__file__).parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "results").glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))

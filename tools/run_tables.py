@@ -10,11 +10,20 @@ from functools import cache
 from statistics import mean
 
 import numpy as np
-from tools.markdown_tables import ROOT, span, table
 
-from zerosnet.experiments import EXPERIMENTS, Difference, parasitic_modulus, spearman, summarise, welch
+from tools.markdown_tables import ROOT, span, table
+from zerosnet.experiments import (
+    EXPERIMENTS,
+    Difference,
+    Evidence,
+    RunEvidence,
+    parasitic_modulus,
+    read_evidence,
+    spearman,
+    summarise,
+    welch,
+)
 from zerosnet.numerics import PAPER_ROWS, Scheme, is_zero_stable
-from zerosnet.report.page.evidence import Evidence, RunEvidence, read_evidence
 from zerosnet.training import Store
 
 RUNS = ROOT / "results/runs"

@@ -6,11 +6,10 @@ from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
-from zerosnet.experiments import experiment
+from zerosnet.experiments import RunEvidence, experiment, read_evidence
 from zerosnet.experiments.conclusions import parasitic_modulus
 from zerosnet.numerics import is_zero_stable
 from zerosnet.report.figures.style import BLUE, GREY, VERMILION, new_figure, styled
-from zerosnet.report.page.evidence import RunEvidence, read_evidence
 from zerosnet.training import Store
 
 if TYPE_CHECKING:

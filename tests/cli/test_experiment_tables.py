@@ -4,8 +4,7 @@ import pytest
 from tests.report.synthetic import write_run
 
 from zerosnet.cli.experiment_tables import show_claims, show_demo, show_recorded, show_table
-from zerosnet.experiments import EXPERIMENTS, collect
-from zerosnet.experiments.full_scale import recorded, whole
+from zerosnet.experiments import EXPERIMENTS, Evidence, collect, read_evidence, recorded, whole
 from zerosnet.experiments.runner import DEMO
 from zerosnet.training import Store
 
@@ -27,14 +26,14 @@ def lines(capsys, table) -> list[str]:
 
 
 def test_a_row_that_was_not_run_says_so_beside_the_papers_number(store, capsys):
-    shown = lines(capsys, collect(TABLE, store, "full"))
+    shown = lines(capsys, collect(TABLE, read_evidence(store), "full"))
     assert sum("not run" in line for line in shown) == len(TABLE.rows) - 1
     assert any("not run [94.04±0.12]" in line for line in shown)
     assert not any("at this scale" in line or line.startswith("not run") for line in shown)
 
 
 def test_rows_that_a_scale_leaves_out_are_counted_and_not_said_to_wait(store, capsys):
-    shown = lines(capsys, collect(TABLE, store, "demo"))
+    shown = lines(capsys, collect(TABLE, read_evidence(store), "demo"))
     left_out = sum(not any(TABLE.cell_specs(c, "demo") for c in TABLE.cells if c.row == row.key) for row in TABLE.rows)
     assert left_out and f"not at this scale: {left_out} of {len(TABLE.rows)} rows" in shown
     assert sum("not run" in line for line in shown) == len(TABLE.rows) - left_out - 1
@@ -43,7 +42,7 @@ def test_rows_that_a_scale_leaves_out_are_counted_and_not_said_to_wait(store, ca
 def test_a_quoted_row_is_shown_as_such(capsys, tmp_path):
     chosen = EXPERIMENTS["table-comparison"]
     write_run(tmp_path, chosen.specs("full")[0], attacks=False)
-    shown = lines(capsys, collect(chosen, Store(tmp_path), "full"))
+    shown = lines(capsys, collect(chosen, read_evidence(Store(tmp_path)), "full"))
     assert any("quoted only [91.25†]" in line for line in shown)
 
 
@@ -51,7 +50,7 @@ def test_a_long_table_counts_the_rows_that_wait(capsys, tmp_path):
     chosen = EXPERIMENTS["scan-disc"]
     for spec in chosen.specs("full")[:43]:
         write_run(tmp_path, spec, attacks=False)
-    shown = lines(capsys, collect(chosen, Store(tmp_path), "full"))
+    shown = lines(capsys, collect(chosen, read_evidence(Store(tmp_path)), "full"))
     assert "measured too, in the report: 3 of 200 rows" in shown and "not run: 157 of 200 rows" in shown
 
 
@@ -61,9 +60,9 @@ def test_recorded_tables_have_the_rows_that_were_not_measured_too(capsys):
 
 
 def test_a_table_of_which_nothing_was_run_is_one_line(capsys):
-    shown = lines(capsys, collect(TABLE, {}, "full"))
+    shown = lines(capsys, collect(TABLE, Evidence(), "full"))
     assert shown[0].endswith(": not run") and not any(shown[1:])
-    shown = lines(capsys, collect(EXPERIMENTS["table-imagenet"], {}, "demo"))
+    shown = lines(capsys, collect(EXPERIMENTS["table-imagenet"], Evidence(), "demo"))
     assert shown[0].endswith(": not at this scale")
 
 
@@ -76,19 +75,19 @@ def test_columns_measured_earlier_name_data_that_is_not_cifar10(capsys):
 
 
 def test_nothing_is_shown_of_no_networks_and_no_claims(capsys):
-    show_demo([collect(EXPERIMENTS[name], {}, "demo") for name in DEMO], [], {}, None)
+    show_demo([collect(EXPERIMENTS[name], Evidence(), "demo") for name in DEMO], [], {}, None)
     show_claims([])
     assert capsys.readouterr().out == ""
 
 
 def test_networks_without_ablation_are_shown_too(store, capsys):
-    show_demo([collect(EXPERIMENTS[name], store, "demo") for name in DEMO], [], {}, None)
+    show_demo([collect(EXPERIMENTS[name], read_evidence(store), "demo") for name in DEMO], [], {}, None)
     shown = capsys.readouterr().out
     assert shown.startswith("1 of the ten networks") and "not run" in shown
 
 
 def test_a_demo_table_is_called_by_what_it_was_run_on(store, capsys):
-    assert lines(capsys, collect(TABLE, store, "demo"))[0].startswith("ZeroSNet on digits over ten")
+    assert lines(capsys, collect(TABLE, read_evidence(store), "demo"))[0].startswith("ZeroSNet on digits over ten")
 
 
 def test_numbers_measured_earlier_are_counted_once(capsys):

@@ -67,3 +67,18 @@ def test_a_file_in_place_of_a_store_is_bad_input(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert command(["runs", "--store", str(tmp_path / "file")]) == 2
     assert "expected a folder" in capsys.readouterr().err
+
+
+def test_square_brackets_in_a_recipe_are_no_markup(store, capsys):
+    store.claim(replace(SPEC, recipe=replace(SPEC.recipe, name="mine [/x] [bold]"))).release()
+    assert command(["runs", "--store", str(store.root)]) == 0
+    assert "name mine [/x] [bold]" in capsys.readouterr().out
+
+
+def test_a_store_whose_only_run_is_damaged_is_not_called_empty(tmp_path, capsys):
+    store = Store(tmp_path)
+    store.claim(SPEC).release()
+    (store.folder(SPEC) / "result.json").mkdir()
+    assert command(["runs", "--store", str(tmp_path)]) == 0
+    shown = capsys.readouterr()
+    assert "can be read" in shown.out and "no runs" not in shown.out and "result.json" in shown.err

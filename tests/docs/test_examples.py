@@ -8,7 +8,7 @@ import torch
 from tests.docs.blocks import load_file
 
 from zerosnet.data import DataSet
-from zerosnet.experiments import collect
+from zerosnet.experiments import collect, read_evidence
 from zerosnet.models import create_model
 from zerosnet.numerics import FAMILIES, PROBLEMS, Scheme, is_zero_stable, observed_order, order
 from zerosnet.robustness import PROTOCOLS, Normalised, run_protocol, subject
@@ -74,5 +74,5 @@ def test_the_new_experiment_says_what_to_train_and_what_is_there(tmp_path: Path)
     experiment = example("experiment").more_steps()
     assert len(experiment.specs("full")) == 9
     assert [row.zero_stable for row in experiment.rows] == [True, True, True]
-    measured = collect(experiment, Store(tmp_path), "full")
+    measured = collect(experiment, read_evidence(Store(tmp_path)), "full")
     assert {cell.status for cell in measured.cells} == {"not run"}

@@ -118,7 +118,7 @@ def test_every_address_of_the_explorer_page_is_answered() -> None:
     testing = pytest.importorskip("fastapi.testclient", reason="the explorer's extra is not installed")
     from zerosnet.explorer.app import create_app
 
-    client = testing.TestClient(create_app())
+    client = testing.TestClient(create_app(), "http://localhost")
     addresses = re.findall(r"`(/api[^`]*)`", page("explorer.md"))
     assert {address.partition("?")[0] for address in addresses} >= set(create_app().openapi()["paths"])
     assert [client.get(address).status_code for address in addresses] == [200] * len(addresses)

@@ -1,7 +1,7 @@
 import pytest
 from tests.experiments.made_up import finish
 
-from zerosnet.experiments import EXPERIMENTS, cost, listing, records_of
+from zerosnet.experiments import EXPERIMENTS, Evidence, cost, listing, read_evidence
 from zerosnet.training import RunSpec, Store, recipe
 
 
@@ -28,11 +28,11 @@ def test_listing_counts_what_is_done_and_what_is_left(tmp_path):
     store = Store(tmp_path)
     spec = EXPERIMENTS["table-robustness"].specs("full")[0]
     finish(store, spec, 0.9)
-    listed = {one.name: one for one in listing(records_of(store), "full")}
+    listed = {one.name: one for one in listing(read_evidence(store), "full")}
     assert len(listed) == len(EXPERIMENTS) >= 16
     one = listed["table-robustness"]
     assert (one.status, one.runs_done, one.runs, one.attacks_done, one.attacks) == ("partial", 1, 33, 0, 33)
     assert one.left.networks == 32
     assert listed["table-parameters"].status == "computed"
     assert listed["scan-disc"].status == "not run"
-    assert {one.status for one in listing({}, "demo") if one.name == "table-imagenet"} == {"not at this scale"}
+    assert {one.status for one in listing(Evidence(), "demo") if one.name == "table-imagenet"} == {"not at this scale"}

@@ -5,16 +5,15 @@ import json
 import pytest
 from tests.experiments.made_up import finish_all
 
-from zerosnet.experiments import EXPERIMENTS, collect, findings, pair_findings, records_of
+from zerosnet import files
+from zerosnet.experiments import EXPERIMENTS, Evidence, collect, findings, pair_findings, read_evidence, recorded
 from zerosnet.experiments.ablation import Ablation
 from zerosnet.experiments.conclusions import distinct_findings, parasitic_modulus, used_blocks
-from zerosnet.experiments.full_scale import recorded
 from zerosnet.experiments.measured import distinct_cells
-from zerosnet.numerics import PAPER_ROWS, is_zero_stable
-from zerosnet.training import Store, files
+from zerosnet.numerics import OPTIMUM, PAPER_ROWS, is_zero_stable
+from zerosnet.training import Store
 
 TABLE = EXPERIMENTS["table-zerosnet-cifar10"]
-OPTIMUM = PAPER_ROWS[-1].scheme
 ACCURACIES = ("table-zerosnet-cifar10", "table-comparison")
 NOISES = ("table-robustness", "table-uniform-noise", "table-gaussian-noise", "table-constant-noise")
 
@@ -38,7 +37,7 @@ def filled(tmp_path):
 
 
 def test_zero_stable_rows_are_found_to_be_better(filled):
-    (found,) = findings(collect(TABLE, filled))
+    (found,) = findings(collect(TABLE, read_evidence(filled)))
     assert (found.group, found.rows, found.stable_against_not.n) == ("56 layers", 10, (6, 4))
     assert found.stable_against_not.low > 10
     assert found.verdict.startswith("zero-stable rows are better by +14")
@@ -53,10 +52,11 @@ def test_depth_that_goes_with_accuracy_is_said_to_explain_as_much(filled):
         curve = tuple(min(1.0, n / depth) for n in range(27))
         ablation = Ablation(record.id, 256, 1.0, curve, (0.5,) * 27, depth)
         files.write_json(record.folder / "ablation.json", ablation.to_json())
-    (found,) = findings(collect(TABLE, filled), records_of(filled))
+    evidence = read_evidence(filled)
+    (found,) = findings(collect(TABLE, evidence), evidence)
     assert found.by_effective_depth.rho > 0.8
     assert "depth explains" in found.verdict and found.depth_explains_as_much is not None
-    assert used_blocks(collect(TABLE, filled), records_of(filled)).mean == pytest.approx(27 - 5, abs=2.5)
+    assert used_blocks(collect(TABLE, evidence), evidence).mean == pytest.approx(27 - 5, abs=2.5)
     assert json.loads(json.dumps(found.to_json()))["rows"] == 10
 
 
@@ -65,12 +65,12 @@ def test_groups_that_overlap_are_undecided(tmp_path):
     specs = [spec for spec in TABLE.specs("full") if spec.model.startswith("zerosnet56")]
     order = {spec.id: i for i, spec in enumerate(specs)}
     finish_all(store, specs, lambda spec: 0.9 + 0.01 * (order[spec.id] % 2))
-    (found,) = findings(collect(TABLE, store))
+    (found,) = findings(collect(TABLE, read_evidence(store)))
     assert found.verdict.startswith("undecided")
 
 
 def test_nothing_measured_says_nothing(tmp_path):
-    assert findings(collect(TABLE, Store(tmp_path))) == []
+    assert findings(collect(TABLE, read_evidence(Store(tmp_path)))) == []
 
 
 def test_principal_root_is_no_parasite_but_any_other_is():
@@ -81,13 +81,13 @@ def test_principal_root_is_no_parasite_but_any_other_is():
 def test_pairs_are_compared_seed_by_seed(tmp_path):
     pairs, store = EXPERIMENTS["pairs"], Store(tmp_path)
     finish_all(store, pairs.specs("full"), lambda spec: (0.94 if stable(spec) else 0.80) + 0.001 * spec.seed)
-    found = {one.group: one for one in pair_findings(collect(pairs, store))}
+    found = {one.group: one for one in pair_findings(collect(pairs, read_evidence(store)))}
     assert len(found) == 7
     same_beta = found["stability, with the same beta 16/9"]
     assert same_beta.difference.mean == pytest.approx(14) and same_beta.difference.certain
     assert "undecided" in found["size of beta and so consistency, optimum"].verdict
     assert json.loads(json.dumps(same_beta.to_json()))["group"] == same_beta.group
-    assert pair_findings(collect(TABLE, store)) == []
+    assert pair_findings(collect(TABLE, read_evidence(store))) == []
 
 
 def test_levels_that_two_tables_print_are_compared_once():
@@ -99,10 +99,12 @@ def test_levels_that_two_tables_print_are_compared_once():
 @pytest.mark.parametrize(("names", "repeated"), [(NOISES, 7 * 10), (ACCURACIES, 3)])
 def test_a_number_of_two_tables_counts_once(names, repeated):
     """Seven columns of ten rows are in the appendix again; ZeroSNet-Opt of three depths is in Tables 3 and 4."""
-    cells = [cell for name in names for cell in collect(EXPERIMENTS[name], {}).cells if cell.printed and cell.runs]
+    cells = [
+        cell for name in names for cell in collect(EXPERIMENTS[name], Evidence()).cells if cell.printed and cell.runs
+    ]
     assert len(cells) - len(distinct_cells(cells)) == repeated
 
 
 def test_what_is_computed_is_a_number_of_its_own():
-    cells = collect(EXPERIMENTS["table-coefficients"], {}).cells
+    cells = collect(EXPERIMENTS["table-coefficients"], Evidence()).cells
     assert distinct_cells(cells) == list(cells)

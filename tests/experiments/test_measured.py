@@ -6,7 +6,7 @@ import pytest
 from tests.experiments.made_up import finish
 from tests.measured_runs import RUNS, needs_runs
 
-from zerosnet.experiments import EXPERIMENTS, collect, records_of
+from zerosnet.experiments import EXPERIMENTS, collect, read_evidence
 from zerosnet.training import Store
 
 COMPARISON, OPT, C10 = EXPERIMENTS["table-comparison"], "ZeroSNet-Opt 20", "C10 (%)"
@@ -24,7 +24,7 @@ def specs_of(row: str, column: str = C10):
 def test_three_seeds_give_mean_deviation_and_difference_last_and_best(store):
     for spec, last, best in zip(specs_of(OPT), (0.9158, 0.9203, 0.9171), (0.9169, 0.9207, 0.9194)):
         finish(store, spec, last, best)
-    cell = collect(COMPARISON, store).cell(OPT, C10)
+    cell = collect(COMPARISON, read_evidence(store)).cell(OPT, C10)
     assert cell.status == "measured"
     assert (str(cell.last), str(cell.best), cell.last.n) == ("91.77±0.23", "91.90±0.19", 3)
     assert cell.difference == pytest.approx(91.90 - 92.01)
@@ -33,7 +33,7 @@ def test_three_seeds_give_mean_deviation_and_difference_last_and_best(store):
 
 def test_what_was_not_run_says_so_and_part_is_part(store):
     finish(store, specs_of(OPT)[1], 0.9)
-    found = collect(COMPARISON, store)
+    found = collect(COMPARISON, read_evidence(store))
     assert found.cell(OPT, C10).status == "partial"
     assert [value.seed for value in found.cell(OPT, C10).values] == [2]
     assert found.cell("LM-ResNet 20", C10).status == "not run"
@@ -41,24 +41,24 @@ def test_what_was_not_run_says_so_and_part_is_part(store):
 
 
 def test_a_quoted_resnet_without_pre_activation_is_never_filled_with_ours(store):
-    cell = collect(COMPARISON, store).cell("ResNet 20", C10)
+    cell = collect(COMPARISON, read_evidence(store)).cell("ResNet 20", C10)
     assert cell.status == "quoted only" and cell.printed.quoted and cell.runs == ()
-    assert collect(COMPARISON, store).cell("PreResNet 20", C10).status == "not run"
+    assert collect(COMPARISON, read_evidence(store)).cell("PreResNet 20", C10).status == "not run"
 
 
 def test_scales_are_never_mixed(store):
     finish(store, specs_of(OPT)[0], 0.9)
-    assert collect(COMPARISON, store, "reduced").done == 0
-    assert collect(EXPERIMENTS["table-imagenet"], store, "demo").cells[0].status == "not at this scale"
+    assert collect(COMPARISON, read_evidence(store), "reduced").done == 0
+    assert collect(EXPERIMENTS["table-imagenet"], read_evidence(store), "demo").cells[0].status == "not at this scale"
 
 
 def test_of_two_stores_the_finished_run_counts(store, tmp_path):
     spec = specs_of(OPT)[0]
     Store(tmp_path / "begun").claim(spec).release()
     finish(store, spec, 0.9)
-    records = records_of([Store(tmp_path / "begun"), store])
-    assert records[spec.id].status == "finished"
-    assert collect(COMPARISON, records).cell(OPT, C10).values[0].last == pytest.approx(90)
+    evidence = read_evidence([Store(tmp_path / "begun"), store])
+    assert evidence.get(spec).record.status == "finished"
+    assert collect(COMPARISON, evidence).cell(OPT, C10).values[0].last == pytest.approx(90)
 
 
 def test_a_diverged_run_gives_no_number(store):
@@ -66,35 +66,35 @@ def test_a_diverged_run_gives_no_number(store):
 
     with store.claim(specs_of(OPT)[0]) as run:
         run.finish(Result("diverged", 3, 1.0, reason="loss not finite"))
-    assert collect(COMPARISON, store).cell(OPT, C10).values == ()
+    assert collect(COMPARISON, read_evidence(store)).cell(OPT, C10).values == ()
 
 
 def test_gap_is_training_less_test(store):
     gap = EXPERIMENTS["table-generalisation-gap"]
     row = gap.rows[0].key
     finish(store, gap.cell_specs(gap.cell(row, "Gap"), "full")[0], 0.72, 0.73, train_accuracy=0.99)
-    found = collect(gap, store)
+    found = collect(gap, read_evidence(store))
     assert found.cell(row, "Gap").last.mean == pytest.approx(27)
     assert found.cell(row, "Training").last.mean == pytest.approx(99)
 
 
 def test_parameters_are_counted(store):
-    found = collect(EXPERIMENTS["table-parameters"], store)
+    found = collect(EXPERIMENTS["table-parameters"], read_evidence(store))
     assert found.cell("20", "ZeroSNet").last.mean == pytest.approx((278_490 - 1_088) / 1e6)
     assert found.complete
 
 
 def test_moduli_are_computed_as_printed(store):
-    for cell in collect(EXPERIMENTS["table-coefficients"], store).cells:
+    for cell in collect(EXPERIMENTS["table-coefficients"], read_evidence(store)).cells:
         assert abs(cell.difference) <= cell.printed.rounding + 1e-9
 
 
 @needs_runs
 def test_recorded_results_are_found():
-    cell = collect(COMPARISON, Store(RUNS)).cell(OPT, C10)
+    cell = collect(COMPARISON, read_evidence(Store(RUNS))).cell(OPT, C10)
     assert str(cell.best) == "91.90±0.19"
 
 
 def test_tables_go_to_json(store):
-    data = json.loads(json.dumps(collect(COMPARISON, store).to_json()))
+    data = json.loads(json.dumps(collect(COMPARISON, read_evidence(store)).to_json()))
     assert data["runs_wanted"] == 123 and data["cells"][0]["status"] == "not run"

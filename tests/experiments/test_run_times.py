@@ -1,25 +1,15 @@
 """The table of run times holds what the benchmark measured in turns, and no seconds of training runs."""
 
 import json
-from importlib import resources
 
 import pytest
 from tests.docs.blocks import ROOT
 
-from zerosnet.experiments import EXPERIMENTS, collect
-from zerosnet.experiments.run_times import to_store
+from zerosnet.experiments import EXPERIMENTS, Evidence, collect
 from zerosnet.report.page.experiments_section import progress
 
 BENCHMARK = ROOT / "benchmarks" / "results" / "models-cuda.json"
 TABLE = EXPERIMENTS["table-run-time"]
-
-
-@pytest.mark.skipif(not BENCHMARK.exists(), reason="installed without the benchmarks")
-def test_the_file_is_what_the_benchmark_says():
-    packaged = json.loads(resources.files("zerosnet.experiments").joinpath("run_times.json").read_text())
-    assert packaged == to_store(json.loads(BENCHMARK.read_text())), (
-        "make it anew: python -m zerosnet.experiments.run_times benchmarks/results/models-cuda.json"
-    )
 
 
 @pytest.mark.skipif(not BENCHMARK.exists(), reason="installed without the benchmarks")
@@ -28,13 +18,13 @@ def test_the_file_is_what_the_benchmark_says():
 def test_ours_is_the_measured_ratio_and_the_papers_is_that_of_its_seconds(mode, batch):
     timed = json.loads(BENCHMARK.read_text())["rows"]
     (row,) = [one for one in timed if (one["depth"], one["mode"], one["batch"]) == (20, mode, batch)]
-    cell = collect(TABLE, {}).cell(mode, f"BS={batch}")
+    cell = collect(TABLE, Evidence()).cell(mode, f"BS={batch}")
     assert cell.status == "measured" and cell.compared.mean == row["ratio"]
     assert cell.printed.text == f"{row['paper_ratio']:.2f}"
 
 
 def test_the_papers_seconds_are_quoted_and_nothing_is_trained_for_them():
-    table = collect(TABLE, {})
+    table = collect(TABLE, Evidence())
     assert not TABLE.specs("full") and table.complete
     assert progress(table, []) == "Timed; nothing is trained for it."
     assert [cell.status for cell in table.cells if not TABLE.row(cell.row).ours] == ["quoted only"] * 12

@@ -5,7 +5,7 @@ import torch
 from tests.experiments.conftest import TINY
 
 from zerosnet import InputError
-from zerosnet.experiments import EXPERIMENTS, Left, collect, read_ablation, records_of, reproduce, what_is_left
+from zerosnet.experiments import EXPERIMENTS, Evidence, Left, collect, read_evidence, reproduce, what_is_left
 from zerosnet.training import Clock, Local, Options, Result, Store
 from zerosnet.training.screen.displays import Lines
 
@@ -14,14 +14,15 @@ CPU = Options("cpu")
 
 def test_an_experiment_is_trained_attacked_and_ablated_and_never_again(small, few_digits, tmp_path, monkeypatch):
     store = Store(tmp_path / "runs")
-    assert what_is_left([small], TINY, store) == Left(runs=2, attacks=4)
-    assert reproduce([small], TINY, store, CPU).nothing
-    found, records = collect(small, store, TINY), records_of(store)
+    assert what_is_left([small], TINY, Evidence()) == Left(runs=2, attacks=4)
+    evidence = reproduce([small], TINY, store, CPU)
+    assert what_is_left([small], TINY, evidence).nothing and evidence == read_evidence(store)
+    found = collect(small, evidence, TINY)
     assert found.complete and found.done == 2
     assert all(len(cell.values) == 1 for cell in found.cells)
-    for record in records.values():
-        ablation = read_ablation(record)
-        assert ablation.blocks == 9 and 0 <= ablation.used_blocks <= 9
+    for run in evidence.runs:
+        record = run.record
+        assert run.ablation.blocks == 9 and 0 <= run.ablation.used_blocks <= 9
         assert (record.folder / "attacks" / "paper-fgsm+images=4.json").exists()
         assert (record.folder / "attacks" / "paper-noise.json").exists()
 
@@ -31,7 +32,7 @@ def test_an_experiment_is_trained_attacked_and_ablated_and_never_again(small, fe
     monkeypatch.setattr(Local, "train", never)
     monkeypatch.setattr("zerosnet.experiments.runner.attack_runs", never)
     monkeypatch.setattr("zerosnet.experiments.ablation._ablations", never)
-    assert reproduce([small, small], TINY, store, CPU).nothing
+    assert reproduce([small, small], TINY, store, CPU) == evidence
 
 
 def test_measurements_say_how_many_there_are_and_how_long_they_will_take(monkeypatch):
@@ -61,7 +62,8 @@ class Said(Lines):
 def test_a_clock_that_has_run_out_leaves_all_to_the_next_call(small, tmp_path):
     clock = Clock(1e-9)
     assert clock.must_stop()
-    assert reproduce([small], TINY, Store(tmp_path / "runs"), CPU, clock) == Left(runs=2, attacks=4)
+    evidence = reproduce([small], TINY, Store(tmp_path / "runs"), CPU, clock)
+    assert what_is_left([small], TINY, evidence) == Left(runs=2, attacks=4)
 
 
 @pytest.mark.parametrize("status", ["stopped", "diverged"])
@@ -71,7 +73,7 @@ def test_runs_without_a_network_are_not_attacked(small, tmp_path, status):
     with store.claim(spec) as run:
         if status == "diverged":
             run.finish(Result("diverged", 1, 1.0, reason="loss not finite"))
-    left = what_is_left([small], TINY, store)
+    left = what_is_left([small], TINY, read_evidence(store))
     assert left == (Left(1, 2) if status == "diverged" else Left(2, 4))
 
 
@@ -91,4 +93,15 @@ def test_a_table_whose_runs_have_ended_asks_nothing_of_the_folder(tmp_path):
         with store.claim(spec) as run:
             run.finish(Result("diverged", 1, 1.0, reason="loss not finite"))
     (tmp_path / "train" / "n00000001").mkdir(parents=True)
-    assert reproduce([table], "full", store, Options("cpu", tmp_path)).nothing
+    evidence = reproduce([table], "full", store, Options("cpu", tmp_path))
+    assert what_is_left([table], "full", evidence).nothing
+
+
+def test_a_damaged_run_is_reported_and_the_others_are_trained(small, few_digits, tmp_path):
+    store, said = Store(tmp_path / "runs"), Said()
+    damaged, other = small.specs(TINY)
+    store.claim(damaged).release()
+    (store.folder(damaged) / "result.json").mkdir()
+    evidence = reproduce([small], TINY, store, CPU, progress=said)
+    assert evidence.has_ended(other) and any(damaged.id in line for line in said.lines)
+    assert what_is_left([small], TINY, evidence) == Left(runs=1, attacks=2)

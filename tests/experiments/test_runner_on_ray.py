@@ -12,7 +12,7 @@ import torch
 from tests.experiments.conftest import TINY
 
 from zerosnet.cli.main import run as command
-from zerosnet.experiments import collect, read_ablation, records_of, reproduce
+from zerosnet.experiments import collect, read_evidence, reproduce, what_is_left
 from zerosnet.training import Clock, Options, Store
 
 CPU = torch.device("cpu")
@@ -37,13 +37,15 @@ def collected():
 def test_a_cluster_trains_attacks_and_ablates_into_the_same_store(cluster, small, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     store, said = Store("runs"), collected()
-    assert reproduce([small], TINY, store, Options("cpu"), Clock(), said, cluster).nothing
+    evidence = reproduce([small], TINY, store, Options("cpu"), Clock(), said, cluster)
+    assert what_is_left([small], TINY, evidence).nothing
     assert sum(line.startswith("training") for line in said.lines) == 2
     assert {line.partition(":")[0] for line in said.lines} >= {"paper-noise", "paper-fgsm", "switching blocks off"}
-    assert collect(small, store, TINY).complete
-    assert all(read_ablation(record).blocks == 9 for record in records_of(store).values())
+    assert collect(small, read_evidence(store), TINY).complete
+    assert all(run.ablation.blocks == 9 for run in read_evidence(store).runs)
     again = collected()
-    assert reproduce([small], TINY, store, Options("cpu"), Clock(), again, cluster).nothing
+    evidence = reproduce([small], TINY, store, Options("cpu"), Clock(), again, cluster)
+    assert what_is_left([small], TINY, evidence).nothing
     assert again.lines == []
 
 

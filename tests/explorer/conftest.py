@@ -10,7 +10,7 @@ def client():
 
     from zerosnet.explorer.app import create_app
 
-    return TestClient(create_app(), raise_server_exceptions=False)
+    return TestClient(create_app(), "http://localhost", raise_server_exceptions=False)
 
 
 @pytest.fixture(scope="session")

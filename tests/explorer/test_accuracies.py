@@ -1,10 +1,6 @@
-import json
-from importlib import resources
-
 import pytest
-from tests.measured_runs import RUNS, needs_runs
 
-from zerosnet.explorer.accuracies import FILE, accuracies_document, collect_accuracies
+from zerosnet.explorer.documents import accuracies_document
 
 
 def test_measured_and_printed_are_kept_apart_and_have_a_modulus():
@@ -19,9 +15,3 @@ def test_measured_and_printed_are_kept_apart_and_have_a_modulus():
     assert (optimum["accuracy"], optimum["deviation"]) == (94.04, 0.12)
     assert optimum["parasitic_modulus"] == pytest.approx(1 / 3)
     assert len(document["printed"]) == 39
-
-
-@needs_runs
-def test_the_stored_accuracies_are_those_of_the_runs():
-    stored = json.loads(resources.files("zerosnet.explorer").joinpath(FILE).read_text("utf-8"))
-    assert stored == collect_accuracies(RUNS), "python -m zerosnet.explorer.accuracies results/runs makes it again"

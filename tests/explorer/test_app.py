@@ -157,10 +157,15 @@ def test_openapi_describes_every_endpoint_and_parameter(client):
 
 
 def test_a_mistake_of_ours_is_a_500_without_details(client, monkeypatch):
-    from zerosnet.explorer import documents
 
-    monkeypatch.setattr(documents, "analysis_document", lambda scheme: 1 / 0)
+    monkeypatch.setattr("zerosnet.explorer.app.facts", lambda scheme: 1 / 0)
     answer = client.get("/api/analyze", params={"family": "leapfrog"})
     assert answer.status_code == 500
     assert answer.json() == {"error": "the server failed on this request", "parameter": None}
     assert "default-src 'none'" in answer.headers["content-security-policy"]
+
+
+def test_a_request_by_the_name_of_another_site_is_refused(client):
+    answer = client.get("/api/paper", headers={"host": "evil.example:8765"})
+    assert answer.status_code == 421 and "host is 'evil.example:8765'" in answer.json()["error"]
+    assert answer.headers["x-content-type-options"] == "nosniff"

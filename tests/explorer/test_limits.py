@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zerosnet.explorer.limits import MOST_DIGITS, BadParameter, numbers_in
+from zerosnet.explorer.limits import MOST_DIGITS, BadParameter, is_own_host, numbers_in
 from zerosnet.numerics.rationals import number
 
 
@@ -36,3 +36,18 @@ def test_what_is_let_through_is_short(top, bottom, exponent):
         value = number(part)
         assert abs(value.numerator) < 10**MOST_DIGITS
         assert value.denominator <= 10**MOST_DIGITS
+
+
+@pytest.mark.parametrize("header", ["localhost", "LOCALHOST:8765", "127.0.0.1:1", "[::1]:8765", "box.lan:80"])
+def test_this_machine_and_the_host_of_the_start_are_own_hosts(header):
+    assert is_own_host(header, "box.lan")
+
+
+@pytest.mark.parametrize("header", ["", "evil.example", "localhost.evil.example:8765", "192.168.1.5", "[::1", "[evil]"])
+def test_other_names_are_not(header):
+    assert not is_own_host(header, "127.0.0.1")
+
+
+def test_a_server_on_all_interfaces_is_reached_by_address_but_not_by_any_name():
+    assert is_own_host("192.168.1.5:8765", "0.0.0.0") and is_own_host("[fe80::1]", "::")
+    assert not is_own_host("evil.example", "0.0.0.0")

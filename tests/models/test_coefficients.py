@@ -7,8 +7,8 @@ import torch
 
 from zerosnet.errors import InputError
 from zerosnet.models import create_model, diagnose, extract, model_card
-from zerosnet.models.stepping.laws import LM_BETAS, LambdaLaw, LmLaw
-from zerosnet.numerics import Scheme, lm, zerosnet
+from zerosnet.models.stepping.laws import LambdaLaw, LmLaw
+from zerosnet.numerics import LM_BETAS, Scheme, lm, zerosnet
 
 
 def close(scheme: Scheme, other: Scheme) -> bool:

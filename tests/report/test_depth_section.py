@@ -8,11 +8,11 @@ from html import escape
 import pytest
 from tests.report.synthetic import specs_of_rows, write_run
 
+from zerosnet.experiments import read_evidence
 from zerosnet.numerics import Scheme
 from zerosnet.report import write_report
 from zerosnet.report.page.configurations import legible, panels
 from zerosnet.report.page.curves import depth_charts
-from zerosnet.report.page.evidence import read_evidence
 from zerosnet.training import Store
 
 

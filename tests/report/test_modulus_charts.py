@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from zerosnet.experiments import EXPERIMENTS, Measured, collect
+from zerosnet.experiments import EXPERIMENTS, Evidence, Measured, collect
 from zerosnet.experiments.measured import measured_cell
 from zerosnet.experiments.readings import Value
 from zerosnet.report.page.figures_section import modulus_section
@@ -15,7 +15,7 @@ TABLE = EXPERIMENTS["table-zerosnet-cifar10"]
 
 def measured(experiment, at: str, *rows: str) -> Measured:
     """The experiment with a made-up number in these rows."""
-    empty, cells = collect(experiment, {}, at), []
+    empty, cells = collect(experiment, Evidence(), at), []
     for declared, cell in zip(experiment.cells, empty.cells):
         value = Value(1, "made-up", 90.0, 91.0)
         cells.append(measured_cell(declared, [value], 1, cell.runs) if cell.row in rows else cell)
@@ -38,7 +38,7 @@ def test_charts_without_a_measured_row_keep_their_order():
 
 
 def test_the_page_shows_them_in_this_order():
-    page = "".join(modulus_section([measured(TABLE, "full", *rows_of("56 layers"))], {}))
+    page = "".join(modulus_section([measured(TABLE, "full", *rows_of("56 layers"))], Evidence()))
     places = [page.index(f"<figcaption>{TABLE.title}, {layers} layers") for layers in (56, 32, 44)]
     assert places == sorted(places)
 

@@ -256,3 +256,11 @@ def test_five_hundred_runs_take_less_than_twenty_seconds_and_five_megabytes(tmp_
 
     assert best_of(3, once, 20) < 20, f"load {os.getloadavg()[0]:.1f}"
     assert path.stat().st_size < 5e6
+
+
+def test_a_store_whose_only_run_is_damaged_is_not_called_empty(tmp_path):
+    folder = tmp_path / "runs" / "run"
+    folder.mkdir(parents=True)
+    (folder / "spec.json").write_text("[" * 100_000)
+    text = write_report(tmp_path / "report.html", [tmp_path / "runs"]).read_text()
+    assert "No run in" in text and "There are no runs" not in text and "1 damaged file" in text

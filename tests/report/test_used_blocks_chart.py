@@ -7,7 +7,7 @@ import pytest
 from tests.measured_runs import RUNS, needs_runs
 from tests.report.synthetic import write_run
 
-from zerosnet.experiments import EXPERIMENTS, TableRow, collect, records_of
+from zerosnet.experiments import EXPERIMENTS, TableRow, collect, read_evidence
 from zerosnet.experiments.conclusions import Depth
 from zerosnet.experiments.definition import Cell
 from zerosnet.experiments.measured import measured_cell
@@ -37,8 +37,8 @@ def one_seed(at: str = "full"):
 
 
 def section(folder, *tables, at: str = "full") -> str:
-    records = records_of(Store(folder))
-    return "".join(used_blocks_section([collect(one, records, at) for one in tables or (TABLE, PAIRS)], records))
+    evidence = read_evidence(Store(folder))
+    return "".join(used_blocks_section([collect(one, evidence, at) for one in tables or (TABLE, PAIRS)], evidence))
 
 
 def stored(folder, specs, ablated: int = 1000):
@@ -55,8 +55,8 @@ def store(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def networks(store):
-    records = records_of(Store(store))
-    return networks_alike([collect(one, records) for one in (TABLE, PAIRS)], records)
+    evidence = read_evidence(Store(store))
+    return networks_alike([collect(one, evidence) for one in (TABLE, PAIRS)], evidence)
 
 
 def test_every_scheme_is_in_both_charts_once(networks):
@@ -141,9 +141,9 @@ def test_an_empty_store_says_nothing_of_used_blocks(tmp_path):
 def test_the_demo_is_named_and_kept_apart(tmp_path):
     table, pairs = one_seed("demo")
     stored(tmp_path / "runs", [*table, *pairs, *one_seed("full")[0][:3]])
-    records = records_of(Store(tmp_path / "runs"))
-    scales = [collect(one, records, at) for one in (TABLE, PAIRS) for at in ("full", "demo")]
-    full, demo = "".join(used_blocks_section(scales, records)).split("<h4>")[1:]
+    evidence = read_evidence(Store(tmp_path / "runs"))
+    scales = [collect(one, evidence, at) for one in (TABLE, PAIRS) for at in ("full", "demo")]
+    full, demo = "".join(used_blocks_section(scales, evidence)).split("<h4>")[1:]
     assert full.startswith("ZeroSNet on CIFAR-10, 56 layers, schemes of the paper</h4>")
     assert demo.startswith("ZeroSNet on digits, 56 layers, schemes of the paper and of the pairs (demo scale)</h4>")
     assert "Over 18 schemes" in demo and "Over" not in full

@@ -10,7 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zerosnet.training import CheckpointError, files, join, read_checkpoint, snapshot, write_checkpoint
+from zerosnet import files
+from zerosnet.training import CheckpointError, join, read_checkpoint, snapshot, write_checkpoint
 from zerosnet.training.runs.checkpoint import positions
 
 TENSORS = {

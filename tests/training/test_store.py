@@ -1,5 +1,6 @@
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -127,3 +128,21 @@ def test_claiming_clears_away_what_a_killed_process_left(tmp_path):
     with store.claim(SPEC) as run:
         assert run.result() == DONE
         assert not list(run.folder.glob(".*")) and not run.checkpoints.exists()
+
+
+def test_a_run_is_got_by_its_spec_without_looking_at_others(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    store.claim(SPEC).release()
+    monkeypatch.setattr(Path, "glob", lambda *_: pytest.fail("the store was searched"))
+    assert store.get(SPEC).spec == SPEC == store.find(SPEC.id).spec
+    assert store.get(replace(SPEC, seed=9)) is None
+
+
+@pytest.mark.parametrize("name", ["../outside", "", ".", ".."])
+def test_no_name_leads_out_of_the_store(tmp_path, name):
+    Store(tmp_path / "outside").claim(SPEC).release()
+    (tmp_path / "runs").mkdir()
+    for folder in (tmp_path, tmp_path / "outside", tmp_path / "runs"):
+        (folder / "spec.json").write_text(json.dumps(SPEC.to_json()))
+    with pytest.raises(InputError, match="there is none of that name"):
+        Store(tmp_path / "runs").find(name)

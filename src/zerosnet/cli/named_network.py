@@ -32,11 +32,11 @@ def find_subject(name: str, scheme: str | None, store: str, **options: Any) -> N
     A registered network has random weights; `scheme` and options of `create_model` are for these alone.
     """
     from zerosnet.models import create_model, from_pretrained, list_models, list_pretrained, load_model, model_facts
-    from zerosnet.training import Store
+    from zerosnet.training import WEIGHTS, Store
 
     if not name:
         raise InputError(f"the network's name is empty; expected {SUBJECT_HELP[0].lower()}{SUBJECT_HELP[1:-1]}")
-    path, weights = Path(name), Path(name) / "weights.safetensors"
+    path, weights = Path(name), Path(name) / WEIGHTS
     if scheme is not None and name not in list_models():
         raise InputError(f"--scheme is {scheme!r}; it goes with a model's name such as zerosnet20, leave it out")
     if (path / "spec.json").is_file():

@@ -3,10 +3,11 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from math import inf, isfinite
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zerosnet.checks import finite
 from zerosnet.errors import InputError
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def draw(path: Path | None, figure: "Callable[[], Figure]", quiet: bool) -> None
 def print_json(value: Any) -> None:
     import json
 
-    print(json.dumps(_finite(value), indent=2, ensure_ascii=False))
+    print(json.dumps(finite(value), indent=2, ensure_ascii=False))
 
 
 def print_facts(title: str, rows: Iterable[tuple[str, str]]) -> None:
@@ -187,12 +188,3 @@ def _console() -> Any:
 
     width = None if sys.stdout.isatty() else _WIDTH_OF_PLAIN_OUTPUT
     return Console(width=width, highlight=False, markup=False)
-
-
-def _finite(value: Any) -> Any:
-    """Replace infinity and NaN, which JSON does not have, by null."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not isfinite(value) else value

@@ -1,4 +1,4 @@
-"""How many blocks a trained network really uses: accuracy with f switched off from block n on, kept beside the run."""
+"""Count the blocks that a trained network really uses: accuracy with f switched off from block n on."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -10,6 +10,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
+from zerosnet import files
 from zerosnet.data import DataSet, gather, load_for_test, pixel_statistics
 from zerosnet.environment import environment
 from zerosnet.errors import InputError
@@ -24,7 +25,6 @@ from zerosnet.training import (
     batch_size,
     convolutions_of,
     cores,
-    files,
     fused_groups,
     in_parallel,
     torch_settings,
@@ -39,11 +39,12 @@ FILE = "ablation.json"
 class Ablation:
     """What switching blocks off does to a finished run's network, on the first `images` test images.
 
-    accuracy           of the whole network, a fraction
-    accuracy_without   with f switched off from block n on, for n = 0, 1, ...
-    ratios             rms(beta f) / rms(y) of every block; None where it overflowed
-    effective_depth    blocks whose ratio is at least 1 %
-    convolutions       the type that convolutions computed in
+    Attributes:
+        accuracy: Of the whole network, a fraction.
+        accuracy_without: With f switched off from block n on, for n = 0, 1, ...
+        ratios: Rms(beta f) / rms(y) of every block; None if it overflowed.
+        effective_depth: Blocks whose ratio is at least 1 %.
+        convolutions: The type that convolutions computed in.
     """
 
     run: str
@@ -89,9 +90,9 @@ class Ablation:
 
 
 def read_ablation(record: RunRecord) -> Ablation | None:
-    """What was found of a run; None where nothing was."""
+    """Read the ablation of a run; None if none was made."""
     path = record.folder / FILE
-    return Ablation.from_json(files.read_json(path)) if path.exists() else None
+    return files.read_value(path, Ablation.from_json) if path.exists() else None
 
 
 def ablate(
@@ -126,9 +127,8 @@ def ablate(
 
 
 def can_ablate(record: RunRecord) -> bool:
-    """Finished, with its weights there, and not done yet."""
-    weights = record.folder / "weights.safetensors"
-    return record.status == "finished" and weights.exists() and not (record.folder / FILE).exists()
+    """Return True if a run has finished, with its weights in the store, and has no curve yet."""
+    return record.status == "finished" and record.has_weights and not (record.folder / FILE).exists()
 
 
 def _ablations(group: Sequence[Member], data: DataSet, device: torch.device) -> list[Ablation]:
@@ -170,5 +170,5 @@ def _squares(tensor: Tensor, replicas: int) -> Tensor:
 
 
 def _betas(step: BlockStep, replicas: int) -> Tensor:
-    """The newest beta of a block, one a replica."""
+    """The newest beta of a block, one per replica."""
     return torch.tensor([float(of_replica(step.row.betas[0], k)) for k in range(replicas)])

@@ -1,23 +1,23 @@
-"""Every experiment with its cost at a scale, and how much of it a store holds."""
+"""A list of all experiments, with their cost at a scale and how much of them evidence holds."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from zerosnet.experiments.costs import Cost, cost
 from zerosnet.experiments.definition import Experiment
-from zerosnet.experiments.readings import attack_options
+from zerosnet.experiments.evidence import Evidence
+from zerosnet.experiments.readings import is_attacked
 from zerosnet.experiments.registry import EXPERIMENTS
 from zerosnet.experiments.scales import Scale, scale
-from zerosnet.training import RunRecord, attack_path
 
 
 @dataclass(frozen=True)
 class Listed:
     """An experiment at a scale: runs wanted and ended, protocol measurements wanted and done, cost of all and the rest.
 
-    status    "computed" (needs no run), "not at this scale", "not run", "partial" or "done"
-    waiting   ids of the runs that are not there, in the order in which they would be trained
+    Attributes:
+        status: "computed" (needs no run), "not at this scale", "not run", "partial" or "done".
+        waiting: Ids of the runs that are not there, in the order in which they would be trained.
     """
 
     name: str
@@ -37,16 +37,16 @@ class Listed:
         return asdict(self)
 
 
-def listing(records: Mapping[str, RunRecord], at: str | Scale = "full") -> list[Listed]:
+def listing(evidence: Evidence, at: str | Scale = "full") -> list[Listed]:
     """All experiments, in the order of the registry."""
-    return [_listed(one, records, scale(at)) for one in EXPERIMENTS.values()]
+    return [_listed(one, evidence, scale(at)) for one in EXPERIMENTS.values()]
 
 
-def _listed(one: Experiment, records: Mapping[str, RunRecord], at: Scale) -> Listed:
+def _listed(one: Experiment, evidence: Evidence, at: Scale) -> Listed:
     specs = one.specs(at)
-    ended = {spec.id for spec in specs if spec.id in records and records[spec.id].result is not None}
-    attacks = [(spec.id, protocol) for protocol in one.protocols(at) for spec in one.attacked(protocol, at)]
-    attacked = sum(run in ended and _is_attacked(records[run], protocol, at) for run, protocol in attacks)
+    ended = {spec.id for spec in specs if evidence.has_ended(spec)}
+    attacks = [(spec, protocol) for protocol in one.protocols(at) for spec in one.attacked(protocol, at)]
+    attacked = sum(is_attacked(evidence, spec, protocol, at.images) for spec, protocol in attacks)
     return Listed(
         name=one.name,
         title=one.title,
@@ -69,7 +69,3 @@ def _status(one: Experiment, wanted: int, done: int, attacks_left: int) -> str:
     if not done:
         return "not run"
     return "done" if done == wanted and not attacks_left else "partial"
-
-
-def _is_attacked(record: RunRecord, protocol: str, at: Scale) -> bool:
-    return record.status == "diverged" or attack_path(record, protocol, attack_options(protocol, at.images)).exists()

@@ -1,4 +1,4 @@
-"""What the measured numbers say: zero-stable rows against the others, and what goes with accuracy.
+"""Findings: zero-stable rows against the others, and what goes with accuracy.
 
 The unit is a row, a scheme, with the mean of its seeds: seeds of one scheme are no independent evidence about schemes.
 """
@@ -7,28 +7,28 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from zerosnet.experiments.ablation import Ablation, read_ablation
+from zerosnet.experiments.ablation import Ablation
 from zerosnet.experiments.definition import TableRow
+from zerosnet.experiments.evidence import NOTHING, Evidence
 from zerosnet.experiments.measured import Measured, MeasuredCell, Number
-from zerosnet.experiments.paper.declare import OPTIMUM
 from zerosnet.experiments.statistics import Correlation, Difference, spearman, welch
-from zerosnet.numerics import Scheme, root_condition
-from zerosnet.training import RunRecord
+from zerosnet.numerics import OPTIMUM, Scheme, root_condition
 
 
 @dataclass(frozen=True)
 class Finding:
     """One column of one group of rows.
 
-    stable_against_not   difference of the means over rows, zero-stable less not, with Welch's interval
-    by_modulus           rank correlation of the number with the largest parasitic modulus
-    by_beta              with the size of beta
-    by_effective_depth   with the effective depth, where ablations were made
-    by_used_blocks       with the number of blocks that the network really uses
-    best                 the row with the highest number
-    optimum_is_best      None where the paper's optimum is not among the rows
-    verdict              in words
-    numbers              what is compared: findings of the same numbers, printed in two tables, are one
+    Attributes:
+        stable_against_not: Difference of the means over rows, zero-stable less not, with Welch's interval.
+        by_modulus: Rank correlation of the number with the largest parasitic modulus.
+        by_beta: With the size of beta.
+        by_effective_depth: With the effective depth, if ablations were made.
+        by_used_blocks: With the number of blocks that the network really uses.
+        best: The row with the highest number.
+        optimum_is_best: None if the paper's optimum is not among the rows.
+        verdict: In words.
+        numbers: What is compared: findings of the same numbers, printed in two tables, are one.
     """
 
     experiment: str
@@ -48,9 +48,9 @@ class Finding:
 
     @property
     def depth_explains_as_much(self) -> bool | None:
-        """Whether effective depth goes with the number as closely as the modulus does.
+        """True if effective depth goes with the number as closely as the modulus does.
 
-        None where it is not known, or where neither of the two goes with it (p above 0.05).
+        None if that is not known, or if neither of the two goes with it (p above 0.05).
         """
         if self.by_modulus is None or self.by_effective_depth is None:
             return None
@@ -68,7 +68,7 @@ _NO_INTERVAL = "too few or too equal seeds for an interval"
 
 @dataclass(frozen=True)
 class PairFinding:
-    """Two rows that differ in what their group says: first less second, with Welch's interval over their seeds."""
+    """Two rows that differ in what their group is called after: first less second, with Welch's interval over seeds."""
 
     experiment: str
     scale: str
@@ -87,7 +87,7 @@ class PairFinding:
 
     @property
     def said(self) -> str:
-        """The difference in words, also where there is none, or none that is certain."""
+        """The difference in words, or that there is none, or none that is certain."""
         if self.difference is None:
             return _NO_INTERVAL
         return str(self.difference) + ("" if self.difference.certain else ", undecided")
@@ -106,16 +106,17 @@ class Depth:
 
 
 def parasitic_modulus(scheme: Scheme) -> float:
-    """The largest modulus of a root, the principal root 1 left out; 0 where there is no other."""
+    """The largest modulus of a root, the principal root 1 left out; 0 if there is no other."""
     return max(map(abs, root_condition(scheme).parasitic_roots), default=0.0)
 
 
-def depths(measured: Measured, records: Mapping[str, RunRecord]) -> dict[str, Depth]:
-    """What the ablations of a table's runs say, by row."""
+def depths(measured: Measured, evidence: Evidence) -> dict[str, Depth]:
+    """The depth of every row whose runs have ablations."""
     found: dict[str, dict[str, Ablation]] = {}
     for cell in measured.cells:
         for run in cell.runs:
-            if run in records and (ablation := read_ablation(records[run])) is not None:
+            ablation = evidence.sound[run].ablation if run in evidence.sound else None
+            if ablation is not None:
                 found.setdefault(cell.row, {})[run] = ablation
     return {
         row: Depth(
@@ -127,9 +128,13 @@ def depths(measured: Measured, records: Mapping[str, RunRecord]) -> dict[str, De
     }
 
 
-def findings(measured: Measured, records: Mapping[str, RunRecord] | None = None) -> list[Finding]:
-    """What every column of every group says, where it has at least two zero-stable rows and two others."""
-    known = {} if records is None else depths(measured, records)
+def findings(measured: Measured, evidence: Evidence = NOTHING) -> list[Finding]:
+    """Compare the rows of every group, column by column, if at least two are zero-stable and two are not.
+
+    Args:
+        evidence: Runs with ablations, to which numbers are compared too.
+    """
+    known = depths(measured, evidence)
     experiment = measured.experiment
     found = []
     for group in dict.fromkeys(row.group for row in experiment.rows):
@@ -146,7 +151,7 @@ def findings(measured: Measured, records: Mapping[str, RunRecord] | None = None)
 
 
 def pair_findings(measured: Measured) -> list[PairFinding]:
-    """What every pair says: groups of exactly two rows of one of our own experiments, both measured."""
+    """Compare pairs: groups of exactly two rows of one of our own experiments, both measured."""
     experiment, found = measured.experiment, []
     for group in dict.fromkeys(row.group for row in experiment.rows if row.group and row.ours):
         rows = [row for row in experiment.rows if row.group == group]
@@ -192,7 +197,7 @@ def _finding(
     by_effective = spearman([known[key].effective for key in deep], [means[key] for key in deep])
     by_used = spearman([known[key].used for key in deep], [means[key] for key in deep])
     best = max(means, key=means.__getitem__)
-    optimum = next((row.key for row, _ in cells if row.scheme == OPTIMUM.scheme), None)
+    optimum = next((row.key for row, _ in cells if row.scheme == OPTIMUM), None)
     return Finding(
         experiment=measured.experiment.name,
         scale=measured.scale,
@@ -212,7 +217,7 @@ def _finding(
 
 
 def distinct_findings(found: Iterable[Finding]) -> list[Finding]:
-    """Each comparison once, where several tables print the same numbers: its first place counts."""
+    """Keep each comparison once: if several tables print the same numbers, the first counts."""
     kept: dict[object, Finding] = {}
     for one in found:
         kept.setdefault(one.numbers or (one.experiment, one.scale, one.group, one.column), one)
@@ -220,7 +225,7 @@ def distinct_findings(found: Iterable[Finding]) -> list[Finding]:
 
 
 def _verdict(difference: Difference | None, modulus: Correlation | None, depth: Correlation | None) -> str:
-    """Whether zero-stable rows are better, and whether effective depth goes with the number as well as the modulus."""
+    """Put into words which rows are better, and what goes with the number: effective depth, the modulus or neither."""
     if difference is None:
         said = "no difference: the numbers of both groups do not vary"
     elif not difference.certain:
@@ -248,9 +253,9 @@ def _neither(modulus: Correlation, depth: Correlation) -> bool:
     return min(modulus.p, depth.p) > 0.05
 
 
-def used_blocks(measured: Measured, records: Mapping[str, RunRecord]) -> Difference | None:
-    """How many more blocks the zero-stable rows of a table really use than the others, by Welch's interval."""
-    known = depths(measured, records)
+def used_blocks(measured: Measured, evidence: Evidence) -> Difference | None:
+    """The blocks that zero-stable rows of a table really use, less those of the others, by Welch's interval."""
+    known = depths(measured, evidence)
     sides = {
         kind: [known[row.key].used for row in measured.experiment.rows if row.zero_stable is kind and row.key in known]
         for kind in (True, False)

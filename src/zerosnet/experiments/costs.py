@@ -1,4 +1,4 @@
-"""What an experiment costs, from measured rates: benchmarks/results/training-{cuda,cpu}.json."""
+"""The cost of experiments, from measured rates: benchmarks/results/training-{cuda,cpu}.json."""
 
 import re
 from collections.abc import Iterable
@@ -25,10 +25,11 @@ _SIZES = {
 
 @dataclass(frozen=True)
 class Cost:
-    """Networks, epochs over all of them, and seconds of training where a rate was measured (None where not).
+    """Networks, epochs over all of them, and seconds of training (None if no rate was measured).
 
-    gpu_seconds   one H200, our own kernels where there are any, ten networks as one; attacks and start-up not counted
-    cpu_seconds   two cores; only for the embedded digits
+    Attributes:
+        gpu_seconds: One H200, our own kernels if there are any, ten networks as one; attacks and start-up not counted.
+        cpu_seconds: Two cores; only for the embedded digits.
     """
 
     networks: int

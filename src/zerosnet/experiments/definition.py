@@ -1,4 +1,4 @@
-"""An experiment as a value: what is trained, what is measured, what the paper printed, and what to know of it."""
+"""An experiment as a value: what is trained, what is measured, and what the paper printed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ SEEDS = (1, 2, 3)
 
 @dataclass(frozen=True)
 class Column:
-    """A column of numbers; `ours` where the paper has none like it."""
+    """A column of numbers; `ours` if the paper has none like it."""
 
     key: str
     title: str
@@ -32,9 +32,10 @@ class Column:
 class TableRow:
     """A row: what stands left of the numbers, one text for each of the experiment's heads.
 
-    zero_stable   the paper's word on it, or the root condition's in rows of our own; None where it makes no sense
-    group         rows of one group are compared with each other, such as "56 layers"
-    ours          the paper has no such row
+    Attributes:
+        zero_stable: The paper's word on it, or the root condition's in rows of our own; None if it makes no sense.
+        group: Rows of one group are compared with each other, such as "56 layers".
+        ours: The paper has no such row.
     """
 
     key: str
@@ -61,9 +62,10 @@ class TableRow:
 class Cell:
     """One number to be found: what the paper printed there, what to train for it and what to read of that run.
 
-    training   None where nothing is trained: `compute` gives the number, or there is only what the paper quotes
-    compute    the number without any run
-    note       why there is nothing of ours, where there is nothing
+    Attributes:
+        training: None if nothing is trained: `compute` gives the number, or there is only what the paper quotes.
+        compute: The number without any run.
+        note: Why there is nothing of ours, if there is nothing.
     """
 
     row: str
@@ -83,7 +85,7 @@ class Folder:
     classes: int
 
     def check(self, root: Path, wanted_by: str) -> None:
-        """Refuse another data set; a folder that is not there is left to whoever reads it."""
+        """Refuse another data set; a missing folder is left to its reader."""
         train = root / "train"
         found = len(class_names(train)) if train.is_dir() else self.classes
         if found != self.classes:
@@ -94,12 +96,13 @@ class Folder:
 class Experiment:
     """A table or figure of the paper, or an experiment of our own.
 
-    reference   where it is in the paper; "ours" where it is not
-    what        what is measured, and in which unit
-    compared    how ours and the paper's are compared
-    heads       the titles of the rows' labels
-    footnotes   the paper's own
-    notes       what to know: where the paper is silent, wrong, or does something else than it says
+    Attributes:
+        reference: Its place in the paper; "ours" if it has none.
+        what: What is measured, and in which unit.
+        compared: How ours and the paper's are compared.
+        heads: The titles of the rows' labels.
+        footnotes: The paper's own.
+        notes: What to know: places in which the paper is silent or wrong, or does something else than it writes.
     """
 
     name: str
@@ -118,9 +121,9 @@ class Experiment:
     needs: tuple[TrainingPlan, ...] = ()
     """Trained before all else, with seed 1: networks that others make their adversarial examples on."""
     command: str = ""
-    """What measures it, where that is not `zerosnet reproduce`."""
+    """The command that measures it, if that is not `zerosnet reproduce`."""
     folder: Folder | None = None
-    """What the folder of images has to be, where the runs are on one: their name alone, imagefolder, fits any."""
+    """The data set that a folder of images has to hold, if the runs are on one: the name imagefolder fits any."""
 
     def row(self, key: str) -> TableRow:
         return next(row for row in self.rows if row.key == key)
@@ -129,7 +132,7 @@ class Experiment:
         return next((cell for cell in self.cells if (cell.row, cell.column) == (row, column)), None)
 
     def cell_specs(self, cell: Cell, at: "str | Scale") -> list[RunSpec]:
-        """The runs of one cell, one a seed; none where the scale leaves it out."""
+        """The runs of one cell, one per seed; none if the scale leaves it out."""
         chosen = scale(at)
         return [] if cell.training is None else chosen.specs(cell.training, self.seeds)
 

@@ -1,15 +1,21 @@
-"""What was measured of an experiment: every cell with its values, beside what the paper printed."""
+"""Tables of measured numbers: every cell of an experiment with its values, beside what the paper printed.
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+recorded.json holds what was measured at full scale when the package was made; `tools/package_numbers.py` writes it.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
 from typing import Any
 
 from zerosnet.experiments.definition import Cell, Experiment
+from zerosnet.experiments.evidence import NOTHING, Evidence
 from zerosnet.experiments.paper.printed import Printed
 from zerosnet.experiments.readings import ACCURACY, Reading, Value, read
+from zerosnet.experiments.registry import EXPERIMENTS
 from zerosnet.experiments.scales import Scale, scale
 from zerosnet.experiments.statistics import Summary, summarise
-from zerosnet.training import RunRecord, Store
 
 STATUSES = ("measured", "partial", "not run", "not at this scale", "quoted only")
 Number = tuple[Reading, tuple[str, ...]]
@@ -19,11 +25,12 @@ Number = tuple[Reading, tuple[str, ...]]
 class MeasuredCell:
     """One cell: the values of its seeds (accuracies in per cent), their summaries, and the paper's number.
 
-    wanted   how many seeds the scale asks for; 1 for what is computed without a run
-    last     at the last epoch
-    best     at the best test epoch, where that was recorded
-    runs     ids of the runs that were looked for, whether they are there or not
-    reading  what is read of them
+    Attributes:
+        wanted: How many seeds the scale asks for; 1 for what is computed without a run.
+        last: At the last epoch.
+        best: At the best test epoch, if that was recorded.
+        runs: Ids of the runs that were looked for, whether they are there or not.
+        reading: What is read of them.
     """
 
     row: str
@@ -39,7 +46,7 @@ class MeasuredCell:
 
     @property
     def number(self) -> Number | None:
-        """What tells this number from others: what was read of which runs. None where it is not read of runs."""
+        """A key for this number: what was read of which runs. None if it is not read of runs."""
         runs = tuple(value.run for value in self.values if value.run is not None) or self.runs
         return (self.reading, runs) if runs else None
 
@@ -53,12 +60,12 @@ class MeasuredCell:
 
     @property
     def compared(self) -> Summary | None:
-        """What stands against the printed number: the best epoch where there is one, as in the paper, else the last."""
+        """The number to compare with the printed one: the best epoch, as in the paper, or else the last."""
         return self.best or self.last
 
     @property
     def doubtful(self) -> bool:
-        """Whether a sanity check failed for an attack behind one of the values."""
+        """True if a sanity check failed for an attack behind one of the values."""
         return any(value.warnings for value in self.values)
 
     @property
@@ -70,7 +77,7 @@ class MeasuredCell:
 
     @property
     def difference_in_deviations(self) -> float | None:
-        """The difference in units of the larger of the two deviations; None where neither is known."""
+        """The difference in units of the larger of the two deviations; None if neither is known."""
         if self.difference is None or self.compared is None or self.printed is None:
             return None
         deviations = [d for d in (self.compared.deviation, self.printed.deviation) if d]
@@ -137,42 +144,19 @@ class Measured:
         }
 
 
-def collect(
-    experiment: Experiment,
-    stores: Store | Sequence[Store] | Mapping[str, RunRecord],
-    at: str | Scale = "full",
-) -> Measured:
-    """What the stores hold of an experiment at a scale.
-
-    Of a run that several stores have, the first that has it finished counts. Whoever collects many experiments from
-    the same stores reads them once, with `records_of`, and passes the result.
-    """
-    records = stores if isinstance(stores, Mapping) else records_of(stores)
+def collect(experiment: Experiment, evidence: Evidence, at: str | Scale = "full") -> Measured:
+    """Make the table of an experiment at a scale, of the runs without a damaged file."""
     chosen = scale(at)
-    return Measured(
-        experiment, chosen.name, tuple(_collect(experiment, cell, records, chosen) for cell in experiment.cells)
-    )
+    cells = (_collect(experiment, cell, evidence, chosen) for cell in experiment.cells)
+    return Measured(experiment, chosen.name, tuple(cells))
 
 
-def records_of(stores: Store | Sequence[Store]) -> dict[str, RunRecord]:
-    """All readable runs of some stores by id; one that has ended goes before one that has not."""
-    found: dict[str, RunRecord] = {}
-    for store in [stores] if isinstance(stores, Store) else stores:
-        for record in store.scan()[0]:
-            if record.id not in found or (found[record.id].result is None and record.result is not None):
-                found[record.id] = record
-    return found
-
-
-def _collect(experiment: Experiment, cell: Cell, records: Mapping[str, RunRecord], at: Scale) -> MeasuredCell:
+def _collect(experiment: Experiment, cell: Cell, evidence: Evidence, at: Scale) -> MeasuredCell:
     runs = tuple(spec.id for spec in experiment.cell_specs(cell, at))
     if cell.compute is not None:
-        values, wanted = [Value(None, None, cell.compute())], 1
-    else:
-        there = [records[run] for run in runs if run in records]
-        values = [value for record in there if (value := read(record, cell.reading, at.images)) is not None]
-        wanted = len(runs)
-    return measured_cell(cell, values, wanted, runs)
+        return measured_cell(cell, [Value(None, None, cell.compute())], 1, runs)
+    found = (read(evidence.sound[run], cell.reading, at.images) for run in runs if run in evidence.sound)
+    return measured_cell(cell, [value for value in found if value is not None], len(runs), runs)
 
 
 def measured_cell(cell: Cell, values: Sequence[Value], wanted: int, runs: tuple[str, ...]) -> MeasuredCell:
@@ -201,3 +185,27 @@ def distinct_cells(cells: Iterable[MeasuredCell]) -> list[MeasuredCell]:
     for place, cell in enumerate(cells):
         found.setdefault(cell.number or place, cell)
     return list(found.values())
+
+
+def recorded() -> list[Measured]:
+    """Tables at full scale that come with the package, with those cells that were measured."""
+    data = json.loads(resources.files(__package__).joinpath("recorded.json").read_text(encoding="utf-8"))
+    return [_table(EXPERIMENTS[one["experiment"]], one["cells"]) for one in data if one["experiment"] in EXPERIMENTS]
+
+
+def whole(table: Measured) -> Measured:
+    """A recorded table with all cells of its experiment: what was not measured is there as not run."""
+    known = {(cell.row, cell.column): cell for cell in table.cells}
+    empty = collect(table.experiment, NOTHING, table.scale)
+    return replace(empty, cells=tuple(known.get((cell.row, cell.column), cell) for cell in empty.cells))
+
+
+def _table(experiment: Experiment, cells: list[dict[str, Any]]) -> Measured:
+    found = []
+    for one in cells:
+        declared = experiment.cell(one["row"], one["column"])
+        if declared is not None:
+            values = [Value.from_json(value) for value in one["values"]]
+            runs = tuple(value.run for value in values if value.run is not None)
+            found.append(measured_cell(declared, values, len(experiment.seeds), runs))
+    return Measured(experiment, "full", tuple(found))

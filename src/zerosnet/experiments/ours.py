@@ -5,9 +5,9 @@ from fractions import Fraction
 
 from zerosnet.experiments.definition import Experiment, TableRow
 from zerosnet.experiments.paper.accuracy import TEST
-from zerosnet.experiments.paper.declare import OPTIMUM, cells, columns
+from zerosnet.experiments.paper.declare import cells, columns
 from zerosnet.experiments.scales import TrainingPlan
-from zerosnet.numerics import Scheme, from_roots, monic_from_roots, root_condition
+from zerosnet.numerics import OPTIMUM, Scheme, from_roots, monic_from_roots, root_condition
 
 COMPLEX, REAL, RADIUS = 160, 40, 1.5
 _GOLDEN = (math.sqrt(5) - 1) / 2
@@ -119,9 +119,7 @@ def pairs() -> Experiment:
             row = TableRow(f"{difference}: {what}", labels, scheme, stable, difference, True)
             rows.append(row)
             training = (
-                TrainingPlan("zerosnet56_opt")
-                if scheme == OPTIMUM.scheme
-                else TrainingPlan("zerosnet56", scheme=scheme)
+                TrainingPlan("zerosnet56_opt") if scheme == OPTIMUM else TrainingPlan("zerosnet56", scheme=scheme)
             )
             all_cells += cells(row, {}, training, TEST)
     return Experiment(

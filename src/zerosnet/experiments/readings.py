@@ -1,11 +1,12 @@
-"""Which number of a run a cell holds, and how to get it out of the run's record."""
+"""A reading: the number of a run that a cell holds, and how to get it out of the run's evidence."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from zerosnet.experiments.evidence import Evidence, RunEvidence
 from zerosnet.robustness import PROTOCOLS, ProtocolOptions
-from zerosnet.training import RunRecord, read_attack
+from zerosnet.training import Result, RunSpec
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,10 @@ class Reading:
 
 @dataclass(frozen=True)
 class Value:
-    """What one run gave: `last` at the last epoch, `best` at the best test epoch where the two differ by choice.
+    """A number that one run gave: `last` at the last epoch, `best` at the best test epoch if that was recorded.
 
-    warnings   sanity checks that failed for the attack that gave the number, to be shown wherever it is
+    Attributes:
+        warnings: Sanity checks that failed for the attack that gave the number, to be shown wherever it is.
     """
 
     run: str | None
@@ -60,40 +62,39 @@ def under_noise(label: str) -> Reading:
 CLEAN_UNDER_NOISE = Reading("attack", "paper-noise", "clean")
 
 
-def read(record: RunRecord, reading: Reading, images: int | None = None) -> Value | None:
-    """The number, accuracies in per cent; None where the run has not given it (yet).
+def read(run: RunEvidence, reading: Reading, images: int | None = None) -> Value | None:
+    """The number, accuracies in per cent; None if the run has not given it (yet).
 
-    `images`: what adversarial protocols were measured on, all test images by default.
+    Args:
+        images: How many test images adversarial protocols were measured on; None for all.
     """
+    record = run.record
     if record.result is None:
         return None
     if reading.protocol:
-        return _under_attack(record, reading, images)
-    last, best = _READERS[reading.what](record, reading)
+        return _under_attack(run, reading, images)
+    last, best = _READERS[reading.what](record.result)
     return None if last is None else Value(record.id, record.spec.seed, last, best)
 
 
 Pair = tuple[float | None, float | None]
 
 
-def _accuracy(record: RunRecord, reading: Reading) -> Pair:
-    result = record.result
-    assert result is not None
+def _accuracy(result: Result) -> Pair:
     return _percent(result.test_accuracy), _percent(result.best_test_accuracy)
 
 
-def _top5(record: RunRecord, reading: Reading) -> Pair:
-    assert record.result is not None
-    return _percent(record.result.test_top5_accuracy), None
+def _top5(result: Result) -> Pair:
+    return _percent(result.test_top5_accuracy), None
 
 
-def _training_accuracy(record: RunRecord, reading: Reading) -> Pair:
-    assert record.result is not None
-    return _percent(record.result.train_accuracy), None
+def _training_accuracy(result: Result) -> Pair:
+    return _percent(result.train_accuracy), None
 
 
-def _gap(record: RunRecord, reading: Reading) -> Pair:
-    (training, _), (last, best) = _training_accuracy(record, reading), _accuracy(record, reading)
+def _gap(result: Result) -> Pair:
+    training = _percent(result.train_accuracy)
+    last, best = _accuracy(result)
     if training is None or last is None or best is None:
         return None, None
     return training - last, training - best
@@ -104,13 +105,21 @@ def attack_options(protocol: str, images: int | None) -> ProtocolOptions:
     return ProtocolOptions(images=images if PROTOCOLS[protocol].adversarial else None)
 
 
+def is_attacked(evidence: Evidence, spec: RunSpec, protocol: str, images: int | None) -> bool:
+    """Return True if a protocol has been run on a spec's network, or if it diverged and cannot be attacked."""
+    run = evidence.get(spec)
+    if run is None or run.record.result is None:
+        return False
+    return run.record.status == "diverged" or run.attack(protocol, attack_options(protocol, images)) is not None
+
+
 _OTHER_UNITS = {"paper-fgsm": " (eps for images in [0, 1], in the table twice that)"}
-"""Of protocols whose eps the paper gives in other units than the checks have."""
+"""A remark for protocols whose eps the paper gives in other units than the checks do."""
 
 
-def _under_attack(record: RunRecord, reading: Reading, images: int | None) -> Value | None:
+def _under_attack(run: RunEvidence, reading: Reading, images: int | None) -> Value | None:
     assert reading.protocol is not None
-    result = read_attack(record, reading.protocol, attack_options(reading.protocol, images))
+    result = run.attack(reading.protocol, attack_options(reading.protocol, images))
     rows = [
         row
         for row in (() if result is None else result.rows)
@@ -124,10 +133,10 @@ def _under_attack(record: RunRecord, reading: Reading, images: int | None) -> Va
     row = max(rows, key=lambda row: row.images)
     units = _OTHER_UNITS.get(reading.protocol, "")
     warnings = tuple(f"{result.protocol}{units}: {warning}" for warning in result.warnings) if row.access else ()
-    return Value(record.id, record.spec.seed, round(100 * row.accuracy, 9), warnings=warnings)
+    return Value(run.record.id, run.record.spec.seed, round(100 * row.accuracy, 9), warnings=warnings)
 
 
-_READERS: dict[str, Callable[[RunRecord, Reading], Pair]] = {
+_READERS: dict[str, Callable[[Result], Pair]] = {
     "test accuracy": _accuracy,
     "top-5 accuracy": _top5,
     "training accuracy": _training_accuracy,

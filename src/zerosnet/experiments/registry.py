@@ -1,6 +1,6 @@
 """All experiments by name: the paper's tables and figure in its order, then our own two."""
 
-from zerosnet.experiments import ours as own
+from zerosnet.experiments import ours
 from zerosnet.experiments.definition import Experiment, find_experiment
 from zerosnet.experiments.paper import accuracy as accuracy_tables
 from zerosnet.experiments.paper import other as other_tables
@@ -22,8 +22,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         other_tables.parameters(),
         other_tables.run_time(),
         other_tables.coefficients(),
-        own.scan_disc(),
-        own.pairs(),
+        ours.scan_disc(),
+        ours.pairs(),
     )
 }
 

@@ -8,9 +8,11 @@ from typing import TypeVar
 
 import torch
 
+from zerosnet.errors import InputError
 from zerosnet.experiments.ablation import ablate, can_ablate
 from zerosnet.experiments.definition import Experiment
-from zerosnet.experiments.readings import attack_options
+from zerosnet.experiments.evidence import Evidence, read_evidence
+from zerosnet.experiments.readings import attack_options, is_attacked
 from zerosnet.experiments.scales import Scale, scale
 from zerosnet.training import (
     MOST,
@@ -21,12 +23,10 @@ from zerosnet.training import (
     Local,
     Options,
     Progress,
-    RunRecord,
     RunSpec,
     Store,
     attack_runs,
     distinct,
-    read_attack,
 )
 
 Item = TypeVar("Item")
@@ -54,10 +54,11 @@ def reproduce(
     clock: Clock | None = None,
     progress: Progress | None = None,
     engine: Engine | None = None,
-) -> Left:
-    """Take experiments as far as the clock allows; whatever is there already is not done again.
+) -> Evidence:
+    """Take experiments as far as the clock allows; return what the store holds then.
 
-    Runs that several experiments need are run once. Surrogates, on which others make their examples, are trained first.
+    What is there already is not done again, and runs that several experiments want are run once. Networks that others
+    make their adversarial examples on are trained first. A damaged run is reported and left as it is.
     """
     clock, progress, chosen = clock or Clock(), progress or Lines(quiet=True), scale(at)
     engine = engine or Local()
@@ -69,52 +70,77 @@ def reproduce(
     needed = distinct(spec for one in experiments for spec in one.needed_specs(chosen))
     wanted = distinct(spec for one in experiments for spec in one.specs(chosen))
     for stage in (needed, wanted):
-        waiting = [spec for spec in stage if not _has_ended(store, spec)]
+        waiting = _not_ended(store, stage)
         if waiting and not clock.must_stop():
             engine.train(waiting, store, options, clock, progress)
-    if not clock.must_stop():
-        attacks = _attacks(experiments, chosen, store, device, options.data, places)
-        records = [_record(store, spec) for spec in wanted]
-        finished = [record for record in records if record is not None and can_ablate(record)]
-        ablations = (partial(ablate, some, device, options.data) for some in _shared(finished, places, len(finished)))
-        engine.do([*attacks, *ablations], device, clock, progress)
-    return what_is_left(experiments, chosen, store)
+    evidence = read_evidence(store)
+    for problem in evidence.problems:
+        progress.say(problem)
+    if clock.must_stop():
+        return evidence
+    attacks = _attacks(experiments, chosen, store, evidence, device, options.data, places)
+    runs = [evidence.get(spec) for spec in wanted]
+    finished = [run.record for run in runs if run is not None and can_ablate(run.record)]
+    ablations = (partial(ablate, some, device, options.data) for some in _shared(finished, places, len(finished)))
+    jobs: list[Job] = [*attacks, *ablations]
+    if not jobs:
+        return evidence
+    engine.do(jobs, device, clock, progress)
+    return read_evidence(store)
 
 
 def _check_folders(experiments: Sequence[Experiment], at: Scale, store: Store, data: Path | None) -> None:
     """Refuse, before anything is trained, a folder of images that is not what an experiment's open runs are about."""
     for one in experiments:
-        if one.folder and data and not all(_has_ended(store, spec) for spec in one.specs(at)):
+        if one.folder and data and _not_ended(store, one.specs(at)):
             one.folder.check(data, one.name)
 
 
-def what_is_left(experiments: Sequence[Experiment], at: str | Scale, store: Store) -> Left:
+def _not_ended(store: Store, specs: Sequence[RunSpec]) -> list[RunSpec]:
+    """The specs whose runs have still to be trained; a run that cannot be read is not one of them."""
+    waiting = []
+    for spec in specs:
+        try:
+            record = store.get(spec)
+        except InputError:
+            continue
+        if record is None or record.result is None:
+            waiting.append(spec)
+    return waiting
+
+
+def what_is_left(experiments: Sequence[Experiment], at: str | Scale, evidence: Evidence) -> Left:
+    """Count the runs and attacks of experiments that evidence does not hold."""
     chosen = scale(at)
     specs = distinct(spec for one in experiments for spec in one.specs(chosen))
-    runs = sum(not _has_ended(store, spec) for spec in specs)
+    runs = sum(not evidence.has_ended(spec) for spec in specs)
     attacks = {
         (spec.id, protocol)
         for one in experiments
         for protocol in one.protocols(chosen)
         for spec in one.attacked(protocol, chosen)
-        if not _attacked(store, spec, protocol, chosen)
+        if not is_attacked(evidence, spec, protocol, chosen.images)
     }
     return Left(runs, len(attacks))
 
 
 def _attacks(
-    experiments: Sequence[Experiment], at: Scale, store: Store, device: torch.device, data: Path | None, places: int
+    experiments: Sequence[Experiment],
+    at: Scale,
+    store: Store,
+    evidence: Evidence,
+    device: torch.device,
+    data: Path | None,
+    places: int,
 ) -> Iterator[Job]:
     """Make a job for finished networks that wait for a protocol, as many as are attacked side by side."""
     for protocol in dict.fromkeys(protocol for one in experiments for protocol in one.protocols(at)):
         specs = distinct(spec for one in experiments for spec in one.attacked(protocol, at))
-        waiting = [
-            record.id
-            for spec in specs
-            if (record := _record(store, spec)) is not None
-            and (record.folder / "weights.safetensors").exists()
-            and not _attacked(store, spec, protocol, at)
-        ]
+        waiting = []
+        for spec in specs:
+            run = evidence.get(spec)
+            if run and run.record.has_weights and not is_attacked(evidence, spec, protocol, at.images):
+                waiting.append(spec.id)
         images = attack_options(protocol, at.images).images
         for batch in _shared(waiting, places, MOST):
             measure = partial(attack_runs, store, batch, protocol, device=device, data=data, images=images)
@@ -129,20 +155,3 @@ def _shared(items: Sequence[Item], places: int, most: int) -> Iterator[Sequence[
     """Share items out among places, at most so many at a time."""
     size = max(1, min(most, -(-len(items) // places)))
     return (items[start : start + size] for start in range(0, len(items), size))
-
-
-def _attacked(store: Store, spec: RunSpec, protocol: str, at: Scale) -> bool:
-    """Check if a protocol has been run; a network that diverged cannot be attacked."""
-    record = _record(store, spec)
-    if record is None or record.result is None:
-        return False
-    return record.status == "diverged" or read_attack(record, protocol, attack_options(protocol, at.images)) is not None
-
-
-def _has_ended(store: Store, spec: RunSpec) -> bool:
-    record = _record(store, spec)
-    return record is not None and record.result is not None
-
-
-def _record(store: Store, spec: RunSpec) -> RunRecord | None:
-    return store.find(store.folder(spec).name) if (store.folder(spec) / "spec.json").exists() else None

@@ -1,4 +1,4 @@
-"""How much of an experiment is run: on the embedded digits, shortened on the real data, or as in the paper."""
+"""The size at which an experiment is run: on the embedded digits, shortened on the real data, or as in the paper."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -13,10 +13,11 @@ from zerosnet.training import Recipe, RunSpec, recipe
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """What to train for a number, the seed aside, with the paper's settings.
+    """A training for a number, the seed aside, with the paper's settings.
 
-    options   changes to the recipe
-    demo      whether it makes sense on the embedded digits, and is small enough for minutes on a CPU
+    Attributes:
+        options: Changes to the recipe.
+        demo: True if it makes sense on the embedded digits, and is small enough for minutes on a CPU.
     """
 
     model: str
@@ -46,10 +47,11 @@ Settings = tuple[str, Recipe] | None
 class Scale:
     """How a training is run at this size.
 
-    settings   data set and recipe; None leaves the training out
-    seeds      None: all that the experiment asks for
-    images     how many test images adversarial protocols take; None: all
-    only       shell patterns of run ids, such as "*56*-s1-*"; runs that match none are left out. Empty: all
+    Attributes:
+        settings: Data set and recipe; None leaves the training out.
+        seeds: None: all that the experiment asks for.
+        images: How many test images adversarial protocols take; None: all.
+        only: Shell patterns of run ids, such as "*56*-s1-*"; runs that match none are left out. Empty: all.
     """
 
     name: str
@@ -60,7 +62,7 @@ class Scale:
     only: tuple[str, ...] = ()
 
     def specs(self, training: TrainingPlan, seeds: Sequence[int]) -> list[RunSpec]:
-        """The runs of a training at this scale, one a seed."""
+        """The runs of a training at this scale, one per seed."""
         settings = self.settings(training)
         if settings is None:
             return []
@@ -102,7 +104,7 @@ _DATA = re.compile(r"\b(CIFAR-10|MNIST)\b")
 
 
 def at_scale(words: str, name: str) -> str:
-    """What is said of an experiment, with the data that it is run on at a scale: the demo has digits in their place."""
+    """Name the data that an experiment is run on at a scale: the demo has digits in place of images."""
     return _DATA.sub("digits", words) if name == "demo" else words
 
 

@@ -1,4 +1,4 @@
-"""Few numbers, said honestly: means with sample deviations, Welch intervals, rank correlations with p-values."""
+"""Statistics of few numbers: means with sample deviations, Welch intervals, rank correlations with p-values."""
 
 import math
 from collections.abc import Sequence
@@ -65,7 +65,7 @@ class Difference:
 
 
 def welch(a: Sequence[float], b: Sequence[float], level: float = 0.95) -> Difference | None:
-    """Interval of mean(a) - mean(b); None where a side has fewer than two numbers, or nothing varies at all.
+    """Interval of mean(a) - mean(b); None if a side has fewer than two numbers, or nothing varies at all.
 
     nu = (s_a^2/n_a + s_b^2/n_b)^2 / ((s_a^2/n_a)^2/(n_a-1) + (s_b^2/n_b)^2/(n_b-1))   (Welch 1947, Satterthwaite)
     """
@@ -102,7 +102,7 @@ class Correlation:
 
 
 def spearman(x: Sequence[float], y: Sequence[float]) -> Correlation | None:
-    """Rank correlation; None below four pairs, or where one side is constant.
+    """Rank correlation; None below four pairs, or if one side is constant.
 
     All permutations up to seven pairs, 20,000 drawn by a fixed seed above, the one that is counted among them.
     """

@@ -16,9 +16,8 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from zerosnet import __version__
 from zerosnet.errors import InputError
 from zerosnet.explorer import documents, locus, query
-from zerosnet.explorer.accuracies import accuracies_document
-from zerosnet.explorer.limits import LONGEST_QUERY, BadParameter
-from zerosnet.numerics import PAPER_ROWS, root_condition
+from zerosnet.explorer.limits import LONGEST_QUERY, is_own_host
+from zerosnet.numerics import PAPER_ROWS, facts, root_condition
 from zerosnet.report import root_places
 
 Message = MutableMapping[str, Any]
@@ -46,8 +45,8 @@ tenth, `1/3` a third. A request that cannot be answered gets a 4xx status and `{
 numbers have at most 50 digits, schemes at most 8 steps, grids at most 400 x 400 points."""
 
 
-def create_app() -> FastAPI:
-    """The application, which holds no state but its files."""
+def create_app(host: str = "localhost") -> FastAPI:
+    """The application, which holds no state but its files; it answers requests to this host and to localhost."""
     app = FastAPI(
         title="zerosnet explorer",
         version=__version__,
@@ -62,7 +61,7 @@ def create_app() -> FastAPI:
     app.add_exception_handler(RequestValidationError, _refuse)
     app.add_exception_handler(StarletteHTTPException, _refuse)
     app.add_exception_handler(Exception, _fail)
-    app.add_middleware(Guard)
+    app.add_middleware(Guard, host=host)
     return app
 
 
@@ -70,7 +69,7 @@ def _add_interface(app: FastAPI) -> None:
     @app.get("/api/analyze", tags=["one scheme"])
     def analyze(of: Annotated[query.NamedScheme, Query()]) -> JSONResponse:
         """What `zerosnet analyze --json` prints: verdict and reason, roots, order, error constant, intervals."""
-        return JSONResponse(documents.analysis_document(of.scheme()))
+        return JSONResponse(facts(of.scheme()))
 
     @app.get("/api/envelope", tags=["one scheme"])
     def envelope(of: Annotated[query.Envelope, Query()]) -> JSONResponse:
@@ -94,7 +93,7 @@ def _add_interface(app: FastAPI) -> None:
         verdict = root_condition(scheme)
         return JSONResponse(
             {
-                "analysis": documents.analysis_document(scheme),
+                "analysis": facts(scheme),
                 "places": root_places(verdict),
                 "parasitic_modulus": 1 - verdict.margin,
                 "envelope": documents.envelope_document(scheme, of.blocks),
@@ -121,7 +120,7 @@ def _add_interface(app: FastAPI) -> None:
     @app.get("/api/accuracies", tags=["the paper"])
     def accuracies() -> JSONResponse:
         """Measured test accuracies and, apart from them, the printed ones, with the largest parasitic modulus."""
-        return JSONResponse(accuracies_document())
+        return JSONResponse(documents.accuracies_document())
 
     @app.get("/api/{path:path}", include_in_schema=False)
     def unknown(path: str) -> None:
@@ -164,15 +163,16 @@ def _refuse(request: Request, error: Exception) -> JSONResponse:
 
 
 def _fail(request: Request, error: Exception) -> JSONResponse:
-    """A mistake of ours: said without its details, which the server's own log has."""
+    """Answer a mistake of ours without its details, which the server's own log has."""
     return JSONResponse({"error": "the server failed on this request", "parameter": None}, 500, headers=_HEADERS)
 
 
 class Guard:
-    """Refuses long queries before they are read, and puts the security headers on every answer."""
+    """Refuses long queries and other sites' host names, and puts the security headers on every answer."""
 
-    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
+    def __init__(self, app: Callable[..., Awaitable[None]], host: str) -> None:
         self.app = app
+        self.host = host
 
     async def __call__(self, scope: Message, receive: Any, send: Callable[[Message], Awaitable[None]]) -> None:
         async def send_guarded(message: Message) -> None:
@@ -180,12 +180,18 @@ class Guard:
                 message["headers"] = [*message.get("headers", []), *_raw(_HEADERS)]
             await send(message)
 
-        if scope["type"] == "http" and len(scope.get("query_string", b"")) > LONGEST_QUERY:
-            long = BadParameter("query", f"the query is longer than {LONGEST_QUERY} characters")
-            answer = JSONResponse({"error": str(long), "parameter": "query"}, 414)
-            await answer(scope, receive, send_guarded)
-            return
-        await self.app(scope, receive, send_guarded)
+        answer = self._refusal(scope) if scope["type"] == "http" else None
+        await (answer or self.app)(scope, receive, send_guarded)
+
+    def _refusal(self, scope: Message) -> JSONResponse | None:
+        named = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1")
+        if not is_own_host(named, self.host):
+            accepted = f"localhost or {self.host}, the host that the server was started with"
+            return JSONResponse({"error": f"host is {named[:80]!r}; expected {accepted}", "parameter": None}, 421)
+        if len(scope.get("query_string", b"")) > LONGEST_QUERY:
+            long = f"the query is longer than {LONGEST_QUERY} characters"
+            return JSONResponse({"error": long, "parameter": "query"}, 414)
+        return None
 
 
 def _raw(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:

@@ -1,17 +1,22 @@
-"""The JSON documents of one scheme, but for its analysis: growth over the blocks, the region of absolute stability,
-and the texts to copy. Everything in them is finite or null.
+"""JSON documents: growth over the blocks, region of absolute stability and texts to copy of a scheme; accuracies.
+
+The analysis of a scheme is `zerosnet.numerics.facts`. Everything in them is finite or null.
 """
 
+import json
 import time
+from functools import cache
+from importlib import resources
 from math import floor, log10
 from typing import Any
 
 import numpy as np
 
+from zerosnet.checks import finite
 from zerosnet.explorer import limits
 from zerosnet.explorer.limits import BadParameter
 from zerosnet.explorer.query import NamedScheme, Region
-from zerosnet.numerics import Scheme, boundary_locus, facts, log10_envelope, stability_region
+from zerosnet.numerics import Scheme, boundary_locus, log10_envelope, root_condition, stability_region
 from zerosnet.report import region_window
 
 _BOUNDARY_POINTS = 361
@@ -22,25 +27,20 @@ _SIZES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 Window = tuple[tuple[float, float], tuple[float, float]]
 
 
-def analysis_document(scheme: Scheme) -> dict[str, Any]:
-    """What `zerosnet analyze --json` prints."""
-    return facts(scheme)
-
-
 def envelope_document(scheme: Scheme, blocks: int) -> dict[str, Any]:
-    """log10 c(k) for k = 0..blocks, null where c is 0; and its largest and last value."""
+    """log10 c(k) for k = 0..blocks, null if c is 0; and its largest and last value."""
     logs = log10_envelope(scheme, blocks)
     return {
         "blocks": blocks,
-        "log10": [_finite(value) for value in logs.tolist()],
-        "log10_constant": _finite(float(logs.max())),
-        "log10_last": _finite(float(logs[-1])),
+        "log10": [finite(value) for value in logs.tolist()],
+        "log10_constant": finite(float(logs.max())),
+        "log10_last": finite(float(logs[-1])),
     }
 
 
 def region_document(scheme: Scheme, query: Region) -> dict[str, Any]:
     """Which points of a grid are absolutely stable, as runs [first, last] of columns for every row, bottom first; and
-    the boundary locus, null where it is infinite.
+    the boundary locus, null at infinity.
     """
     (left, right), (bottom, top) = query.window() or calm_window(scheme)
     re, im = np.linspace(left, right, query.nx), np.linspace(bottom, top, query.ny)
@@ -80,6 +80,20 @@ def copy_document(query: NamedScheme) -> dict[str, str]:
     }
 
 
+@cache
+def accuracies_document() -> dict[str, Any]:
+    """Measured and printed accuracies in per cent, each with the largest parasitic modulus of its scheme.
+
+    accuracies.json comes with the package; `tools/package_numbers.py` writes it.
+    """
+    stored = json.loads(resources.files(__package__).joinpath("accuracies.json").read_text(encoding="utf-8"))
+    for entry in (*stored["measured"], *stored["printed"]):
+        verdict = root_condition(Scheme.parse(entry["scheme"]))
+        entry["parasitic_modulus"] = 1 - verdict.margin
+        entry["zero_stable"] = verdict.zero_stable
+    return stored
+
+
 def calm_window(scheme: Scheme) -> Window:
     """The window that fits the region of absolute stability, in coarse steps: it stands still while one drags."""
     (left, right), _ = region_window(scheme, _WINDOW_COLUMNS)
@@ -95,7 +109,3 @@ def _runs(row: np.ndarray) -> list[list[int]]:
     """The first and last index of every run of True."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], row, [False]]).astype(np.int8)))
     return [[int(first), int(after) - 1] for first, after in zip(edges[::2], edges[1::2])]
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None

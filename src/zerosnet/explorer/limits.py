@@ -1,6 +1,9 @@
 """What a request may ask for, so that no request takes unbounded time or memory."""
 
 import re
+import socket
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from zerosnet.errors import InputError
 
@@ -15,6 +18,34 @@ SECONDS = 3.0  # for the points of one grid
 
 _LITERAL = re.compile(r"(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE]([+-]?\d+))?", re.ASCII)
 _ALLOWED = re.compile(r"[0-9a-zA-Z^*/+\-._ ]*", re.ASCII)
+
+
+_HERE = ("localhost", "127.0.0.1", "::1")
+_EVERYWHERE = ("0.0.0.0", "::")
+
+
+def is_own_host(header: str, started_with: str) -> bool:
+    """Return True if a Host header names this server: no other site may read answers under its own name.
+
+    A server on all interfaces is also reached by the addresses and the name of its machine.
+    """
+    try:
+        host = urlsplit(f"//{header}").hostname or ""
+    except ValueError:
+        return False
+    if host in (*_HERE, started_with.lower()):
+        return True
+    if started_with not in _EVERYWHERE:
+        return False
+    return _is_address(host) or host in (socket.gethostname().lower(), socket.getfqdn().lower())
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 class BadParameter(InputError):

@@ -6,21 +6,25 @@ import threading
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
+from math import inf
 from typing import Any
 
 from zerosnet.errors import InputError, MissingExtra
 
 HOST, PORT = "127.0.0.1", 8765
-_MOST_CONNECTIONS = 64
+_MOST_CONNECTIONS = 512  # beyond these the answer is 503; requests of the others wait for a thread
+_PATIENCE = 10.0  # seconds within which a connection has to ask for something
+_LONGEST_ANSWER = 60.0  # seconds within which an answer has to be read
 _PACKAGES = ("anyio", "fastapi", "pydantic", "starlette", "uvicorn")
 _THREADS = 4  # that compute; numerics hold the interpreter most of the time
 
 
 def serve(host: str = HOST, port: int = PORT, *, browser: bool = True, say: Callable[[str], Any] = print) -> None:
-    """Serve the explorer until it is interrupted; `port` 0 takes a free one. The address is told to `say`."""
+    """Serve the explorer until it is interrupted; `port` 0 takes a free one. The address is passed to `say`."""
     try:
         import uvicorn
         from anyio.to_thread import current_default_thread_limiter
+        from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
         from zerosnet.explorer.app import create_app
     except ModuleNotFoundError as error:
@@ -30,7 +34,8 @@ def serve(host: str = HOST, port: int = PORT, *, browser: bool = True, say: Call
     listener = listen(host, port)
     address = address_of(listener)
     config = uvicorn.Config(
-        create_app(),
+        create_app(host),
+        http=impatient(AutoHTTPProtocol),
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -49,6 +54,42 @@ def serve(host: str = HOST, port: int = PORT, *, browser: bool = True, say: Call
         Server(config).run(sockets=[listener])
 
 
+def impatient(protocol: Any) -> Any:
+    """An HTTP protocol of uvicorn that closes connections on which nothing is asked, or no answer is read, for long.
+
+    uvicorn itself waits for a first request for ever.
+    """
+
+    class Impatient(protocol):
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._watched, self._since = None, self.loop.time()
+            self._watch = self.loop.call_later(_PATIENCE, self._look)
+
+        def connection_lost(self, error: Exception | None) -> None:
+            self._watch.cancel()
+            super().connection_lost(error)
+
+        def _look(self) -> None:
+            """Close the connection if its request is the same as a while ago; uvicorn calls a request a cycle."""
+            now, request = self.loop.time(), self.cycle
+            if request is not self._watched:
+                self._watched, self._since = request, now
+            if now - self._since > _allowed(request):
+                self.transport.abort()
+            else:
+                self._watch = self.loop.call_later(_PATIENCE, self._look)
+
+    return Impatient
+
+
+def _allowed(request: Any) -> float:
+    """Seconds for which a connection may stay with a request: none, answered, being answered, or being computed."""
+    if request is None or request.response_complete:
+        return _PATIENCE / 2
+    return _LONGEST_ANSWER if request.response_started else inf
+
+
 def listen(host: str, port: int) -> socket.socket:
     """A listening socket; a port in use, or a host that is not ours, is one line."""
     if not 0 <= port <= 65_535:
@@ -63,7 +104,7 @@ def listen(host: str, port: int) -> socket.socket:
         if sys.platform != "win32":  # a port that was just left may be taken again at once
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(where)
-        listener.listen(128)
+        listener.listen(_MOST_CONNECTIONS)
     except OSError as error:
         listener.close()
         raise InputError(f"port {port} on {host}: {error.strerror}; --port 0 takes a free one") from None

@@ -13,9 +13,9 @@ from zerosnet.models.config import Config, check_integer
 from zerosnet.models.io.weights import load_model
 from zerosnet.models.network import Network
 from zerosnet.models.pretrained import tagged
-from zerosnet.models.stepping.laws import LM_BETAS, LambdaLaw, Law, LmLaw, StableLambdaLaw, StableRootsLaw
+from zerosnet.models.stepping.laws import LambdaLaw, Law, LmLaw, StableLambdaLaw, StableRootsLaw
 from zerosnet.models.structure import FIXUP_STRUCTURES, STRUCTURES, Structure
-from zerosnet.numerics import Number, Scheme, number
+from zerosnet.numerics import EULER, LM_BETAS, LM_NETWORK_BETA, OPTIMUM, Number, Scheme, number
 
 AnyScheme = Scheme | str
 AnyNumber = int | float | str | Fraction
@@ -38,7 +38,7 @@ class ModelFamily:
     """By depth."""
 
 
-def _lm_law(beta: str = "original") -> Law:
+def _lm_law(beta: str = LM_NETWORK_BETA) -> Law:
     if not isinstance(beta, str) or beta not in LM_BETAS:
         raise InputError(f"beta is {beta!r}; expected one of {', '.join(LM_BETAS)}")
     return LmLaw(LM_BETAS[beta])
@@ -53,10 +53,10 @@ def _stable_law(order: int = 1, steps: int = 3) -> Law:
 
 
 FAMILIES: Mapping[tuple[str, str], ModelFamily] = {
-    ("preresnet", ""): ModelFamily(scheme=Scheme([1], [1]), steps=1),
+    ("preresnet", ""): ModelFamily(scheme=EULER, steps=1),
     ("lmresnet", ""): ModelFamily(law=_lm_law, options=("beta",), steps=2, stage_change="restart"),
     ("zerosnet", ""): ModelFamily(),
-    ("zerosnet", "_opt"): ModelFamily(scheme=Scheme(["1/3", "5/9", "1/9"], ["16/9"]), takes_scheme=False),
+    ("zerosnet", "_opt"): ModelFamily(scheme=OPTIMUM, takes_scheme=False),
     ("zerosnet", "_tra"): ModelFamily(law=LambdaLaw, takes_scheme=False),
     ("zerosnet", "_stable"): ModelFamily(law=_stable_law, options=("order", "steps"), takes_scheme=False),
     ("preresnet", "_nonorm"): ModelFamily(scheme=Scheme([1], [1]), steps=1, structures=FIXUP_STRUCTURES),

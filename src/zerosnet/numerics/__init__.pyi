@@ -16,7 +16,10 @@ from zerosnet.numerics.methods.families import FAMILIES as FAMILIES
 from zerosnet.numerics.methods.families import Family as Family
 from zerosnet.numerics.methods.families import family as family
 from zerosnet.numerics.methods.families import parse_member as parse_member
+from zerosnet.numerics.methods.members import EULER as EULER
 from zerosnet.numerics.methods.members import LM_BETAS as LM_BETAS
+from zerosnet.numerics.methods.members import LM_NETWORK_BETA as LM_NETWORK_BETA
+from zerosnet.numerics.methods.members import OPTIMUM as OPTIMUM
 from zerosnet.numerics.methods.members import adams_bashforth as adams_bashforth
 from zerosnet.numerics.methods.members import euler as euler
 from zerosnet.numerics.methods.members import from_roots as from_roots

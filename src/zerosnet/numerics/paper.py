@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from zerosnet.numerics.analysis import facts
+from zerosnet.numerics.methods.members import OPTIMUM
 from zerosnet.numerics.scheme import Scheme
 
 
@@ -50,5 +51,5 @@ PAPER_ROWS = (
     _row("0.5,0.3,0.1;0.1", "0.94 0.33 0.33", True),
     _row("0.825,-0.1,0.275;1.45", "1.00 0.52 0.52", True, "10"),
     _row("1,0.3,-0.4;1", "0.60 0.82 0.82", True),
-    _row("1/3,5/9,1/9;16/9", "0.33 0.33 1.00", True, "-9/5"),
+    _row(str(OPTIMUM), "0.33 0.33 1.00", True, "-9/5"),
 )

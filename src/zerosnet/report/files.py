@@ -1,10 +1,9 @@
 """Files of figures and pages: checked before anything is computed, and written whole or not at all."""
 
-import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from zerosnet import files
 from zerosnet.errors import InputError
 from zerosnet.report.figures.style import styled
 
@@ -37,7 +36,7 @@ def _writable(path: str | Path, what: str, suffixes: tuple[str, ...]) -> Path:
         if target.exists():
             with target.open("r+b"):
                 pass
-        probe = _beside(target)
+        probe = files.temporary_file(target)
         probe.touch()
         probe.unlink()
     except OSError as error:
@@ -46,27 +45,16 @@ def _writable(path: str | Path, what: str, suffixes: tuple[str, ...]) -> Path:
 
 
 def save_figure(figure: "Figure", path: str | Path) -> Path:
-    """Write a figure as PNG, SVG or PDF, by the suffix: into a file beside it first, then renamed."""
+    """Write a figure as PNG, SVG or PDF, by the suffix of the path."""
     target = figure_file(path)
     suffix = target.suffix.lower()
     with styled():
-        return _write(target, lambda part: figure.savefig(part, format=suffix[1:], metadata=_UNDATED.get(suffix)))
-
-
-def write_page(path: str | Path, text: str) -> Path:
-    """Write a page of text in the same way."""
-    return _write(page_file(path), lambda part: part.write_text(text, encoding="utf-8"))
-
-
-def _write(target: Path, write: Callable[[Path], object]) -> Path:
-    part = _beside(target)
-    try:
-        write(part)
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+        files.write_with(target, lambda part: figure.savefig(part, format=suffix[1:], metadata=_UNDATED.get(suffix)))
     return target
 
 
-def _beside(target: Path) -> Path:
-    return target.with_name(f".{target.name}.{os.getpid()}.part")
+def write_page(path: str | Path, text: str) -> Path:
+    """Write a page of text."""
+    target = page_file(path)
+    files.write_bytes(target, text.encode())
+    return target

@@ -1,11 +1,11 @@
 """What attacks and noises ask of networks, images, labels and sizes; whatever is wrong is said before any work."""
 
-import math
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from zerosnet.checks import is_number
 from zerosnet.errors import InputError
 from zerosnet.robustness.classifiers.normalised import frozen, replicas_of, unit_images
 
@@ -55,12 +55,8 @@ def require_labels(labels: Tensor, count: int, classes: int, replicas: int = 1) 
         raise InputError(f"labels run from {low} to {high}; expected 0 to {classes - 1}")
 
 
-def is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def require_size(name: str, value: Any, largest: float = 1.0) -> None:
     """Complain unless a radius or step is a number from 0 to `largest`."""
-    if not (is_number(value) and 0 <= value <= largest and math.isfinite(value)):
+    if not (is_number(value) and 0 <= value <= largest):
         expected = "0 to 1, the scale of the images" if largest == 1 else "a finite number from 0 on"
         raise InputError(f"{name} is {value!r}; expected {expected}")

@@ -8,6 +8,7 @@ from zerosnet.training.engines import Local as Local
 from zerosnet.training.engines import open_engine as open_engine
 from zerosnet.training.finished.attacks import attack_path as attack_path
 from zerosnet.training.finished.attacks import attack_runs as attack_runs
+from zerosnet.training.finished.attacks import pick_attack as pick_attack
 from zerosnet.training.finished.attacks import read_attack as read_attack
 from zerosnet.training.finished.networks import MOST as MOST
 from zerosnet.training.finished.networks import Member as Member
@@ -47,6 +48,7 @@ from zerosnet.training.runs.checkpoint import read_checkpoint as read_checkpoint
 from zerosnet.training.runs.checkpoint import snapshot as snapshot
 from zerosnet.training.runs.checkpoint import write_checkpoint as write_checkpoint
 from zerosnet.training.runs.result import Result as Result
+from zerosnet.training.runs.run import WEIGHTS as WEIGHTS
 from zerosnet.training.runs.run import Run as Run
 from zerosnet.training.runs.run import read_metrics as read_metrics
 from zerosnet.training.runs.spec import RunSpec as RunSpec

@@ -1,7 +1,7 @@
 """`zerosnet reproduce`: the paper's tables, run and compared; without arguments its claim tested in minutes."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,8 +17,7 @@ from zerosnet.errors import InputError
 from zerosnet.training import Options
 
 if TYPE_CHECKING:
-    from zerosnet.experiments import Finding, Listed, Measured, PairFinding, Scale
-    from zerosnet.training import RunRecord, Store
+    from zerosnet.experiments import Evidence, Finding, Listed, Measured, PairFinding, Scale
 
 
 @app.command(short_help="Run experiments of the paper and show ours beside its numbers.")
@@ -42,7 +41,7 @@ def reproduce(
 
     What is finished is never run again: the same command goes on where it was stopped.
     """
-    from zerosnet.experiments import DEMO, EXPERIMENTS, experiment, listing, records_of
+    from zerosnet.experiments import DEMO, EXPERIMENTS, experiment, listing, read_evidence
     from zerosnet.experiments import scale as find_scale
     from zerosnet.training import Store
 
@@ -54,13 +53,13 @@ def reproduce(
         known = next((spec.id for one in chosen for spec in one.specs(at)), "none")
         raise InputError(f"--only is {', '.join(only)}, which no run of these experiments matches; one is {known}")
     if list_all:
-        listed = [one for one in listing(records_of(store), part) if not names or one.name in names]
+        listed = [one for one in listing(read_evidence(store), part) if not names or one.name in names]
         if session.json:
             print_json([one.to_json() for one in listed])
         else:
             _show_list(listed)
         return
-    from zerosnet.experiments import collect, findings, pair_findings
+    from zerosnet.experiments import collect, findings, pair_findings, what_is_left
     from zerosnet.experiments import reproduce as run
     from zerosnet.report import page_file
     from zerosnet.training import Clock, open_engine, progress
@@ -68,11 +67,12 @@ def reproduce(
     page, clock = page_file(output), Clock(session.max_seconds)
     note_unused(options, (spec.dataset for one in chosen for spec in one.specs(part)))
     with open_engine(session) as engine:
-        left = run(chosen, part, store, options, clock, progress(), engine)
-    records, stopped = records_of(store), clock.must_stop() and not left.nothing
-    tables = [collect(one, records, at) for one in chosen]
+        evidence = run(chosen, part, store, options, clock, progress(), engine)
+    left = what_is_left(chosen, part, evidence)
+    stopped = clock.must_stop() and not left.nothing
+    tables = [collect(one, evidence, at) for one in chosen]
     found: list[list[Finding | PairFinding]] = [
-        [*findings(table, records), *pair_findings(table)] if table.done else [] for table in tables
+        [*findings(table, evidence), *pair_findings(table)] if table.done else [] for table in tables
     ]
     if session.json:
         print_json(
@@ -84,12 +84,12 @@ def reproduce(
     else:
         if any(table.done for table in tables) or not stopped:
             print(f"Scale {at.name}: {at.what}\n")
-            _show_new(tables, found, records, names, stopped)
+            _show_new(tables, found, evidence, names, stopped)
         if not stopped:
             _show_known(names, at)
     if store.root.exists() or not stopped:
-        _write_report(page, store)
-    if records and not session.json:
+        _write_report(page, evidence)
+    if evidence.runs and not session.json:
         print(f"runs: zerosnet runs --store {store.root}", file=sys.stderr)
     if not left.nothing:
         why = f"stopped by {cause(clock)}; " if stopped else ""
@@ -103,7 +103,7 @@ def reproduce(
 def _show_new(
     tables: "Sequence[Measured]",
     found: "Sequence[Sequence[Finding | PairFinding]]",
-    records: "Mapping[str, RunRecord]",
+    evidence: "Evidence",
     names: Sequence[str] | None,
     stopped: bool,
 ) -> None:
@@ -111,11 +111,11 @@ def _show_new(
     from zerosnet.experiments import depths, used_blocks
 
     if not names:
-        show_demo(tables, found, depths(tables[0], records), used_blocks(tables[0], records))
+        show_demo(tables, found, depths(tables[0], evidence), used_blocks(tables[0], evidence))
         return
     for table, each in zip(tables, found):
         if table.done or not stopped:
-            show_table(table, each, depths(table, records))
+            show_table(table, each, depths(table, evidence))
 
 
 def _show_known(names: Sequence[str] | None, at: "Scale") -> None:
@@ -132,11 +132,10 @@ def _show_known(names: Sequence[str] | None, at: "Scale") -> None:
             show_table(whole(table), [], {})
 
 
-def _write_report(page: Path, store: "Store") -> None:
+def _write_report(page: Path, evidence: "Evidence") -> None:
     from zerosnet.report import write_report
 
-    stores = [store] if store.root.exists() else []
-    print(f"report: {write_report(page, stores)}", file=sys.stderr)
+    print(f"report: {write_report(page, evidence)}", file=sys.stderr)
 
 
 def _show_list(listed: "Sequence[Listed]") -> None:

@@ -38,13 +38,17 @@ def runs(
         console.print("test, best: accuracies in %; --json has more")
     else:
         there = Store(store).root.exists()
-        print(f"There are no runs in the folder {store}{'' if there else ', which does not exist'}.")
+        if problems:
+            print(f"No run in the folder {store} can be read.")
+        else:
+            print(f"There are no runs in the folder {store}{'' if there else ', which does not exist'}.")
     for problem in problems:
         print(f"zerosnet: {problem}", file=sys.stderr)
 
 
 def _table(records: "list[RunRecord]") -> "Table":
     from rich import box
+    from rich.markup import escape
     from rich.table import Table
 
     lines = [record.summary() for record in records]
@@ -60,15 +64,17 @@ def _table(records: "list[RunRecord]") -> "Table":
         status = f"[{_COLOURS[record.status]}]{record.status}[/]"
         accuracies = (_percent(line.get(f"{kind}_accuracy")) for kind in ("test", "best_test"))
         epochs = f"{line['epochs']}/{record.spec.recipe.epochs}"
-        table.add_row(_title(line), *([line["scheme"] or ""] if schemes else []), status, epochs, *accuracies)
+        table.add_row(_title(line), *([escape(line["scheme"] or "")] if schemes else []), status, epochs, *accuracies)
     return table
 
 
 def _title(line: dict[str, Any]) -> str:
     """Write the id and what was changed in its recipe or precision, so that no two runs look the same."""
+    from rich.markup import escape
+
     given = {key: line[key] for key in ("precision", "validation") if line[key] is not None}
     changed = ", ".join(f"{key} {value}" for key, value in (line["changes"] | given).items())
-    return f"{line['id']}\n  [dim]{changed}[/]" if changed else line["id"]
+    return f"{escape(line['id'])}\n  [dim]{escape(changed)}[/]" if changed else escape(line["id"])
 
 
 def _percent(accuracy: float | None) -> str:

@@ -1,4 +1,4 @@
-"""What the declarations share: from the printed tables and the paper's ten coefficient rows to rows and cells."""
+"""Helpers of the declarations: from printed tables and the paper's ten coefficient rows to rows and cells."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,10 +6,9 @@ from zerosnet.experiments.definition import Cell, Column, TableRow
 from zerosnet.experiments.paper.printed import parse_printed
 from zerosnet.experiments.readings import Reading
 from zerosnet.experiments.scales import TrainingPlan
-from zerosnet.numerics import PAPER_ROWS, PaperRow
+from zerosnet.numerics import OPTIMUM, PAPER_ROWS, PaperRow
 
 STABLE = {"Yes": True, "No": False}
-OPTIMUM = PAPER_ROWS[-1]
 MODULI = "Roots' moduli"
 QUOTED = "† taken by the paper from Lu et al. (2018), not run by it"
 PRE_ACTIVATION = "* ResNet with pre-activation (PreResNet)"
@@ -31,13 +30,13 @@ def zerosnet(
     layers: int, row: PaperRow, dataset: str = "cifar10", recipe: str = "paper", *, demo: bool
 ) -> TrainingPlan:
     """ZeroSNet with the coefficients of a row; the optimum by its own name, so that tables share its runs."""
-    if row is OPTIMUM:
+    if row.scheme == OPTIMUM:
         return TrainingPlan(f"zerosnet{layers}_opt", dataset, recipe, demo=demo)
     return TrainingPlan(f"zerosnet{layers}", dataset, recipe, row.scheme, demo=demo)
 
 
 def labelled(record: Mapping[str, str], heads: Sequence[str], **fields: object) -> TableRow:
-    """A row of the paper: the texts under `heads`, its scheme and verdict where the table says them."""
+    """A row of the paper: the texts under `heads`, and its scheme and verdict if the table has them."""
     paper = paper_row(record[moduli]) if (moduli := _moduli_head(record)) else None
     labels = tuple(record[head] for head in heads)
     settings = {
@@ -50,7 +49,7 @@ def labelled(record: Mapping[str, str], heads: Sequence[str], **fields: object) 
 
 
 def cells(row: TableRow, record: Mapping[str, str], training: TrainingPlan | None, measures: Measures) -> list[Cell]:
-    """One cell a column: the printed number where the table has one, and the reading of the row's training."""
+    """One cell per column: the printed number if the table has one, and the reading of the row's training."""
     return [
         Cell(row.key, column.key, parse_printed(record.get(column.key, "")), training, reading)
         for column, reading in measures

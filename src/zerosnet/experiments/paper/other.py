@@ -14,7 +14,7 @@ from zerosnet.experiments.scales import TrainingPlan
 from zerosnet.models import create_model, parameter_count
 from zerosnet.numerics import PAPER_ROWS, Scheme, root_condition
 
-RUN_TIMES, _TIMER = "run_times.json", "python -m benchmarks models"
+_TIMER = "python -m benchmarks models"
 _OTHER_HARDWARE = "seconds of other hardware: only the ratio of the two networks can be compared"
 
 
@@ -151,7 +151,8 @@ def run_time() -> Experiment:
 
 @cache
 def _run_times() -> dict[str, Any]:
-    stored: dict[str, Any] = json.loads(resources.files(__package__).joinpath(RUN_TIMES).read_text(encoding="utf-8"))
+    text = resources.files(__package__).joinpath("run_times.json").read_text(encoding="utf-8")
+    stored: dict[str, Any] = json.loads(text)
     return stored
 
 

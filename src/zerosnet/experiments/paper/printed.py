@@ -44,7 +44,7 @@ class Printed:
 
 
 def parse_printed(cell: str) -> Printed | None:
-    """A cell of a table; None where it holds no number.
+    """A cell of a table; None if it holds no number.
 
     >>> parse_printed("**93.28**±0.12")
     Printed(text='93.28±0.12', value=93.28, deviation=0.12, bold=True, marks='', change=None)

@@ -1,7 +1,17 @@
 """What the paper says of its accuracies."""
 
 from zerosnet.experiments.paper.declare import MODULI, paper_row
-from zerosnet.experiments.paper_claims.verdicts import FAILS, HOLDS, OPTIMUM, PARTLY, Claim, claim, graded, groups, rows
+from zerosnet.experiments.paper_claims.verdicts import (
+    FAILS,
+    HOLDS,
+    OPTIMUM_MODULI,
+    PARTLY,
+    Claim,
+    claim,
+    graded,
+    groups,
+    rows,
+)
 from zerosnet.numerics import root_condition
 
 _TEST = "Test acc. (%)"
@@ -43,7 +53,7 @@ def k_gap() -> Claim:
 
 
 def _gap(name: str, table: str, text: str, caution: str) -> Claim:
-    """Whether every zero-stable row of a table is above every other one."""
+    """Return True if every zero-stable row of a table is above every other one."""
     low = min(row.value(_TEST) for row in rows(table) if row.stable)
     high = max(row.value(_TEST) for row in rows(table) if not row.stable)
     because = f"the worst zero-stable row has {low}, the best other one {high}; {caution}"
@@ -71,9 +81,9 @@ def rows_gap() -> Claim:
 def optimum_on_cifar10() -> Claim:
     by_depth = groups("table-zerosnet-cifar10", "# Layers")
     best = {layers: max(table, key=lambda r: r.value(_TEST)) for layers, table in by_depth.items()}
-    good = [layers for layers, row in best.items() if row.moduli == OPTIMUM]
+    good = [layers for layers, row in best.items() if row.moduli == OPTIMUM_MODULI]
     lost = {layers: row for layers, row in best.items() if layers not in good}
-    optimum = {layers: next(r for r in table if r.moduli == OPTIMUM) for layers, table in by_depth.items()}
+    optimum = {layers: next(r for r in table if r.moduli == OPTIMUM_MODULI) for layers, table in by_depth.items()}
     text = "; ".join(
         f"at {layers} layers {optimum[layers].value(_TEST)} against {row.value(_TEST)}" for layers, row in lost.items()
     )
@@ -165,7 +175,8 @@ def same_runs_twice() -> Claim:
     same = [
         layers
         for layers, table in opt.items()
-        if next(r for r in table if r.moduli == OPTIMUM).numbers[_TEST].text == compared[layers].numbers["C10 (%)"].text
+        if next(r for r in table if r.moduli == OPTIMUM_MODULI).numbers[_TEST].text
+        == compared[layers].numbers["C10 (%)"].text
     ]
     return Claim(
         "one network in two tables",

@@ -3,7 +3,7 @@
 from zerosnet.experiments.paper_claims.verdicts import (
     FAILS,
     HOLDS,
-    OPTIMUM,
+    OPTIMUM_MODULI,
     PARTLY,
     Claim,
     PrintedRow,
@@ -40,7 +40,7 @@ def stable_rows_are_robust() -> Claim:
     }
     good = [column for column, (other, stable) in lost.items() if stable < middle < other]
     unlike = (f"{c} ({lost[c][0]:.2f} and {lost[c][1]:.2f})" for c in lost if c not in good)
-    optimum = next(row for row in table if row.moduli == OPTIMUM)
+    optimum = next(row for row in table if row.moduli == OPTIMUM_MODULI)
     clean, noisy = (optimum.value(column) for column in ("Noise-free", "delta = 0.04"))
     return Claim(
         "robust where zero-stable",
@@ -91,7 +91,7 @@ def other_noise() -> Claim:
 
 @claim
 def bold_under_noise() -> Claim:
-    """A level that two tables print is one column, wrong where it is wrong in either."""
+    """A level that two tables print is one column, wrong if it is wrong in either."""
     right: dict[str, bool] = {}
     wrong: dict[str, None] = {}
     for name in _NOISE:
@@ -120,13 +120,13 @@ def optimal_in_practice() -> Claim:
         for column in columns:
             of += 1
             first = max(rows(name), key=lambda row: row.value(column))
-            if first.moduli == OPTIMUM:
+            if first.moduli == OPTIMUM_MODULI:
                 best += 1
             else:
                 lost.append(column)
     cifar = [row for row in rows("table-zerosnet-cifar10") if row.labels["# Layers"] == "44"]
     top = max(row.value("Test acc. (%)") for row in cifar)
-    ours = next(row.value("Test acc. (%)") for row in cifar if row.moduli == OPTIMUM)
+    ours = next(row.value("Test acc. (%)") for row in cifar if row.moduli == OPTIMUM_MODULI)
     return Claim(
         "optimal in practice",
         "table-gaussian-noise",
@@ -206,7 +206,7 @@ def fgsm_better() -> Claim:
 
 
 def _all_above(attack: str, name: str, caution: str) -> Claim:
-    """Whether every zero-stable row is above every other one, at every level."""
+    """Return True if every zero-stable row is above every other one, at every level."""
     above, overlaps = 0, []
     for column in _levels(name):
         low = min(row.value(column) for row in rows(name) if row.stable)

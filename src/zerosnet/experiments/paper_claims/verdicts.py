@@ -49,7 +49,7 @@ class PrintedRow:
         return self.numbers[column].value
 
 
-OPTIMUM = (0.33, 0.33, 1.0)
+OPTIMUM_MODULI = (0.33, 0.33, 1.0)
 
 
 @cache

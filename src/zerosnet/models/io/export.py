@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from zerosnet.errors import InputError, MissingExtra
-from zerosnet.models.files import replacing
+from zerosnet.files import replacing
 from zerosnet.models.io.weights import check_fit
 from zerosnet.models.network import Network
 

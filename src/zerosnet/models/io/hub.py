@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from zerosnet.errors import InputError
-from zerosnet.models.files import write_bytes
+from zerosnet.files import write_bytes
 from zerosnet.models.io.card import model_card
 from zerosnet.models.io.timm import timm_config
 from zerosnet.models.io.weights import load_model, save_model

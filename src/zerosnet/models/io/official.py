@@ -20,10 +20,7 @@ from zerosnet.models.config import Config
 from zerosnet.models.network import Network
 from zerosnet.models.stepping.laws import LambdaLaw
 from zerosnet.models.structure import SIZES, Structure
-from zerosnet.numerics import Scheme
-
-EULER = Scheme([1], [1])
-OPT = Scheme(["1/3", "5/9", "1/9"], ["16/9"])
+from zerosnet.numerics import EULER, OPTIMUM, Scheme
 
 _WRAPPERS = ("state_dict", "model_state_dict", "net", "model")
 _PREFIX = "module."
@@ -67,7 +64,7 @@ _CIFAR = _Layout(
         # block 1 may carry a projection of the stem, which only block 2 sums (through one of its own)
         "bottleneck": rf"{_COUNTERS}|bn1\..*|blocks\.[01]\.coe|blocks\.1\.downsample_l\..*",
     },
-    scheme=OPT,
+    scheme=OPTIMUM,
 )
 _IMAGENET = _Layout(
     size="imagenet",
@@ -75,7 +72,7 @@ _IMAGENET = _Layout(
     names={"stem.conv": "conv1", "stem.bn": "bn1", "fc": "fc"},
     projections={"y0": "shortcut_x.0", "y1": "shortcut_l.0", "y2": "shortcut_ll.0"},
     unused=dict.fromkeys(("basic", "bottleneck"), rf"{_COUNTERS}|layer1\.[01]\.coe"),
-    scheme=OPT,
+    scheme=OPTIMUM,
 )
 _PREACT = _Layout(
     size="imagenet",

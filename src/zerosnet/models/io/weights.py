@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from zerosnet.errors import InputError
+from zerosnet.files import write_bytes
 from zerosnet.models.config import Config
-from zerosnet.models.files import write_bytes
 from zerosnet.models.network import Network
 from zerosnet.models.pretrained import weights_file
 

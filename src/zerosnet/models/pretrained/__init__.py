@@ -3,7 +3,7 @@
 Each is a file of `save_model` with weights in half precision, and a card beside it. Its facts are those of `model_card`
 and `test_accuracy`, a fraction, measured with these very weights. They are made of finished runs:
 
-    python -m zerosnet.report.publish RUN_FOLDER --data DIR
+    python -m tools.publish RUN_FOLDER --data DIR
 """
 
 from fnmatch import fnmatchcase

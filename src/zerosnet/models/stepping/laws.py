@@ -34,7 +34,7 @@ import torch
 from torch import Tensor
 
 from zerosnet.errors import InputError
-from zerosnet.numerics import Scheme
+from zerosnet.numerics import LM_BETAS, Scheme
 
 RADIUS = 0.99
 MOST_STEPS = 12
@@ -90,10 +90,6 @@ class LambdaLaw:
 
     def draw(self, blocks: int, generator: torch.Generator) -> Tensor:
         return torch.ones(blocks, 1, dtype=torch.float64, device="cpu")
-
-
-LM_BETAS = {"original": 0, "consistent": 1, "paper": 2}
-"""beta = 1 + slope * k: LM-ResNet's own 1, the consistent one, and the one that the paper prints."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from zerosnet.models.stepping.blocks import Block, Fixup
 from zerosnet.models.stepping.coefficients import Coefficients
 from zerosnet.models.stepping.sums import ONE_STEP, BlockCoefficients, History
 from zerosnet.models.structure import Structure
-from zerosnet.numerics import Scheme
+from zerosnet.numerics import EULER, Scheme
 
 T = TypeVar("T")
 
@@ -110,7 +110,7 @@ class Stack(nn.Module):
     def schemes(self) -> list[list[Scheme]]:
         """The scheme of every block, for each replica; none where its coefficients are not finite."""
         replicas = self.coefficients.schemes()
-        return [self._per_block(schemes, Scheme([1], [1])) if schemes else [] for schemes in replicas]
+        return [self._per_block(schemes, EULER) if schemes else [] for schemes in replicas]
 
     def _per_block(self, per_slot: list[T], one_step: T) -> list[T]:
         if self.coefficients.covers_start:

@@ -10,6 +10,7 @@ from fractions import Fraction
 from math import comb
 from typing import Any
 
+from zerosnet.checks import is_whole
 from zerosnet.errors import InputError
 from zerosnet.numerics import rationals as num
 from zerosnet.numerics.designs.optimum import MOST_STEPS, Optimum, barrier, fixed_symmetric, least_modulus, only_q
@@ -83,9 +84,9 @@ def design(steps: int, order: int) -> Design:
         >>> best.scheme == Scheme.parse("zerosnet(-9/5)"), best.exact_modulus
         (True, '1/3')
     """
-    if not _is_whole(steps) or not 1 <= steps <= MOST_STEPS:
+    if not is_whole(steps) or not 1 <= steps <= MOST_STEPS:
         raise InputError(f"steps is {steps!r}; expected a whole number from 1 to {MOST_STEPS}")
-    if not _is_whole(order) or not 1 <= order <= steps:
+    if not is_whole(order) or not 1 <= order <= steps:
         reach = "one step expected 1" if steps == 1 else f"{steps} steps expected 1 to {steps}"
         raise InputError(f"order is {order!r}; with one slope and {reach}")
     obstacle = barrier(steps, order)
@@ -111,13 +112,9 @@ def design(steps: int, order: int) -> Design:
 
 def design_table(most_steps: int = 6) -> tuple[Design, ...]:
     """The best scheme, or its impossibility, for every order of every number of steps up to `most_steps`."""
-    if not _is_whole(most_steps) or not 1 <= most_steps <= MOST_STEPS:
+    if not is_whole(most_steps) or not 1 <= most_steps <= MOST_STEPS:
         raise InputError(f"most_steps is {most_steps!r}; expected a whole number from 1 to {MOST_STEPS}")
     return tuple(design(steps, order) for steps in range(1, most_steps + 1) for order in range(1, steps + 1))
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _from_q(q: Sequence[Any]) -> Scheme:

@@ -1,6 +1,6 @@
 """The members of every family: from parameters to a scheme. Parameters are whatever a coefficient may be."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import comb
 from typing import Any
@@ -10,11 +10,13 @@ from zerosnet.numerics.polynomials.prescribed import monic_from_roots
 from zerosnet.numerics.rationals import number
 from zerosnet.numerics.scheme import Scheme
 
-LM_BETAS: dict[str, Callable[[Any], Any]] = {
-    "consistent": lambda k: 1 + k,
-    "paper": lambda k: 2 * k + 1,
-    "original": lambda k: 1 + 0 * k,
-}
+EULER = Scheme([1], [1])
+OPTIMUM = Scheme(["1/3", "5/9", "1/9"], ["16/9"])
+"""The paper's optimum, zerosnet(-9/5): of order 2, with the smallest parasitic roots that three steps allow."""
+LM_BETAS = {"consistent": 1, "paper": 2, "original": 0}
+"""The slope s of beta = 1 + s k: the consistent one, the one that the paper prints, and LM-ResNet's own."""
+LM_SCHEME_BETA, LM_NETWORK_BETA = "consistent", "original"
+"""The default of `lm(k)`, which is about schemes, and of networks `lmresnetN`, which are built as published."""
 MOST_ADAMS_BASHFORTH_STEPS = 8
 
 
@@ -24,7 +26,7 @@ def euler(alpha: Any = 1) -> Scheme:
     return Scheme([a], [1 + 0 * a])
 
 
-def lm(k: Any, beta: str = "consistent") -> Scheme:
+def lm(k: Any, beta: str = LM_SCHEME_BETA) -> Scheme:
     """y_{n+1} = (1-k) y_n + k y_{n-1} + beta h f(y_n): LM-ResNet.
 
     beta: "consistent" is 1+k; "paper" the printed 2k+1, which is consistent for k = 0 only and 0 at k = -1/2;
@@ -33,7 +35,7 @@ def lm(k: Any, beta: str = "consistent") -> Scheme:
     weight = number(k, "k")
     if beta not in LM_BETAS:
         raise InputError(f"beta is {beta!r}; expected one of {', '.join(LM_BETAS)}")
-    return Scheme(lm_alphas(weight), [LM_BETAS[beta](weight)])
+    return Scheme(lm_alphas(weight), [1 + LM_BETAS[beta] * weight])
 
 
 def zerosnet(lam: Any) -> Scheme:

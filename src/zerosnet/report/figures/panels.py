@@ -68,7 +68,7 @@ def draw_roots(axes: "Axes", verdict: Verdict, legend: bool = True) -> None:
 
 
 def root_places(verdict: Verdict) -> list[str]:
-    """Where every root lies: principal, inside, on or outside."""
+    """The place of every root: principal, inside, on or outside."""
     sides = ["on" if abs(m - 1) <= _ON_CIRCLE else "outside" if m > 1 else "inside" for m in verdict.moduli]
     return ["principal", *sides[1:]] if verdict.has_principal_root else sides
 

@@ -10,10 +10,10 @@ import numpy as np
 from zerosnet.numerics import (
     BLOCKS,
     PAPER_ROWS,
+    Growth,
     Number,
     Scheme,
     analyze,
-    growth,
     log10_envelope,
     real_interval,
     root_condition,
@@ -43,7 +43,7 @@ def scheme_figure(scheme: Scheme) -> "Figure":
         stable = verdict.zero_stable is not False
         draw_envelope(growth_, scheme, colour=BLUE if stable else VERMILION, marker="o" if stable else "X")
         growth_.set_box_aspect(1)
-        growth_.set_title(f"Perturbations: {_fold(scheme)} at most in {BLOCKS} blocks", loc="left")
+        growth_.set_title(f"Perturbations: {_fold(analysis.growth)} at most in {BLOCKS} blocks", loc="left")
         order = f"order {analysis.order}" if analysis.consistent else "not consistent"
         figure.suptitle(f"{_heading(scheme)}\n{order}; {verdict.reason}", fontsize=10.5)
     return figure
@@ -91,7 +91,7 @@ def _draw_envelopes(axes: "Axes", named: Sequence[tuple[str, Scheme]], colour: s
 
 
 def _heading(scheme: Scheme) -> str:
-    """The recursion, where that fits on a line."""
+    """The recursion, if it fits on a line."""
     return f"${scheme.to_latex()}$" if len(str(scheme)) <= _LONGEST else f"{scheme.steps}-step scheme"
 
 
@@ -99,13 +99,13 @@ def _interval(reach: Number) -> str:
     return "none" if reach == 0 else "unbounded" if reach == inf else f"[\u2212{short(reach)}, 0]"
 
 
-def _fold(scheme: Scheme) -> str:
+def _fold(growth: Growth) -> str:
     """The constant c over 27 blocks, "10-fold"."""
-    logarithm = growth(scheme).log10_constant
+    logarithm = growth.log10_constant
     return f"{10**logarithm:.3g}-fold" if logarithm < 3 else rf"$10^{{{logarithm:.1f}}}$-fold"
 
 
 def short(value: Number) -> str:
-    """Exact where that is short."""
+    """The number as a text, exact if that is short."""
     text = str(value)
     return text if isinstance(value, Fraction) and len(text) <= 9 else f"{float(value):.4g}"

@@ -36,15 +36,16 @@ COLOURS = 8
 class Series:
     """Points of one name.
 
-    colour     0 to 7
-    mark       the shape, 0 to 7
-    line       joined; `dashed` for what is not zero-stable
-    hollow     marks without filling, for printed numbers
-    errors     half lengths of error bars, where there are some
-    title      what the line is, for pointing devices; its name where none is given
-    titles     what a point is, likewise
-    legend     whether the name stands in the legend
-    group      names of one group stand together in the legend, behind the group's name
+    Attributes:
+        colour: 0 to 7.
+        mark: The shape, 0 to 7.
+        line: Joined; `dashed` for what is not zero-stable.
+        hollow: Marks without filling, for printed numbers.
+        errors: Half lengths of error bars, if there are some.
+        title: What the line is, for pointing devices; its name if none is given.
+        titles: What a point is, likewise.
+        legend: Whether the name stands in the legend.
+        group: Names of one group stand together in the legend, behind the group's name.
     """
 
     name: str
@@ -63,7 +64,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart; `description` says in words what a reader without eyes on it should know.
+    """A chart; `description` puts into words what a reader who does not see it should know.
 
     `at_x` is marked by a dotted line.
     """

@@ -1,12 +1,12 @@
-"""The paper's sentences with a verdict each, and what our own numbers say about the same question."""
+"""The paper's sentences with a verdict each, and our own numbers on the same question."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from zerosnet.experiments import FAILS, HOLDS, PARTLY, Claim, Finding, PairFinding, at_scale, distinct_findings
+from zerosnet.report.page.answer_cards import Answer
 from zerosnet.report.page.html import Html, element, signed
 from zerosnet.report.page.tables import folded, plain_table
-from zerosnet.report.page.verdict import Answer
 
 LOOKS = {HOLDS: ("holds", "✓"), PARTLY: ("mixed", "≈"), FAILS: ("fails", "✗")}
 _OPEN_UP_TO = 15  # comparisons

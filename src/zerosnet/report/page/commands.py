@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from zerosnet.experiments import Experiment
-from zerosnet.report.page.evidence import RunEvidence
+from zerosnet.errors import InputError
+from zerosnet.experiments import Experiment, RunEvidence
+from zerosnet.numerics import Scheme
 from zerosnet.training import RECIPES, RunSpec, recipe
 
 _EMBEDDED = {"digits"}
@@ -26,11 +27,11 @@ def reproduce_command(experiment: Experiment, scale: str) -> str:
 def train_command(spec: RunSpec, seeds: Sequence[int] = ()) -> str:
     """`zerosnet train ...` for a run, or for the same run with several seeds.
 
-    A recipe with changes that the command line has no option for is given as a sweep file on standard input.
+    A recipe or a scheme that the command line has no options for is given as a sweep file on standard input.
     """
     given = {name: setting for name, setting in spec.changes.items() if name in _OPTIONS}
     chosen = seeds or (spec.seed,)
-    if not _is_made_of(spec, given):
+    if not _is_made_of(spec, given) or not _can_be_written(spec.scheme):
         file = json.dumps([replace(spec, seed=seed).to_json() for seed in chosen])
         return f"{shlex.join(['zerosnet', 'sweep', '/dev/stdin', *_data([spec.dataset])])} <<< {shlex.quote(file)}"
     words = ["zerosnet", "train", spec.model, "--dataset", spec.dataset, "--recipe", spec.recipe.name]
@@ -46,9 +47,19 @@ def train_command(spec: RunSpec, seeds: Sequence[int] = ()) -> str:
 
 
 def _is_made_of(spec: RunSpec, given: dict[str, Any]) -> bool:
-    """Whether these options make the run's recipe; the ImageNet recipe's learning rate follows from its batch."""
+    """Return True if these options make the run's recipe; ImageNet's learning rate follows from its batch."""
     name = spec.recipe.name
     return name in RECIPES and recipe(name, spec.dataset, spec.model, **given) == spec.recipe
+
+
+def _can_be_written(scheme: Scheme | None) -> bool:
+    """Return True if the command line reads a scheme's text as the same scheme: it takes 0.1 for an exact tenth."""
+    if scheme is None:
+        return True
+    try:
+        return Scheme.parse(str(scheme)).to_json() == scheme.to_json()
+    except InputError:
+        return False
 
 
 def attack_command(runs: Sequence[RunEvidence], name: str) -> str:
@@ -62,5 +73,5 @@ def attack_command(runs: Sequence[RunEvidence], name: str) -> str:
 
 
 def _data(datasets: Iterable[str]) -> list[str]:
-    """The option for the folder of the files, where one of the data sets has some."""
+    """The option for the folder of the files, if one of the data sets has some."""
     return ["--data", "DIR"] if set(datasets) - _EMBEDDED else []

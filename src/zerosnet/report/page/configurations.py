@@ -1,13 +1,13 @@
-"""Runs that differ by their seed only, under one name; and such configurations side by side where they compare."""
+"""Configurations, runs that differ by their seed only, and panels of configurations that can be compared."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+from zerosnet.experiments import RunEvidence
 from zerosnet.numerics import PAPER_ROWS, Scheme, root_condition
 from zerosnet.report.page.chart import Series
-from zerosnet.report.page.evidence import RunEvidence
 from zerosnet.training import RunSpec
 
 _LONGEST = 34
@@ -34,7 +34,7 @@ class Configuration:
 
     @property
     def zero_stable(self) -> bool | None:
-        """None where the coefficients are trained, or where it cannot be decided."""
+        """The root condition's answer; None if the coefficients are trained, or if it cannot be decided."""
         return None if self.scheme is None else is_stable(self.scheme)
 
     @property
@@ -44,7 +44,7 @@ class Configuration:
 
     @property
     def has_name(self) -> bool:
-        """Whether the name is the paper's or a model's, and not the coefficients."""
+        """True if the name is the paper's or a model's, and not the coefficients."""
         return self.spec.scheme is None or self.spec.scheme in _PAPER_NAMES
 
 

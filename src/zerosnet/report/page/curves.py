@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
+from zerosnet.checks import is_number
 from zerosnet.report.page.chart import Chart, Series
 from zerosnet.report.page.configurations import Configuration, Panel, as_series
-from zerosnet.report.page.evidence import is_number
 from zerosnet.robustness import ProtocolResult as Attack
 from zerosnet.robustness import ResultRow
 
@@ -80,7 +80,7 @@ def _percentages(fractions: Iterable[float]) -> Points:
 
 
 def noise_level(row: ResultRow, kind: str | None) -> float | None:
-    """Where a row stands on the axis of a kind of noise: signed, and 0 for no noise; None where it is not of it."""
+    """The place of a row on the axis of a kind of noise: signed, and 0 for no noise; None for other kinds."""
     if row.method == "clean":
         return 0.0
     settings: dict[str, Any] = row.settings
@@ -136,7 +136,7 @@ def _chart(
 
 
 def _described(what: str, series: Sequence[Series]) -> str:
-    """For those who do not see the curves: where each one begins and ends."""
+    """A text for those who do not see the curves: first and last value of each."""
     ends = (f"{one.name}: {one.points[0][1]:.3g} to {one.points[-1][1]:.3g}" for one in series[:12])
     more = f"; and {len(series) - 12} more" if len(series) > 12 else ""
     return f"{what}, first to last value. {'; '.join(ends)}{more}."

@@ -78,6 +78,6 @@ def _ablations(one: Configuration) -> list[Ablation]:
 
 
 def _mean_and_range(values: Sequence[float], digits: int = 0) -> str:
-    """27, or where the values differ 24.7 (24 to 25)."""
+    """27, or 24.7 (24 to 25) if the values differ."""
     low, high = (f"{value:.{digits}f}" for value in (min(values), max(values)))
     return low if low == high else f"{fmean(values):.{max(1, digits)}f} ({low} to {high})"

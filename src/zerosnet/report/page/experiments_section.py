@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from zerosnet.experiments import SCALES, Measured, pair_findings
+from zerosnet.experiments import SCALES, Measured, RunEvidence, pair_findings
 from zerosnet.report.page.commands import attack_command, reproduce_command, train_command
-from zerosnet.report.page.evidence import RunEvidence
 from zerosnet.report.page.html import Html, element, signed
 from zerosnet.report.page.tables import experiment_table
 
@@ -20,7 +19,7 @@ _WORDS = {
 
 
 def experiment_section(found: Sequence[Measured], runs: Mapping[str, RunEvidence]) -> Html:
-    """One experiment, measured at one or more scales; the first is shown even where nothing of it was run."""
+    """One experiment, measured at one or more scales; the first is shown even if nothing of it was run."""
     experiment = found[0].experiment
     parts: list[Html] = [element("h3", experiment.title, id=experiment.name)]
     for measured in found:
@@ -46,7 +45,7 @@ def experiment_section(found: Sequence[Measured], runs: Mapping[str, RunEvidence
 
 
 def progress(measured: Measured, used: Sequence[RunEvidence]) -> str:
-    """How much of it there is, in words; numbers of runs that are not in the stores came with the package."""
+    """A sentence on how much was measured; numbers of runs that are not in the stores came with the package."""
     printed = " What the paper printed:" if any(cell.printed is not None for cell in measured.cells) else ""
     if measured.done and not used:
         return (
@@ -69,7 +68,7 @@ def used_runs(measured: Measured, runs: Mapping[str, RunEvidence]) -> list[RunEv
 
 
 def warning_list(warnings: Mapping[str, Sequence[str]], place: str | None = None) -> list[Html]:
-    """Failed checks, said beside the numbers they are about."""
+    """A list of failed checks, to stand beside the numbers they are about."""
     if not warnings:
         return []
     runs = (element("li", element("code", run), ": ", "; ".join(lines)) for run, lines in warnings.items())

@@ -1,10 +1,11 @@
-"""What is known about a run, as the card of its network tells it."""
+"""The facts about a run that the card of its network shows."""
 
 from typing import Any
 
+from zerosnet import files
 from zerosnet.data import SCALINGS, image_size, source
 from zerosnet.report.page.commands import train_command
-from zerosnet.training import RunRecord, files
+from zerosnet.training import RunRecord
 
 _METRICS = {
     "test_accuracy": "test, last epoch",
@@ -16,10 +17,11 @@ _METRICS = {
 
 def run_facts(record: RunRecord) -> dict[str, Any]:
     """The facts of `zerosnet.models.model_card` for a run: metrics, recipe, command, hardware."""
-    spec, result = record.spec, {} if record.result is None else record.result.to_json()
-    mean_and_std = SCALINGS[spec.recipe.scaling]
+    spec = record.spec
+    result = {} if record.result is None else record.result.to_json()
     entry = source(spec.dataset)
-    mean, std = (entry.mean, entry.std) if mean_and_std is None else ([n] * len(entry.mean) for n in mean_and_std)
+    scaling = SCALINGS[spec.recipe.scaling]
+    mean, std = (entry.mean, entry.std) if scaling is None else ([n] * len(entry.mean) for n in scaling)
     environment = record.folder / "environment.json"
     return {
         "run": record.id,

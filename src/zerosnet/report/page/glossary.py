@@ -1,4 +1,4 @@
-"""Words of the page that a first reader does not know: said once near its top, and where they head a column."""
+"""Words of the page that a first reader does not know, explained once near its top and in heads of columns."""
 
 from zerosnet.report.page.html import Html, element
 
@@ -33,5 +33,5 @@ def glossary() -> Html:
 
 
 def explained(head: str) -> Html | str:
-    """A column's head, with what it means where it is one of the words."""
+    """A column's head, with its meaning if it is one of the words."""
     return element("abbr", head, title=_SHORT[head]) if head in _SHORT else head

@@ -75,7 +75,7 @@ def scaled(title: str, scale: str) -> str:
 
 
 def described(what: str, series: Iterable[Series]) -> str:
-    """For those who do not see the points: how many of each kind, and where they lie."""
+    """A text for those who do not see the points: number and range of each kind."""
     return f"{what}. {'; '.join(f'{one.name}: {_range(one)}' for one in series)}."
 
 

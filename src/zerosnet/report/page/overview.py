@@ -1,10 +1,9 @@
-"""The first screen: what was tested, on what, and how much of it there is."""
+"""The first screen: the claim that was tested, the runs, and how much of it was measured."""
 
 from collections import Counter
 from collections.abc import Sequence
 
-from zerosnet.experiments import Measured, distinct_cells
-from zerosnet.report.page.evidence import Evidence
+from zerosnet.experiments import Evidence, Measured, distinct_cells
 from zerosnet.report.page.html import Html, element
 from zerosnet.report.page.runs_section import hardware
 
@@ -50,7 +49,7 @@ def facts(evidence: Evidence, found: Sequence[Measured]) -> Html:
 
 
 def apart(evidence: Evidence, found: Sequence[Measured]) -> list[Html]:
-    """Where to look for finished runs that no table is made of."""
+    """Links to the finished runs that no table is made of."""
     used = {value.run for one in found for cell in one.cells for value in cell.values}
     finished = [run.record.id for run in evidence.runs if run.record.status == "finished"]
     others = sum(run not in used for run in finished)
@@ -63,12 +62,13 @@ def apart(evidence: Evidence, found: Sequence[Measured]) -> list[Html]:
 
 
 def empty(evidence: Evidence) -> list[Html]:
-    """Said where no run is in the stores."""
+    """A note if the stores hold no run, or none that can be read."""
     if evidence.runs:
         return []
     where = f" in {', '.join(map(str, evidence.stores))}" if evidence.stores else ""
+    state = f"No run{where} can be read" if evidence.problems else f"There are no runs{where}"
     line = (
-        f"There are no runs{where}. The tables below hold the paper's numbers, what is computed without training, "
+        f"{state}. The tables below hold the paper's numbers, what is computed without training, "
         "and what was measured earlier and recorded with the package. To fill them: "
     )
     return [element("p", line, element("code", "zerosnet reproduce"), class_="note")]

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from zerosnet.experiments import Evidence, RunEvidence
 from zerosnet.report.page.commands import attack_command, train_command
 from zerosnet.report.page.configurations import scheme_name, setting
-from zerosnet.report.page.evidence import Evidence, RunEvidence
 from zerosnet.report.page.html import Html, element
 from zerosnet.report.page.tables import folded, plain_table
 
@@ -29,7 +29,7 @@ def runs_section(evidence: Evidence) -> list[Html]:
 
 
 def damage(problems: Sequence[str]) -> list[Html]:
-    """What could not be read: nothing on the page is made of it."""
+    """A list of the files that could not be read: nothing on the page is made of them."""
     if not problems:
         return []
     title = element(
@@ -39,7 +39,7 @@ def damage(problems: Sequence[str]) -> list[Html]:
 
 
 def hardware(environment: dict[str, Any]) -> str:
-    """The GPU where there was one, else the processor."""
+    """The GPU if there was one, else the processor."""
     gpu, cpu = _part(environment, "gpu"), _part(environment, "cpu")
     names = gpu.get("names")
     if isinstance(names, list) and names:

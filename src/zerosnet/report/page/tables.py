@@ -65,7 +65,7 @@ def experiment_table(measured: Measured, warnings: str | None = None, said: Mapp
 
 @dataclass(frozen=True)
 class _Look:
-    """How cells are shown: why they are not compared, if so, where warnings stand, with numbered remarks below."""
+    """The look of cells: why they are not compared, if so, the place of warnings, and numbered remarks below."""
 
     uncompared: str | None
     warnings: str | None
@@ -73,7 +73,7 @@ class _Look:
 
 
 def scrolling(label: str, table: Html) -> Html:
-    """A table in a box that scrolls sideways where it is too wide, with the keyboard too."""
+    """A table in a box that scrolls sideways if it is too wide, with the keyboard too."""
     return element("div", table, class_="scroll", role="region", tabindex=0, aria_label=label)
 
 
@@ -106,7 +106,7 @@ def plain_table(
 
 
 def folded(summary: object, content: object, length: int, most: int) -> Html:
-    """Content behind its summary: open where it is not longer than `most`, and on paper shown only then."""
+    """Content behind its summary: open if it is not longer than `most`, and on paper shown only then."""
     few = length <= most
     return element("details", element("summary", summary), content, open=few, class_=None if few else "long")
 
@@ -133,7 +133,7 @@ def key_to_signs() -> Html:
 
 
 def _heads(heads: Sequence[str], columns: Sequence[Column], parts: Sequence[str]) -> list[Html]:
-    """Of the labels and the numbers; `parts` are those that every column is taken apart into, if so."""
+    """The heads of labels and numbers; `parts` are those that every column is taken apart into, if it is."""
     names: list[str] = []
     for column in columns:
         names += parts or [f"{column.title}{', ours only' if column.ours else ''}"]
@@ -144,7 +144,7 @@ def _heads(heads: Sequence[str], columns: Sequence[Column], parts: Sequence[str]
 
 
 def _repeats_group(rows: Sequence[TableRow], i: int) -> bool:
-    """Whether a label of every row stands in the heading of its group already, as 56 does in "56 layers"."""
+    """Return True if a label of every row stands in the heading of its group, as 56 does in "56 layers"."""
     return len(rows[0].labels) > 1 and all(row.labels[i] in row.group for row in rows)
 
 

@@ -3,12 +3,13 @@
 They are the 56-layer rows of the paper's table and the pairs, which part what changes together in the table.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from zerosnet.experiments import (
     Correlation,
     Depth,
+    Evidence,
     Measured,
     MeasuredCell,
     TableRow,
@@ -20,7 +21,6 @@ from zerosnet.numerics import Scheme
 from zerosnet.report.page.chart import Chart, Series, figures
 from zerosnet.report.page.html import Html, element, signed
 from zerosnet.report.page.modulus_charts import LEAST, described, modulus_chart, scaled, series_of
-from zerosnet.training import RunRecord
 
 _TABLE, _LAYERS, _PAIRS = "table-zerosnet-cifar10", "56 layers", "pairs"
 _KINDS = (("the paper", False, "ours", 0), ("the pairs", True, "ours, of the pairs", 2))  # 2: triangle and diamond
@@ -32,8 +32,9 @@ _BLOCKS, _MODULUS = "the number of blocks used", "the largest parasitic modulus"
 class PlottedNetwork:
     """The measured networks of one scheme: the seeds of a row.
 
-    of_pairs   whether the row is one of the pairs; a scheme that the table has too is the table's
-    depth      None where no blocks were switched off
+    Attributes:
+        of_pairs: Whether the row is one of the pairs; a scheme that the table has too is the table's.
+        depth: None if no blocks were switched off.
     """
 
     scheme: Scheme
@@ -44,11 +45,11 @@ class PlottedNetwork:
     accuracy: float
 
 
-def used_blocks_section(found: Sequence[Measured], records: Mapping[str, RunRecord]) -> list[Html]:
-    """For every scale with enough of them: their name, what they say, and the charts with one legend."""
+def used_blocks_section(found: Sequence[Measured], evidence: Evidence) -> list[Html]:
+    """Title, sentence and charts for every scale that has enough networks."""
     parts = []
     for scale in dict.fromkeys(one.scale for one in found):
-        networks = networks_alike([one for one in found if one.scale == scale], records)
+        networks = networks_alike([one for one in found if one.scale == scale], evidence)
         if charts := charts_of(networks):
             whose = [who for who, kind, *_ in _KINDS if any(one.of_pairs is kind for one in networks)]
             title = scaled(f"ZeroSNet on CIFAR-10, {_LAYERS}, schemes of {' and of '.join(whose)}", scale)
@@ -57,12 +58,12 @@ def used_blocks_section(found: Sequence[Measured], records: Mapping[str, RunReco
     return parts
 
 
-def networks_alike(found: Iterable[Measured], records: Mapping[str, RunRecord]) -> list[PlottedNetwork]:
+def networks_alike(found: Iterable[Measured], evidence: Evidence) -> list[PlottedNetwork]:
     """What the tables of one scale hold of them, every scheme once."""
     tables = {one.experiment.name: one for one in found}
     networks: dict[Scheme, PlottedNetwork] = {}
     for measured in (tables[name] for name in (_TABLE, _PAIRS) if name in tables):
-        deep, column = depths(measured, records), measured.experiment.columns[0].key
+        deep, column = depths(measured, evidence), measured.experiment.columns[0].key
         of_pairs = measured.experiment.name == _PAIRS
         for row in measured.experiment.rows:
             cell = measured.cell(row.key, column)
@@ -74,7 +75,7 @@ def networks_alike(found: Iterable[Measured], records: Mapping[str, RunRecord]) 
 
 
 def charts_of(networks: Sequence[PlottedNetwork]) -> list[Chart]:
-    """Against the modulus, where that is not the table's own chart again, and against used blocks, if known."""
+    """Charts against the modulus, unless that is the table's own chart again, and against used blocks, if known."""
     charts, y = [], "test accuracy, %"
     if len(networks) >= LEAST and any(one.of_pairs for one in networks):
         charts.append(modulus_chart(f"Against {_MODULUS}", y, _series(networks, parasitic_modulus)))
@@ -87,7 +88,7 @@ def charts_of(networks: Sequence[PlottedNetwork]) -> list[Chart]:
 
 
 def what_accuracy_goes_with(networks: Sequence[PlottedNetwork]) -> str | None:
-    """Which of the two it goes with more closely, by rank correlation; None where one of the two has none."""
+    """A sentence on which of the two goes with accuracy more closely, by rank correlation; None if one has none."""
     deep = _used(networks)
     accuracies = [one.accuracy for one, _ in deep]
     used = spearman([number for _, number in deep], accuracies)

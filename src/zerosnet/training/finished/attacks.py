@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from zerosnet import files
 from zerosnet.data import DataSet, load_for_test
 from zerosnet.environment import environment
 from zerosnet.errors import InputError
@@ -28,7 +29,6 @@ from zerosnet.robustness import (
     why_not_native,
 )
 from zerosnet.robustness import ProtocolResult as Measurement
-from zerosnet.training import files
 from zerosnet.training.arithmetic import torch_settings
 from zerosnet.training.finished.networks import (
     MOST,
@@ -72,7 +72,8 @@ def attack_runs(
     records = {record.id: record for record in asked}
     if not records:
         raise InputError("no run was given; expected at least one id")
-    stored = {} if again else {r.id: found for r in records.values() if (found := read_attack(r, name, options))}
+    known = {} if again else {run: read_attack(record, name, options) for run, record in records.items()}
+    stored = {run: found for run, found in known.items() if found is not None}
     waiting = [record for record in records.values() if record.id not in stored]
     if stored:
         say(f"{name}: {len(stored)} of {len(records)} from the store, measured before; --again measures anew")
@@ -100,7 +101,7 @@ def attack_runs(
 
 
 def _whole(options: ProtocolOptions, data: DataSet) -> ProtocolOptions:
-    """The options without a number of images where these are all that there are."""
+    """The options without a number of images if these are all that there are."""
     there = len(data.test) if options.corruptions is None else max(len(data.test), options.corruptions.per_severity)
     return options if options.images is None or options.images < there else replace(options, images=None)
 
@@ -153,13 +154,13 @@ class Stopped(Exception):
 
 
 def _give_up(stop: threading.Event, *_: Any) -> None:
-    """Asked before every pass through a network: threads cannot be interrupted, they have to leave by themselves."""
+    """Raise `Stopped` before a pass through a network: threads cannot be interrupted, they have to leave."""
     if stop.is_set():
         raise Stopped
 
 
 def _differences(record: RunRecord, chosen: Protocol) -> list[str]:
-    """What is other than in the paper's protocol, where it is one."""
+    """The differences from the paper's protocol, if it is one of the paper's."""
     if chosen.recipe is None:
         return []
     data, recipe = record.spec.dataset, record.spec.recipe.name
@@ -168,25 +169,40 @@ def _differences(record: RunRecord, chosen: Protocol) -> list[str]:
 
 
 def attack_path(record: RunRecord, name: str, options: ProtocolOptions | None = None) -> Path:
-    """Where a result is kept; reduced ones have other names than whole ones."""
+    """The file of a result."""
+    return record.folder / FOLDER / f"{_file_name(name, options)}.json"
+
+
+def _file_name(name: str, options: ProtocolOptions | None) -> str:
+    """The name of a result's file without its ending; a reduced result has another one than a whole one."""
     reduced = {} if options is None else {"images": options.images, "restarts": options.restarts}
-    suffix = "".join(f"+{key}={value}" for key, value in reduced.items() if value is not None)
-    return record.folder / FOLDER / f"{name}{suffix}.json"
+    return name + "".join(f"+{key}={value}" for key, value in reduced.items() if value is not None)
 
 
-def read_attack(record: RunRecord, name: str, options: ProtocolOptions | None = None) -> Measurement | None:
-    """What a protocol measured of a run; None where it has not been run, or could not be.
+def pick_attack(
+    find: Callable[[str], Measurement | None], name: str, options: ProtocolOptions | None = None
+) -> Measurement | None:
+    """The result of protocol `name`, from a function that finds results by file name; None if there is none.
 
     What was measured on all images also answers for as many, or more.
     """
-    path = attack_path(record, name, options)
-    result = files.read_value(path, Measurement.from_json) if path.exists() else None
+    result = find(_file_name(name, options))
     if result is not None and result.not_run is None:
         return result
     if options is None or options.images is None:
         return None
-    whole = read_attack(record, name, replace(options, images=None))
+    whole = pick_attack(find, name, replace(options, images=None))
     return whole if whole is not None and all(row.images <= options.images for row in whole.rows) else None
+
+
+def read_attack(record: RunRecord, name: str, options: ProtocolOptions | None = None) -> Measurement | None:
+    """What a protocol measured of a run, read from its folder; None if it has not been run, or could not be."""
+
+    def find(file: str) -> Measurement | None:
+        path = record.folder / FOLDER / f"{file}.json"
+        return files.read_value(path, Measurement.from_json) if path.exists() else None
+
+    return pick_attack(find, name, options)
 
 
 def write_attack(record: RunRecord, options: ProtocolOptions, result: Measurement, facts: dict[str, Any]) -> None:

@@ -8,21 +8,21 @@ from tempfile import TemporaryDirectory
 
 import torch
 
+from zerosnet import files
 from zerosnet.data import DataSet, FolderData, pixel_statistics, source
 from zerosnet.errors import InputError
 from zerosnet.models import Network, combine, load_model, model_facts, weights_file
 from zerosnet.robustness import Normalised
-from zerosnet.training import files
 from zerosnet.training.arithmetic import Precision
 from zerosnet.training.grouping import network_key, run_precision
 from zerosnet.training.recipes.book import RECIPES
 from zerosnet.training.recipes.recipe import Recipe
 from zerosnet.training.runs.result import Result
+from zerosnet.training.runs.run import WEIGHTS
 from zerosnet.training.runs.spec import RunSpec
 from zerosnet.training.runs.store import RunRecord, Store
 
 MOST = 16  # networks that are shown images side by side
-WEIGHTS = "weights.safetensors"
 Member = tuple[RunRecord, Network]
 
 
@@ -30,13 +30,12 @@ def load_network(record: RunRecord) -> Network:
     """The network of a finished run, as its last epoch left it."""
     if record.status != "finished":
         raise InputError(f"run {record.id} is {record.status}; expected a finished one")
-    weights = record.folder / WEIGHTS
-    if not weights.exists():
+    if not record.has_weights:
         raise InputError(
-            f"{record.folder} is a record without {weights.name}; train it again into another store: "
+            f"{record.folder} is a record without {WEIGHTS}; train it again into another store: "
             f"zerosnet sweep {record.folder / 'spec.json'} --store NEW"
         )
-    return load_model(weights)
+    return load_model(record.weights)
 
 
 @contextmanager
@@ -61,7 +60,7 @@ def find_surrogate(store: Store, dataset: str, model: str = "preresnet20", seed:
     """
     fitting = [
         record
-        for record in store.records()
+        for record in store.scan()[0]
         if (record.spec.model, record.spec.dataset, record.spec.seed) == (model, dataset, seed)
         and record.spec.scheme is None
         and record.spec.recipe.adversarial is None
@@ -77,7 +76,7 @@ def find_surrogate(store: Store, dataset: str, model: str = "preresnet20", seed:
 
 
 def surrogate_of(spec: RunSpec, store: Store) -> RunRecord | None:
-    """The run on whose network the examples of an adversarial training are made; None where it needs none.
+    """The run on whose network the examples of an adversarial training are made; None if it needs none.
 
     A training that has begun goes on with the surrogate that it began with.
     """
@@ -91,7 +90,7 @@ def surrogate_of(spec: RunSpec, store: Store) -> RunRecord | None:
 
 
 def numbers_of(record: RunRecord, device: torch.device) -> Precision:
-    """What a run's network computes with: as in its training, as far as the device has that."""
+    """The numbers that a run's network computes with: as in its training, as far as the device has them."""
     spec = record.spec
     if spec.precision in ("bf16", "mixed") and device.type != "cuda":
         spec = replace(spec, precision=None)
@@ -128,7 +127,7 @@ def convolutions_of(record: RunRecord, device: torch.device) -> str:
 
 
 def check_fits(network: Network, data: DataSet | FolderData, name: str) -> None:
-    """That a network of that name can be shown these data: folders of images may have changed since its training."""
+    """Refuse data that do not fit a network: folders of images may have changed since its training."""
     config, there = network.config, (data.num_classes, data.in_chans)
     if (config.num_classes, config.in_chans) != there:
         raise InputError(

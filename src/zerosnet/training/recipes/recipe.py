@@ -5,6 +5,7 @@ import sys
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any
 
+from zerosnet.checks import is_whole
 from zerosnet.data import SCALINGS, Augmentation
 from zerosnet.errors import InputError
 from zerosnet.training.recipes.adversarial import Adversarial
@@ -52,7 +53,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch"):
-            _check(name, getattr(self, name), _is_int(getattr(self, name)) and getattr(self, name) >= 1, "1 or more")
+            _check(name, getattr(self, name), is_whole(getattr(self, name)) and getattr(self, name) >= 1, "1 or more")
         _number("lr", self.lr, 0, math.inf)
         _number("momentum", self.momentum, 0, 1)
         _number("weight_decay", self.weight_decay, 0, math.inf)
@@ -172,12 +173,8 @@ def _identity(value: Any) -> Any:
     return {**kind, **settings}
 
 
-def _is_int(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 def _number(name: str, value: Any, low: float, high: float) -> None:
-    good = _is_int(value) or isinstance(value, float)
+    good = is_whole(value) or isinstance(value, float)
     expected = f"a number from {low}" + (" on" if high == math.inf else f" up to, not including, {high}")
     most = sys.float_info.max if high == math.inf else high  # an int may be larger than any float
     _check(name, value, good and low <= value < high and value <= most, expected)

@@ -21,8 +21,8 @@ import torch
 from torch import Tensor
 
 from zerosnet.errors import InputError
+from zerosnet.files import remove_temporaries, write_bytes
 from zerosnet.models import tensor_file
-from zerosnet.training.files import remove_temporaries, write_bytes
 
 KEEP = 2
 _SUFFIX = ".safetensors"

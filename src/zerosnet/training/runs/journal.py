@@ -1,9 +1,9 @@
 """The record of a group in training: a line per epoch for every run, and how each one ended."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from zerosnet.checks import finite
 from zerosnet.training.fused.evaluation import Score
 from zerosnet.training.recipes.recipe import lr_at
 from zerosnet.training.runs.result import Result
@@ -94,10 +94,6 @@ def best(rows: Sequence[Mapping[str, Any]]) -> tuple[int | None, float | None]:
         return None, None
     row = max(rows, key=lambda row: (row["test_accuracy"], -row["epoch"]))
     return row["epoch"], row["test_accuracy"]
-
-
-def finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
 
 
 def _named(name: str, score: Score) -> dict[str, float]:

@@ -1,9 +1,9 @@
 """How a run ended, as a value."""
 
-import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from zerosnet.checks import is_number
 from zerosnet.errors import InputError
 
 STATUSES = ("finished", "diverged")
@@ -48,7 +48,7 @@ class Result:
         if self.status == "finished" and self.test_accuracy is None:
             raise InputError("a finished run has a test_accuracy")
         for name, value in asdict(self).items():
-            if name not in _WORDS and value is not None and not _is_finite(value):
+            if name not in _WORDS and value is not None and not is_number(value):
                 raise InputError(f"{name} is {value!r}; expected a finite number, or none")
 
     def to_json(self) -> dict[str, Any]:
@@ -60,7 +60,3 @@ class Result:
         if not isinstance(data, dict) or not {"status", "epochs", "seconds"} <= set(data):
             raise InputError(f"a result is {data!r}; expected an object with status, epochs and seconds")
         return cls(**{key: value for key, value in data.items() if key in known})
-
-
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

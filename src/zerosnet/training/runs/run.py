@@ -20,11 +20,14 @@ from typing import Any, Self
 
 from torch import Tensor
 
+from zerosnet import files
+from zerosnet.checks import finite
 from zerosnet.errors import InputError
-from zerosnet.training import files
 from zerosnet.training.runs.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from zerosnet.training.runs.result import Result
 from zerosnet.training.runs.spec import RunSpec
+
+WEIGHTS = "weights.safetensors"
 
 
 class Run:
@@ -45,7 +48,7 @@ class Run:
 
     @property
     def weights(self) -> Path:
-        return self.folder / "weights.safetensors"
+        return self.folder / WEIGHTS
 
     # -- while it is trained -------------------------------------------------------------------------------------------
 
@@ -67,7 +70,7 @@ class Run:
 
     def append_metrics(self, row: Mapping[str, Any]) -> None:
         """Add the line of an epoch; `row["epoch"]` counts finished epochs, from 1. Not a number is written as null."""
-        line = json.dumps({key: _finite(value) for key, value in row.items()}, allow_nan=False)
+        line = json.dumps(finite(dict(row)), allow_nan=False)
         with (self.folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
             file.write(line + "\n")
 
@@ -175,19 +178,11 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
     """Read the metrics so far, one object per epoch; a line that a kill cut off, or that is damaged, is left out."""
     path = folder / "metrics.jsonl"
     rows = []
-    for line in path.read_bytes().split(b"\n") if path.exists() else []:
+    for line in path.read_bytes().split(b"\n") if path.is_file() else []:
         try:
             row = json.loads(line)
-        except ValueError:
+        except (RecursionError, ValueError):
             continue
         if isinstance(row, dict) and "epoch" in row:
             rows.append(row)
     return rows
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and value - value != 0 else value

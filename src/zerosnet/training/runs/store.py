@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zerosnet import files
 from zerosnet.errors import InputError
-from zerosnet.training import files
 from zerosnet.training.runs.checkpoint import positions
 from zerosnet.training.runs.result import Result
-from zerosnet.training.runs.run import Run, find_folder, read_metrics, read_result, try_lock
+from zerosnet.training.runs.run import WEIGHTS, Run, find_folder, read_metrics, read_result, try_lock
 from zerosnet.training.runs.spec import RunSpec
 
+SPEC = "spec.json"
 _LISTING_HOLDS = 0.2  # seconds; a listing takes a lock for a moment to see whether it is free
 
 
@@ -22,7 +23,8 @@ _LISTING_HOLDS = 0.2  # seconds; a listing takes a lock for a moment to see whet
 class RunRecord:
     """What the store knows about a run; read, not claimed.
 
-    status: "finished" or "diverged" (it has ended), "running" (a process holds it), "stopped" (to be continued).
+    Attributes:
+        status: "finished" or "diverged" (it has ended), "running" (a process holds it), "stopped" (to be continued).
     """
 
     id: str
@@ -31,11 +33,20 @@ class RunRecord:
     status: str
     result: Result | None
 
+    @property
+    def weights(self) -> Path:
+        """The file of a finished run's network; records that were sent elsewhere come without it."""
+        return self.folder / WEIGHTS
+
+    @property
+    def has_weights(self) -> bool:
+        return self.weights.exists()
+
     def metrics(self) -> list[dict[str, Any]]:
         return read_metrics(self.folder)
 
     def check_writable(self, part: str = "") -> None:
-        """Refuse a run to which nothing can be added, or not to this folder of it: before anything is computed."""
+        """Refuse, before anything is computed, a run to whose folder, or this part of it, nothing can be added."""
         inner = self.folder / part
         _make_sure(inner if inner.is_dir() else self.folder, self.folder.parent)
 
@@ -75,9 +86,9 @@ class Store:
         return find_folder(self.root, spec)
 
     def claim(self, spec: RunSpec) -> Run | None:
-        """Take a run for this process; None where another process has it.
+        """Take a run for this process; None if another process has it.
 
-        The run's folder and spec.json are made where they do not exist. Look at `run.result()` first: a run that has
+        The run's folder and spec.json are made if they do not exist. Look at `run.result()` first: a run that has
         ended is not to be run again.
         """
         folder = self.folder(spec)
@@ -95,11 +106,18 @@ class Store:
             raise
         return run
 
+    def get(self, spec: RunSpec) -> RunRecord | None:
+        """The run of a spec; None if the store has none."""
+        folder = self.folder(spec)
+        return _record(folder) if (folder / SPEC).exists() else None
+
     def find(self, name: str) -> RunRecord:
         """A run by its id, or by any part of it that only one run has; s1 is seed 1 before it is a part of s11."""
+        if name.strip(".") and Path(name).name == name and (self.root / name / SPEC).exists():
+            return _record(self.root / name)
         matches = [folder for folder in self._folders() if name in folder.name]
         whole = [folder for folder in matches if name in folder.name.split("-")]
-        exact = [folder for folder in matches if folder.name == name] or (whole if len(whole) == 1 else [])
+        exact = whole if len(whole) == 1 else []
         if not matches:
             raise InputError(f"run is {name!r}; there is none of that name in store {self.root}")
         if not exact and len(matches) > 1:
@@ -110,7 +128,7 @@ class Store:
         return _record((exact or matches)[0])
 
     def records(self) -> list[RunRecord]:
-        """All runs, ordered by id; one that cannot be read is an error that names the file."""
+        """All runs, ordered by id; raise an InputError that names the file if one cannot be read."""
         records, problems = self.scan()
         if problems:
             raise InputError(problems[0])
@@ -127,11 +145,11 @@ class Store:
         return records, problems
 
     def _folders(self) -> list[Path]:
-        return sorted(path.parent for path in self.root.glob("*/spec.json"))
+        return sorted(path.parent for path in self.root.glob(f"*/{SPEC}"))
 
 
 def _make_sure(folder: Path, root: Path) -> None:
-    """Make a folder of a store where there is none; a store in which it cannot be, or be written into, is refused."""
+    """Make a folder of a store if it is missing; refuse a store in which that, or writing into it, is impossible."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -142,7 +160,7 @@ def _make_sure(folder: Path, root: Path) -> None:
 
 def _settle(run: Run) -> None:
     """Make sure that the folder is this spec's, and clear away what a killed process left half-written."""
-    path = run.folder / "spec.json"
+    path = run.folder / SPEC
     files.remove_temporaries(run.folder)
     if not path.exists():
         files.write_json(path, run.spec.to_json())
@@ -153,7 +171,7 @@ def _settle(run: Run) -> None:
 
 
 def _record(folder: Path) -> RunRecord:
-    spec, result = _read_spec(folder / "spec.json"), read_result(folder)
+    spec, result = _read_spec(folder / SPEC), read_result(folder)
     if result is not None:
         return RunRecord(folder.name, folder, spec, result.status, result)
     return RunRecord(folder.name, folder, spec, "running" if _is_locked(folder) else "stopped", None)

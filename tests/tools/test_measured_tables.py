@@ -4,11 +4,9 @@ import pytest
 from tests.docs.blocks import ROOT
 from tests.measured_runs import RUNS, needs_runs
 from tests.report.synthetic import specs_of_rows, write_run
+from tools.measured_tables import KINDS
 
-from zerosnet.errors import InputError
-from zerosnet.experiments import EXPERIMENTS
-from zerosnet.report.markdown import KINDS, filled, main
-from zerosnet.report.page.evidence import read_evidence
+from zerosnet.experiments import EXPERIMENTS, read_evidence
 from zerosnet.training import Store
 
 
@@ -31,7 +29,7 @@ def test_the_report_shows_every_run_and_is_small():
 
 
 def test_a_table_has_ours_the_papers_and_how_many_seeds(evidence):
-    page = filled("<!-- measured: all tables -->\n<!-- end -->\n", evidence)
+    page = KINDS["all tables"](evidence)
     line = next(line for line in page.splitlines() if line.startswith("| 56 | "))
     assert "±" in line and "[" in line
     assert "(n=1)" in page and "Not run: 29 of 31 rows." in page
@@ -42,7 +40,7 @@ def test_a_failed_sanity_check_is_marked_in_its_cells_and_said_below(tmp_path):
     """The made-up PGD leaves more than the made-up FGSM does."""
     spec = next(spec for spec in EXPERIMENTS["table-pgd"].specs("full") if spec.recipe.name == "pgd-paper")
     write_run(tmp_path, spec)
-    page = filled("<!-- measured: all tables -->\n<!-- end -->\n", read_evidence([Store(tmp_path)]))
+    page = KINDS["all tables"](read_evidence([Store(tmp_path)]))
     lines = page.splitlines()
     table = lines.index(next(line for line in lines if "`table-pgd`" in line))
     warning = next(line for line in lines if line.startswith(f"- `{spec.id}`: "))
@@ -52,37 +50,20 @@ def test_a_failed_sanity_check_is_marked_in_its_cells_and_said_below(tmp_path):
 
 
 def test_numbers_without_failed_checks_carry_no_mark(evidence):
-    assert "⚠" not in filled("<!-- measured: all tables -->\n<!-- end -->\n", evidence)
+    assert "⚠" not in KINDS["all tables"](evidence)
 
 
 def test_accuracies_leave_noise_and_attacks_out(evidence):
-    page = filled("<!-- measured: accuracies -->\n<!-- end -->\n", evidence)
+    page = KINDS["accuracies"](evidence)
     assert "table-zerosnet-cifar10" in page and "table-robustness" not in page
 
 
 def test_runs_are_listed_with_seeds_and_hardware(evidence):
-    page = filled("<!-- measured: runs -->\n<!-- end -->\n", evidence)
+    page = KINDS["runs"](evidence)
     assert "| 1, 2, 3 |" in page and "Made-up processor" in page
 
 
-def test_only_what_is_between_marks_changes_and_once_is_enough(evidence):
-    page = "before\n\n<!-- measured: overview -->\nold\n<!-- end -->\n\nbehind <!-- a remark -->\n"
-    once = filled(page, evidence)
-    assert once.startswith("before\n\n<!--") and once.endswith("behind <!-- a remark -->\n") and "old" not in once
-    assert filled(once, evidence) == once
-
-
-def test_a_page_without_marks_or_with_unknown_ones_is_refused(evidence, tmp_path, capsys):
-    with pytest.raises(InputError, match="no place for measurements"):
-        filled("prose", evidence)
-    with pytest.raises(InputError, match=f"expected one of {', '.join(KINDS)}"):
-        filled("<!-- measured: weather -->\n<!-- end -->", evidence)
-    (tmp_path / "page.md").write_text("prose")
-    assert main([str(tmp_path), str(tmp_path / "page.md")]) == 2
-    assert "no place" in capsys.readouterr().err
-
-
 def test_what_a_benchmark_timed_is_there_and_what_is_only_quoted_is_not_waited_for(evidence):
-    page = filled("<!-- measured: accuracies -->\n<!-- end -->\n", evidence)
+    page = KINDS["accuracies"](evidence)
     section = page.partition("`table-run-time`")[2].partition("\n\n**")[0]
     assert section.count("| ZeroSNet20 / PreResNet20 (") == 2 and "Not run" not in section

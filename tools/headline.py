@@ -1,10 +1,9 @@
 """What the ten networks of 56 layers gave, as the one sentence that the README has of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from textwrap import fill
 
-from zerosnet.experiments import EXPERIMENTS, Measured, MeasuredCell, TableRow, collect, depths
-from zerosnet.training import RunRecord
+from zerosnet.experiments import EXPERIMENTS, Evidence, Measured, MeasuredCell, TableRow, collect, depths
 
 _TABLE, _LAYERS, _COLUMN = "table-zerosnet-cifar10", "56 layers", "Test acc. (%)"
 _NOISES = ("table-uniform-noise", "table-gaussian-noise", "table-constant-noise")
@@ -13,9 +12,9 @@ _WIDTH = 120
 Sides = dict[bool, list[tuple[TableRow, MeasuredCell]]]
 
 
-def answer(records: Mapping[str, RunRecord]) -> str:
+def answer(evidence: Evidence) -> str:
     """Accuracies of zero-stable networks and of the others, means over the seeds that there are, and used blocks."""
-    table = collect(EXPERIMENTS[_TABLE], records, "full")
+    table = collect(EXPERIMENTS[_TABLE], evidence, "full")
     sides = _sides(table, _COLUMN)
     if not all(sides.values()):
         return "Nothing has been measured yet."
@@ -23,7 +22,7 @@ def answer(records: Mapping[str, RunRecord]) -> str:
     words = (
         f"Measured again on CIFAR-10, {_LAYERS}, the paper's schemes and recipe, {_seeds(sides)}: "
         f"the {_COUNTS[len(sides[True])]} zero-stable networks reach {stable}, "
-        f"the {_COUNTS[len(sides[False])]} others {others}{_under_noise(records)}.{_blocks(table, records, sides)}"
+        f"the {_COUNTS[len(sides[False])]} others {others}{_under_noise(evidence)}.{_blocks(table, evidence, sides)}"
     )
     return fill(words, _WIDTH, break_on_hyphens=False, break_long_words=False)
 
@@ -53,10 +52,10 @@ def _span(cells: Sequence[MeasuredCell]) -> str:
     return f"{min(ours):.2f} to {max(ours):.2f} % (the paper prints {min(printed):.2f} to {max(printed):.2f})"
 
 
-def _under_noise(records: Mapping[str, RunRecord]) -> str:
+def _under_noise(evidence: Evidence) -> str:
     """At how many levels every zero-stable network is above every other one."""
     kept = []
-    for table in (collect(EXPERIMENTS[name], records, "full") for name in _NOISES):
+    for table in (collect(EXPERIMENTS[name], evidence, "full") for name in _NOISES):
         for column in table.experiment.columns:
             means = {
                 kind: [cell.compared.mean for _, cell in side if cell.compared is not None]
@@ -71,9 +70,9 @@ def _under_noise(records: Mapping[str, RunRecord]) -> str:
     return f", an order of the two kinds that noise leaves as it is at {sum(kept)} of {len(kept)} levels"
 
 
-def _blocks(table: Measured, records: Mapping[str, RunRecord], sides: Sides) -> str:
+def _blocks(table: Measured, evidence: Evidence, sides: Sides) -> str:
     """How many blocks the networks use that are not zero-stable, means over seeds."""
-    known = depths(table, records)
+    known = depths(table, evidence)
     found = [known[row.key] for row, _ in sides[False] if row.key in known]
     if not found:
         return ""

@@ -4,9 +4,9 @@ import re
 
 import pytest
 from tests.report.synthetic import write_run
+from tools.headline import answer
 
-from zerosnet.experiments import EXPERIMENTS, records_of
-from zerosnet.report.page.headline import answer
+from zerosnet.experiments import EXPERIMENTS, Evidence, read_evidence
 from zerosnet.training import Store
 
 SPECS = [spec for spec in EXPERIMENTS["table-zerosnet-cifar10"].specs("full") if spec.model.startswith("zerosnet56")]
@@ -15,7 +15,7 @@ SPECS = [spec for spec in EXPERIMENTS["table-zerosnet-cifar10"].specs("full") if
 def said(folder, specs) -> str:
     for spec in specs:
         write_run(folder, spec)
-    return " ".join(answer(records_of(Store(folder))).split())
+    return " ".join(answer(read_evidence(Store(folder))).split())
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,8 @@ def test_accuracies_are_means_over_seeds_beside_the_papers(tmp_path):
     means = []
     for first in (spec for spec in SPECS if spec.seed == 1):
         alike = [spec for spec in SPECS if (spec.model, spec.scheme) == (first.model, first.scheme)]
-        records = records_of(Store(tmp_path))
-        means.append(sum(100 * records[spec.id].result.best_test_accuracy for spec in alike) / 3)
+        evidence = read_evidence(Store(tmp_path))
+        means.append(sum(100 * evidence.sound[spec.id].record.result.best_test_accuracy for spec in alike) / 3)
     low, high = sorted(means)[4:][0], max(means)
     assert f"six zero-stable networks reach {low:.2f} to {high:.2f} % (the paper prints 92.42 to 94.04)" in text
     assert re.search(r"four others [\d.]+ to [\d.]+ % \(the paper prints 78.29 to 83.11\)", text)
@@ -51,9 +51,9 @@ def test_accuracies_are_means_over_seeds_beside_the_papers(tmp_path):
 def test_without_noise_and_ablation_nothing_is_said_of_them(tmp_path):
     for spec in SPECS[:10]:
         write_run(tmp_path, spec, attacks=False)
-    text = answer(records_of(Store(tmp_path)))
+    text = answer(read_evidence(Store(tmp_path)))
     assert text.endswith("83.11).") and "noise" not in text
 
 
 def test_nothing_measured_says_so():
-    assert answer({}) == "Nothing has been measured yet."
+    assert answer(Evidence()) == "Nothing has been measured yet."

@@ -4,16 +4,14 @@ from dataclasses import fields, replace
 
 import pytest
 
-from zerosnet.experiments import Correlation, Difference
+from zerosnet.experiments import Correlation, Difference, Evidence, recorded
 from zerosnet.experiments.conclusions import Finding, PairFinding, findings
-from zerosnet.experiments.full_scale import recorded
 from zerosnet.experiments.paper_claims.verdicts import FAILS, HOLDS, Claim, claims
 from zerosnet.experiments.readings import ACCURACY
 from zerosnet.experiments.statistics import Summary
+from zerosnet.report.page.answer_cards import agreement, answers, cards
 from zerosnet.report.page.claims_section import claims_answer, claims_section
-from zerosnet.report.page.evidence import Evidence
 from zerosnet.report.page.overview import facts
-from zerosnet.report.page.verdict import agreement, answers, cards
 
 BETTER = Difference(10.0, 8.0, 12.0, 0.95, (6, 4), 0.001)
 UNSURE = Difference(1.0, -2.0, 4.0, 0.95, (6, 4), 0.4)

@@ -4,12 +4,12 @@ import json
 from functools import partial
 
 import pytest
+from tools.publish import HALF, publish
 
+from tools import publish as module
 from zerosnet.cli.main import run as command
 from zerosnet.environment import environment
 from zerosnet.models import create_model, load_model, model_facts, pretrained_card, save_model
-from zerosnet.report import publish as module
-from zerosnet.report.publish import HALF, publish
 from zerosnet.training import Result, RunSpec, Store
 
 

@@ -1,41 +1,14 @@
-"""What was measured at full scale, in Markdown: tables and a sentence, between marks in pages that are otherwise prose.
+"""Tables of what was measured at full scale, in Markdown; `page_numbers` writes them into the pages."""
 
-    python -m zerosnet.report.markdown STORE PAGE...
-
-A page has pairs of lines `<!-- measured: KIND -->` and `<!-- end -->`; what stands between them is made anew, whatever
-it was. KIND is one of KINDS.
-"""
-
-import re
-import sys
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 
-from zerosnet.errors import InputError
-from zerosnet.experiments import EXPERIMENTS, Measured, MeasuredCell, collect, summarise
+from tools.fgsm_controls import HEADS, control_lines
+from tools.headline import answer
+from zerosnet.experiments import EXPERIMENTS, Evidence, Measured, MeasuredCell, collect, summarise
 from zerosnet.report.page.configurations import Configuration, panels
-from zerosnet.report.page.controls import HEADS, control_lines
-from zerosnet.report.page.evidence import Evidence, read_evidence
-from zerosnet.report.page.headline import answer
-from zerosnet.training import Store
 
-_MARKED = re.compile(r"(<!-- measured: (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 _MARK = "⚠"  # as in the HTML report
 _NOTHING = "Nothing has been measured yet."
-
-
-def filled(page: str, evidence: Evidence) -> str:
-    """The page with what stands between its marks made of these runs."""
-    marks = _MARKED.findall(page)
-    if not marks:
-        raise InputError(f"the page has no place for measurements; expected <!-- measured: {' or '.join(KINDS)} -->")
-    for _, kind, _ in marks:
-        if kind not in KINDS:
-            raise InputError(f"measured is {kind!r} in the page; expected one of {', '.join(KINDS)}")
-    return _MARKED.sub(lambda mark: f"{mark[1]}\n{KINDS[mark[2]](evidence)}\n\n{mark[3]}", page)
-
-
-# -- the kinds ---------------------------------------------------------------------------------------------------------
 
 
 def runs_table(evidence: Evidence) -> str:
@@ -72,7 +45,7 @@ def overview(evidence: Evidence) -> str:
 
 
 def in_a_sentence(evidence: Evidence) -> str:
-    return answer({run.record.id: run.record for run in evidence.runs})
+    return answer(evidence)
 
 
 KINDS: dict[str, Callable[[Evidence], str]] = {
@@ -89,9 +62,8 @@ KINDS: dict[str, Callable[[Evidence], str]] = {
 
 
 def _measured(evidence: Evidence) -> list[Measured]:
-    records = {run.record.id: run.record for run in evidence.runs}
-    tables = (collect(experiment, records, "full") for experiment in EXPERIMENTS.values())
-    return [table for table in tables if table.done or (records and table.experiment.command)]
+    tables = (collect(experiment, evidence, "full") for experiment in EXPERIMENTS.values())
+    return [table for table in tables if table.done or (evidence.runs and table.experiment.command)]
 
 
 def _tables(tables: Iterable[Measured]) -> str:
@@ -123,7 +95,7 @@ def _sentences(notes: Iterable[str]) -> str:
 
 
 def _number(cell: MeasuredCell | None) -> str:
-    """How many seeds where they are fewer than wanted, a mark where a sanity check failed, in brackets the paper's."""
+    """The number; then n if seeds are missing, a mark if a sanity check failed, and the paper's number in brackets."""
     if cell is None:
         return "not run"
     few = f" (n={len(cell.values)})" if cell.status == "partial" else ""
@@ -175,21 +147,3 @@ def _percentages(fractions: Sequence[float | None]) -> str:
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-
-
-def main(arguments: Sequence[str]) -> int:
-    if len(arguments) < 2:
-        print("usage: python -m zerosnet.report.markdown STORE PAGE...", file=sys.stderr)
-        return 2
-    try:
-        evidence = read_evidence([Store(arguments[0])])
-        for path in map(Path, arguments[1:]):
-            path.write_text(filled(path.read_text(encoding="utf-8"), evidence), encoding="utf-8")
-    except (InputError, OSError) as error:
-        print(f"markdown: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""What stores hold is read as far as it can be, and what cannot be read is named."""
+"""The commands of the page make the same numbers again."""
 
 import json
 from dataclasses import replace
@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from tests.report.synthetic import specs_of_rows, write_run
 
-from zerosnet.experiments import EXPERIMENTS
+from zerosnet.experiments import EXPERIMENTS, read_evidence
+from zerosnet.numerics import Scheme
 from zerosnet.report.page.commands import attack_command, reproduce_command, train_command
 from zerosnet.report.page.configurations import panels
-from zerosnet.report.page.evidence import own_scheme, read_evidence
 from zerosnet.training import RunSpec, Store, recipe
 from zerosnet.training.runs.sweep import expand
 
@@ -21,68 +21,10 @@ def store(tmp_path):
     return Store(tmp_path / "runs")
 
 
-def test_everything_in_a_run_is_read(store):
-    evidence = read_evidence([store])
-    assert len(evidence.runs) == 4 and not evidence.problems
-    run = evidence.runs[0]
-    assert len(run.metrics) == 3 and set(run.attacks) == {"paper-noise", "paper-pgd"}
-    assert run.environment["cpu"]["cores"] == 2 and run.whole
-
-
-@pytest.mark.parametrize(
-    "name, content",
-    [
-        ("environment.json", "[1, 2"),
-        ("environment.json", "[1, 2]"),
-        ("attacks/paper-noise.json", "{}"),
-        ("attacks/paper-noise.json", '{"protocol": "x", "rows": [{"label": 1}]}'),
-        ("attacks/paper-noise.json", '"text"'),
-    ],
-)
-def test_a_damaged_file_is_named_and_the_rest_is_kept(store, name, content):
-    folder = read_evidence([store]).runs[1].record.folder
-    (folder / name).write_text(content)
-    evidence = read_evidence([store])
-    assert len(evidence.runs) == 4
-    assert [str(folder / name) in problem for problem in evidence.problems] == [True]
-    assert [run.whole for run in evidence.runs].count(False) == 1
-
-
-def test_a_run_without_readable_spec_or_result_is_named_and_left_out(store):
-    folders = [run.record.folder for run in read_evidence([store]).runs]
-    (folders[0] / "spec.json").write_text("{")
-    (folders[1] / "result.json").write_text('{"status": "won"}')
-    (folders[2] / "result.json").write_text('{"status": "finished", "epochs": 3, "seconds": 1, "test_accuracy": "x"}')
-    evidence = read_evidence([store])
-    assert len(evidence.runs) == 1 and len(evidence.problems) == 3
-    assert all(any(str(folder) in problem for problem in evidence.problems) for folder in folders[:3])
-
-
-def test_of_two_copies_of_a_run_the_one_that_got_farther_counts(tmp_path):
-    spec = specs_of_rows(seeds=(1,), epochs=6)[0]
-    write_run(tmp_path / "a", spec, finished=False)
-    write_run(tmp_path / "b", spec)
-    for order in (("a", "b"), ("b", "a")):
-        evidence = read_evidence([Store(tmp_path / name) for name in order])
-        assert [run.record.status for run in evidence.runs] == ["finished"]
-
-
-def test_metrics_that_are_no_numbers_are_left_out(store):
-    folder = read_evidence([store]).runs[0].record.folder
-    (folder / "metrics.jsonl").write_text('{"epoch": 1, "test_accuracy": "x"}\n{"epoch": "y"}\n{"epoch": 2, "test')
-    run = next(run for run in read_evidence([store]).runs if run.record.folder == folder)
-    assert run.metrics == [{"epoch": 1}]
-
-
 def test_runs_that_differ_by_seed_are_one_configuration(store):
     (panel,) = panels(read_evidence([store]).runs)
     assert [len(one.runs) for one in panel.members] == [2, 2]
     assert panel.title == "cifar10, 56 layers, recipe paper (epochs 3)"
-
-
-def test_networks_with_a_scheme_of_their_own_are_known():
-    assert str(own_scheme("zerosnet56_opt")) == "1/3,5/9,1/9;16/9"
-    assert own_scheme("zerosnet56_tra") is None and own_scheme("nothing") is None
 
 
 def test_the_command_of_a_run_makes_the_same_run():
@@ -155,3 +97,12 @@ def test_reduced_attacks_are_repeated_with_what_was_reduced(store):
     run = read_evidence([store]).runs[0]
     command = attack_command([run], "pgd-whitebox+images=50+restarts=2")
     assert command == f"zerosnet attack {run.record.id} --protocol pgd-whitebox --images 50 --restarts 2 --data DIR"
+
+
+@pytest.mark.parametrize("scheme", [Scheme([0.1, 0.9], [1]), Scheme([0.5, 0.5], [1.5]), Scheme([1 / 3] * 3, [1])])
+def test_the_command_of_a_run_with_a_float_scheme_is_a_sweep_of_exactly_that_run(scheme):
+    spec = RunSpec("zerosnet20", "digits", recipe("quick", "digits"), 1, scheme)
+    command = train_command(spec)
+    assert command.startswith("zerosnet sweep /dev/stdin <<< '")
+    (same,) = expand(json.loads(command.partition("'")[2][:-1]))
+    assert same.id == spec.id

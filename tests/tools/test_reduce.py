@@ -1,8 +1,9 @@
 from functools import partial
 
+from tools.reduce import main, reduce
+
 from zerosnet.models import create_model, save_model
 from zerosnet.training import Result, RunSpec, Store
-from zerosnet.training.reduce import main, reduce
 
 
 def run(store, seed, finished=True):

@@ -1,4 +1,4 @@
-"""The answer in plain words: where the paper's claim holds in what was measured, where not, what else explains it."""
+"""The answer as cards in plain words: how far the paper's claim holds in what was measured, and what explains it."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence

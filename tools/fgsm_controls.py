@@ -7,10 +7,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from statistics import mean
 
-from zerosnet.experiments import EXPERIMENTS, welch
+from zerosnet.experiments import EXPERIMENTS, Evidence, welch
 from zerosnet.numerics import Scheme
 from zerosnet.report.page.configurations import is_stable
-from zerosnet.report.page.evidence import Evidence
 from zerosnet.robustness import ResultRow
 
 HEADS = ("Attack", "eps", "zero-stable, %", "not zero-stable, %", "difference of the means")

@@ -1,10 +1,10 @@
-"""A store reduced to its records: what was run and what came out, without tensors, to be kept or sent elsewhere.
+"""Reduce stores to their records: what was run and what came out, without tensors, to be kept or sent elsewhere.
 
-    python -m zerosnet.training.reduce STORE... TARGET
+    python -m tools.reduce STORE... TARGET
 
-Of every run that has ended spec.json, result.json, metrics.jsonl, environment.json, ablation.json and attacks/*.json
-are copied into TARGET/<id>/. A file that TARGET has is replaced where it differs, and none is removed, so that stores
-can be added one after the other.
+For every run that has ended, spec.json, result.json, metrics.jsonl, environment.json, ablation.json and attacks/*.json
+are copied into TARGET/<id>/. A file that differs from the one in TARGET replaces it, and none is removed, so that
+stores can be added one after the other.
 """
 
 import sys
@@ -12,14 +12,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from zerosnet.errors import InputError
-from zerosnet.training.files import write_bytes
-from zerosnet.training.runs.store import RunRecord, Store
+from zerosnet.files import write_bytes
+from zerosnet.training import RunRecord, Store
 
 KEPT = ("*.json", "*.jsonl", "attacks/*.json")
 
 
 def reduce(store: Store, target: Path) -> list[str]:
-    """Copy the records of runs that have ended; the ids of those of which a file was written."""
+    """Copy the records of runs that have ended; return the ids of those of which a file was written."""
     if not store.root.is_dir():
         raise InputError(f"store {store.root} does not exist; expected a folder of runs")
     ended = (record for record in store.records() if record.result is not None)
@@ -27,7 +27,7 @@ def reduce(store: Store, target: Path) -> list[str]:
 
 
 def _copy(record: RunRecord, target: Path) -> Iterator[bool]:
-    """Copy the files of a record, and say of each whether it was written: the result last, as in a run."""
+    """Copy the files of a record, the result last, as in a run; yield for each whether it was written."""
     paths = [path for pattern in KEPT for path in sorted(record.folder.glob(pattern)) if not path.name.startswith(".")]
     for path in sorted(paths, key=lambda path: path.name == "result.json"):
         copy, content = target / path.relative_to(record.folder), path.read_bytes()
@@ -40,7 +40,7 @@ def _copy(record: RunRecord, target: Path) -> Iterator[bool]:
 
 def main(arguments: Sequence[str]) -> int:
     if len(arguments) < 2:
-        print("usage: python -m zerosnet.training.reduce STORE... TARGET", file=sys.stderr)
+        print("usage: python -m tools.reduce STORE... TARGET", file=sys.stderr)
         return 2
     *stores, target = map(Path, arguments)
     try:

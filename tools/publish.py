@@ -1,6 +1,6 @@
 """Make a finished run a trained network of the package, with its card.
 
-    python -m zerosnet.report.publish RUN_FOLDER --data DIR
+    python -m tools.publish RUN_FOLDER --data DIR
 
 The weights are cast to half precision, and their accuracy is measured anew on the test set: what is stored is what was
 measured. Without --data only what training measured is recorded.
@@ -14,7 +14,7 @@ from pathlib import Path
 from zerosnet.data import load, pixel_statistics
 from zerosnet.errors import InputError
 from zerosnet.models import CARD, FOLDER, WEIGHTS, load_model, model_card, save_model
-from zerosnet.report.page.facts import run_facts
+from zerosnet.report import run_facts
 from zerosnet.training import RunRecord, Store, evaluate, load_network
 
 HALF = "test, last epoch, weights in half precision"
@@ -43,7 +43,7 @@ def publish(record: RunRecord, data: Path | None = None, folder: Path = FOLDER) 
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m zerosnet.report.publish", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.publish", description=__doc__)
     parser.add_argument("run", type=Path, help="the folder of a finished run, with its weights")
     parser.add_argument("--data", type=Path, help="the folder that holds the data set, to measure the stored weights")
     given = parser.parse_args(arguments)

@@ -4,12 +4,11 @@ import json
 
 import pytest
 from tests.report.synthetic import write_run
+from tools.fgsm_controls import control_lines
+from tools.measured_tables import KINDS
 
-from zerosnet.experiments import EXPERIMENTS
+from zerosnet.experiments import EXPERIMENTS, own_scheme, read_evidence
 from zerosnet.numerics import is_zero_stable
-from zerosnet.report.markdown import filled
-from zerosnet.report.page.controls import control_lines
-from zerosnet.report.page.evidence import own_scheme, read_evidence
 from zerosnet.robustness.protocols.result import ProtocolResult, ResultRow
 from zerosnet.training import Store
 
@@ -46,6 +45,5 @@ def test_other_runs_are_left_out_and_none_is_said(evidence, tmp_path):
     write_run(tmp_path, SPECS[0])
     empty = read_evidence([Store(tmp_path)])
     assert control_lines(empty) == []
-    mark = "<!-- measured: FGSM and its controls -->\n"
-    assert "Nothing has been measured yet." in filled(f"{mark}<!-- end -->", empty)
-    assert "| FGSM | 0.15 | 65.00 to 65.00 |" in filled(f"{mark}<!-- end -->", evidence)
+    assert "Nothing has been measured yet." in KINDS["FGSM and its controls"](empty)
+    assert "| FGSM | 0.15 | 65.00 to 65.00 |" in KINDS["FGSM and its controls"](evidence)

@@ -4,8 +4,7 @@ import os
 
 import pytest
 
-from zerosnet import InputError
-from zerosnet.training import files
+from zerosnet import InputError, files
 
 
 def test_a_file_is_replaced_as_a_whole_and_nothing_is_left_beside_it(tmp_path):

@@ -1,0 +1,99 @@
+"""Files that are there as a whole or not at all, whenever the process or the machine stops."""
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from zerosnet.errors import InputError
+
+T = TypeVar("T")
+TEMPORARY = ".tmp"
+_DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
+def temporary_file(path: Path) -> Path:
+    """The name that a file has until it is complete: in the same folder, with the same ending."""
+    return path.with_name(f".{path.stem}.{os.getpid()}-{threading.get_ident()}{TEMPORARY}{path.suffix}")
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Replace a file in one move: the caller writes a temporary file, which takes the place of `path`.
+
+    The temporary file is flushed to the disk before it is renamed, and the folder after it. If anything fails, the
+    file that was there stays. The folder is made if it is missing.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = temporary_file(path)
+    try:
+        yield temporary
+        sync(temporary)
+        temporary.replace(path)
+    except BaseException as error:
+        temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno and error.filename is None:  # a full disk names no file
+            error.filename = str(path)
+        raise
+    sync(path.parent)
+
+
+def write_with(path: Path, write: Callable[[Path], object]) -> None:
+    """Replace a file by what `write` writes to the path that it is given."""
+    with replacing(path) as temporary:
+        write(temporary)
+
+
+def write_bytes(path: Path, content: bytes | memoryview) -> None:
+    """Replace a file by this content."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Replace a file by data as JSON; a number that is not finite is an error."""
+    write_bytes(path, (json.dumps(data, indent=2, allow_nan=False) + "\n").encode())
+
+
+def sync(path: Path) -> None:
+    """Flush a file's content, or a folder's entries, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove_temporaries(folder: Path) -> None:
+    """Remove what a killed writer left behind; only for the one process that owns the folder."""
+    for path in folder.glob(f".*{TEMPORARY}*"):
+        path.unlink(missing_ok=True)
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file; raise an InputError that names it if it cannot be read, FileNotFoundError if it is missing."""
+    try:
+        return json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
+    except RecursionError:
+        raise InputError(f"{path} is damaged: JSON that is nested too deeply") from None
+    except ValueError as error:
+        raise InputError(f"{path} is damaged: not valid JSON ({error})") from None
+
+
+def read_value(path: Path, parse: Callable[[Any], T]) -> T:
+    """Read a JSON file and parse it; every error of `parse` becomes an InputError that names the file."""
+    data = read_json(path)
+    try:
+        return parse(data)
+    except InputError as error:
+        text = str(error)
+        raise InputError(text if str(path) in text else f"{path}: {text}") from None
+    except _DAMAGE as error:
+        raise InputError(f"{path} is damaged: {type(error).__name__}: {error}") from None

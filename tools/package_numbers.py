@@ -1,0 +1,134 @@
+"""Make the numbers that come with the package anew, of the records of finished runs and of a benchmark.
+
+    python -m tools.package_numbers results/runs benchmarks/results/models-cuda.json
+
+experiments/recorded.json          what was measured of every experiment at full scale
+experiments/paper/run_times.json   steps that the benchmark timed in turns on a GPU, for the table of run times
+explorer/accuracies.json           test accuracies, measured and printed, for the explorer's chart
+"""
+
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+import zerosnet
+from zerosnet.errors import InputError
+from zerosnet.experiments import EXPERIMENTS, Evidence, collect, read_evidence
+from zerosnet.files import read_json, write_bytes
+from zerosnet.training import Result, Store
+
+PACKAGE = Path(zerosnet.__file__).parent
+RECORDED = PACKAGE / "experiments" / "recorded.json"
+RUN_TIMES = PACKAGE / "experiments" / "paper" / "run_times.json"
+ACCURACIES = PACKAGE / "explorer" / "accuracies.json"
+
+_TIMED_DEPTH = 20  # of the networks that the paper timed
+_TIMED = ("mode", "batch", "preresnet_ms", "zerosnet_ms", "ratio")
+_PRINTED_IN = ("table-preresnet-alpha", "table-lmresnet-k", "table-zerosnet-cifar10")
+_DATASET = "cifar10"
+
+
+def recorded_tables(evidence: Evidence) -> list[dict[str, Any]]:
+    """The values of every cell at full scale that some run gave."""
+    found = []
+    for experiment in EXPERIMENTS.values():
+        cells = [
+            {"row": cell.row, "column": cell.column, "values": [value.to_json() for value in cell.values]}
+            for cell in collect(experiment, evidence, "full").cells
+            if any(value.run is not None for value in cell.values)
+        ]
+        if cells:
+            found.append({"experiment": experiment.name, "cells": cells})
+    return found
+
+
+def run_times(benchmark: dict[str, Any]) -> dict[str, Any]:
+    """The GPU's name, and a row for every mode and batch size that a benchmark timed."""
+    (gpu,) = benchmark["environment"]["gpu"]["names"]
+    rows = [{key: row[key] for key in _TIMED} for row in benchmark["rows"] if row["depth"] == _TIMED_DEPTH]
+    return {"gpu": gpu, "rows": rows}
+
+
+def accuracies(evidence: Evidence) -> dict[str, Any]:
+    """Measured accuracies on CIFAR-10, and apart from them the printed ones."""
+    return {"dataset": _DATASET, "measured": _measured(evidence), "printed": _printed()}
+
+
+def _measured(evidence: Evidence) -> list[dict[str, Any]]:
+    """Best test epochs, which the paper reports, and last ones, by its recipe; all seeds of a scheme are one entry.
+
+    Runs with a precision of their own compare engines and are left out.
+    """
+    groups: dict[tuple[str, str, str], list[Result]] = defaultdict(list)
+    for run in evidence.runs:
+        spec, result = run.record.spec, run.record.result
+        asked = (spec.dataset, spec.recipe.name, spec.precision) == (_DATASET, "paper", None)
+        if asked and run.scheme is not None and result is not None and result.status == "finished":
+            groups[spec.model, str(run.scheme), spec.recipe.name].append(result)
+    return [
+        {
+            "model": model,
+            "scheme": scheme,
+            "recipe": recipe,
+            "runs": len(results),
+            **_summary("accuracy", "deviation", [result.best_test_accuracy for result in results]),
+            **_summary("last_accuracy", "last_deviation", [result.test_accuracy for result in results]),
+        }
+        for (model, scheme, recipe), results in sorted(groups.items())
+    ]
+
+
+def _summary(name: str, deviation: str, fractions: Sequence[float | None]) -> dict[str, float | None]:
+    values = [100 * fraction for fraction in fractions if fraction is not None]
+    spread = round(stdev(values), 3) if len(values) > 1 else None
+    return {name: round(mean(values), 3), deviation: spread}
+
+
+def _printed() -> list[dict[str, Any]]:
+    entries = []
+    for name in _PRINTED_IN:
+        table = EXPERIMENTS[name]
+        for cell in table.cells:
+            row = table.row(cell.row)
+            if cell.printed is None or cell.training is None or row.scheme is None:
+                continue
+            entries.append(
+                {
+                    "model": cell.training.model.removesuffix("_opt"),
+                    "scheme": str(row.scheme),
+                    "accuracy": cell.printed.value,
+                    "deviation": cell.printed.deviation,
+                    "table": table.reference,
+                }
+            )
+    return entries
+
+
+def _write(path: Path, data: Any) -> None:
+    write_bytes(path, (json.dumps(data, indent=1, ensure_ascii=path != ACCURACIES) + "\n").encode())
+    print(path)
+
+
+def main(arguments: Sequence[str]) -> int:
+    if len(arguments) != 2:
+        print("usage: python -m tools.package_numbers STORE BENCHMARK", file=sys.stderr)
+        return 2
+    try:
+        evidence = read_evidence(Store(arguments[0]))
+        if evidence.problems:
+            raise InputError(evidence.problems[0])
+        _write(RUN_TIMES, run_times(read_json(Path(arguments[1]))))
+        _write(RECORDED, recorded_tables(evidence))
+        _write(ACCURACIES, accuracies(evidence))
+    except (InputError, OSError) as error:
+        print(f"package_numbers: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
