@@ -110,6 +110,9 @@ def test_a_card_without_facts_claims_nothing(case: str) -> None:
         (lambda folder: (folder / "config.json").write_text("{}"), "is no description"),
         (lambda folder: (folder / "config.json").write_text("nonsense"), "is no description"),
         (lambda folder: (folder / "config.json").write_text('{"config": {}}'), "describes another network"),
+        (lambda folder: (folder / "config.json").write_text("[" * 100_000), "config.json is no description"),
+        (lambda folder: (folder / "config.json").write_bytes(b"\xff\xfe"), "config.json is no description"),
+        (lambda folder: (folder / "config.json").write_text("[1]"), "config.json is no description"),
         (lambda folder: (folder / "model.safetensors").write_bytes(b"x" * 99), "no safetensors file, or damaged"),
     ],
 )

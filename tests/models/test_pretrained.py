@@ -98,3 +98,14 @@ def test_timm_knows_it_by_name_and_tag():
     assert "zerosnet20_opt.cifar10" in timm.list_pretrained("zerosnet*")
     fresh = timm.create_model("zerosnet20_opt.cifar10")
     assert not torch.equal(fresh.fc.weight, made.fc.weight)
+
+
+def test_a_classifier_for_other_classes_is_drawn_from_the_seed():
+    def weight(seed):
+        return create_model("zerosnet20_opt", pretrained="cifar10", num_classes=7, seed=seed).fc.weight
+
+    assert torch.equal(weight(3), weight(3))
+    assert not torch.equal(weight(3), weight(4))
+    torch.manual_seed(0)
+    drawn = weight(None)
+    assert not torch.equal(drawn, weight(None))

@@ -114,13 +114,13 @@ class Structure:
 
     def __post_init__(self) -> None:
         for argument, table in (("size", SIZES), ("block", EXPANSION)):
-            if getattr(self, argument) not in table:
+            if not isinstance(getattr(self, argument), str) or getattr(self, argument) not in table:
                 raise InputError(f"{argument} is {getattr(self, argument)!r}; expected one of {', '.join(table)}")
         if not self.normalised and self.size != "cifar":
             raise InputError(f"block is {self.block!r} with size {self.size!r}; expected size 'cifar'")
         stages = len(self.traits.widths)
-        if len(self.blocks) != stages or any(not isinstance(n, int) or n < 1 for n in self.blocks):
-            raise InputError(f"blocks is {self.blocks!r}; expected {stages} positive integers, one a stage")
+        if len(self.blocks) != stages or any(type(n) is not int or n < 1 for n in self.blocks):
+            raise InputError(f"blocks is {self.blocks!r}; expected {stages} positive integers, one per stage")
 
     @property
     def traits(self) -> Size:
@@ -149,7 +149,13 @@ class Structure:
         return {"size": self.size, "block": self.block, "blocks": list(self.blocks)}
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> "Structure":
+    def from_json(cls, data: Any) -> "Structure":
+        if (
+            not isinstance(data, dict)
+            or set(data) != {"size", "block", "blocks"}
+            or not isinstance(data["blocks"], list)
+        ):
+            raise InputError("expected an object with size, block and a list of blocks")
         return cls(data["size"], data["block"], tuple(data["blocks"]))
 
 

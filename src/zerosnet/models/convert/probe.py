@@ -21,13 +21,14 @@ _SIDE = 64  # of images for networks that do not say what they are made for
 
 
 def residual_chains(model: nn.Module, example: Tensor) -> dict[str, tuple[bool, ...]]:
-    """Names of the `nn.Sequential`s that hold residual blocks, and for each child whether it is one.
+    """Find the `nn.Sequential`s that hold residual blocks, by name, and for each child whether it is one.
 
-    Where chains lie inside the blocks of a chain, only the inner ones count.
+    If chains lie inside the blocks of a chain, only the inner ones count. A sequence that stands under several names
+    is found under each of them.
     """
     sequences = {
         name: list(module)
-        for name, module in model.named_modules()
+        for name, module in model.named_modules(remove_duplicate=False)
         if isinstance(module, nn.Sequential) and type(module).forward is nn.Sequential.forward
     }
     looks = {module: _Look(module) for children in sequences.values() for module in children}
