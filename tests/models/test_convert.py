@@ -119,7 +119,7 @@ def test_a_converted_network_trains_and_is_copied_pickled_saved_and_compiled(nam
 
 
 @pytest.mark.parametrize("name", LIGHT)
-def test_timms_customs_go_on_working(name: str) -> None:
+def test_timms_methods_keep_working_after_conversion(name: str) -> None:
     options, size = LIGHT[name]
     scheme = "1/2;3/2" if name == "resnet26" else "1/4,3/4;7/4"
     model, x = multistep(network(name, **options), scheme), images(size)
@@ -237,7 +237,7 @@ def test_torchvision_and_one_channel_are_served() -> None:
         (lambda: "resnet18", "model is str"),
     ],
 )
-def test_what_cannot_be_converted_is_said_in_one_line(model, message: str) -> None:
+def test_a_network_that_cannot_be_converted_gives_an_error_of_one_line(model, message: str) -> None:
     with pytest.raises(InputError, match=message) as error:
         multistep(model(), "1;1")
     assert "\n" not in str(error.value)

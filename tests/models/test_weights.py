@@ -199,7 +199,7 @@ def test_texts_that_describe_nothing_are_refused(tmp_path, monkeypatch, text):
         model_facts(path)
 
 
-def test_whole_numbers_are_no_weights(tmp_path, monkeypatch):
+def test_integer_tensors_are_refused_as_weights(tmp_path, monkeypatch):
     model = create_model("zerosnet20_opt", seed=0)
     whole = {**model.state_dict(), "fc.weight": model.fc.weight.detach().long()}
     monkeypatch.setattr(weights, "_check_savable", lambda *_: None)
@@ -215,7 +215,7 @@ def test_networks_in_half_precision_come_back_in_float32(tmp_path, dtype):
     assert same(back, copy.deepcopy(model).float())
 
 
-def test_what_would_not_come_back_is_not_written(tmp_path):
+def test_a_network_that_could_not_be_loaded_again_is_not_written(tmp_path):
     path = tmp_path / "net.safetensors"
     pruned, unpooled = create_model("zerosnet20_opt"), create_model("zerosnet20_opt")
     pruned.prune_intermediate_layers([0])

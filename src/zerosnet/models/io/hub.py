@@ -70,7 +70,7 @@ def from_pretrained(name: str | Path, *, revision: str | None = None) -> Network
 
 
 def _config(model: Network, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What a reader of the folder wants to know first; `config` alone is read back."""
+    """Make config.json: facts for readers of the folder; `config` alone is read back."""
     described = timm_config(model.config)
     return {
         "library_name": LIBRARY,

@@ -90,9 +90,7 @@ def _check_savable(model: Network, path: Path) -> None:
 def check_fit(whose: str, config: Config, tensors: Mapping[str, Tensor]) -> None:
     """Check tensors against a description before memory is taken: it may claim more than its file holds."""
     if sum(config.structure.blocks) > len(tensors):
-        raise InputError(
-            f"{whose} is said to have {sum(config.structure.blocks)} blocks; it has {len(tensors)} tensors"
-        )
+        raise InputError(f"{whose} claims {sum(config.structure.blocks)} blocks; it has {len(tensors)} tensors")
     try:
         with torch.device("meta"):
             own = Network(config, seeds=()).state_dict()

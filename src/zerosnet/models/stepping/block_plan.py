@@ -13,7 +13,7 @@ from zerosnet.models.structure import Structure
 
 @dataclass(frozen=True)
 class StageChange:
-    """What becomes of the history where the shape of the state changes."""
+    """A rule for the history at a change of the state's shape."""
 
     keeps_history: bool
     """The older states are projected too; otherwise they are dropped and start-up begins afresh."""
@@ -29,9 +29,7 @@ STAGE_CHANGES = {
 
 
 def one_step_start(age: int, steps: int) -> bool:
-    """Whether a block that has `age` states is one-step, y_{n+1} = y_n + f(y_n): until there are as many as the scheme
-    has steps, so that the first steps - 1 blocks are.
-    """
+    """Decide if a block that has `age` states is one-step, y_{n+1} = y_n + f(y_n): the first steps - 1 blocks are."""
     return age < steps
 
 
