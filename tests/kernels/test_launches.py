@@ -58,7 +58,7 @@ def test_a_step_hands_every_kernel_what_it_takes_and_waits_for_what_it_reads(chi
 
 
 @pytest.mark.parametrize(("name", "options"), MODELS)
-def test_an_evaluation_and_gradients_of_images_do_too(chip, name, options):
+def test_evaluation_and_image_gradients_hand_every_kernel_what_it_takes(chip, name, options):
     model, images, _ = build(name, options)
     NativePredictor(model, batch=BATCH)(images)
     torch.autograd.grad(NativeClassifier(model)(images.requires_grad_()).sum(), images)
@@ -73,7 +73,7 @@ def test_a_missing_wait_is_found(chip, monkeypatch, method):
         train(chip, "zerosnet20_tra", {"replicas": 2})
 
 
-def test_what_is_read_beside_the_main_work_is_kept_until_it_is_done(chip, monkeypatch):
+def test_tensors_read_beside_the_main_work_are_kept_until_it_is_done(chip, monkeypatch):
     """The allocator gives a freed piece of memory away at once, to the stream it came from."""
     beside, kept = WeightAdder.beside, set()
 

@@ -111,7 +111,7 @@ def test_patches_are_those_of_the_activated_state(width):
     torch.testing.assert_close(out.double(), expected, rtol=2**-7, atol=1e-5)
 
 
-def test_what_goes_back_through_patches_and_pool_is_masked_by_the_relu(width):
+def test_gradients_through_patches_and_pool_are_masked_by_the_relu(width):
     library, model = width
     x, norm = full(model, 0), noise(REPLICAS, 4, model.channels, seed=1)
     empty = [torch.empty(REPLICAS * model.channels).double() for _ in range(2)]

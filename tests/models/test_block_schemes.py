@@ -144,7 +144,7 @@ def test_files_cards_and_exports_hold_the_schemes(tmp_path):
         ("zerosnet20_opt", {"beta_growth": 1e99}, ["beta_growth is 1e+99", "too large"]),
     ],
 )
-def test_what_cannot_be_built_is_refused(name, options, words):
+def test_invalid_block_schemes_are_refused(name, options, words):
     with pytest.raises(InputError) as error:
         create_model(name, **options)
     assert [word for word in words if word not in str(error.value)] == []

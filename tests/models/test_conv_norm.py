@@ -79,7 +79,7 @@ def test_where_cudnn_has_no_engine_it_is_computed_plainly(monkeypatch: pytest.Mo
     torch.testing.assert_close(found, torch.relu(torch.conv2d(x, weight, bias, padding=1, groups=3)))
 
 
-def test_it_serves_one_image_at_a_time_under_vmap(calls: list[Tensor]) -> None:
+def test_a_network_takes_one_image_at_a_time_under_vmap(calls: list[Tensor]) -> None:
     conv, norm, x = layers(3, 3)
     with torch.no_grad():
         each = torch.func.vmap(lambda image: conv_norm_relu(conv, norm, image[None])[0])(x)
@@ -153,7 +153,7 @@ def operands(groups: int) -> tuple[Tensor, Tensor, Tensor]:
 @pytest.mark.parametrize("search", [False, True])
 @pytest.mark.parametrize("groups", [1, 3])
 @pytest.mark.parametrize("dirt", [float("nan"), float("inf"), 1.0])
-def test_what_was_in_the_memory_of_the_result_does_not_matter(
+def test_old_content_of_the_result_memory_does_not_matter(
     dirt: float, groups: int, search: bool, on_cuda: None
 ) -> None:
     x, weight, bias = operands(groups)

@@ -31,6 +31,7 @@ NETWORKS = {
     "efficientnet_b0": ({}, 32, [".x", ".x", ".xx", ".xx", ".xxx"]),
 }
 LIGHT = {"resnet26": ({}, 32), "convnext_atto": ({}, 32), "vit_tiny_patch16_224": ({"img_size": 32, "depth": 4}, 32)}
+OPT = Scheme.parse("zerosnet(-9/5)")
 SCHEMES = ["zerosnet(-9/5)", "leapfrog", "adams-bashforth(2)", "1/2,1/2;1,1/2", "1/2;3/4", "1;0,1"]
 
 
@@ -118,7 +119,7 @@ def test_a_converted_network_trains_and_is_copied_pickled_saved_and_compiled(nam
 
 
 @pytest.mark.parametrize("name", LIGHT)
-def test_timms_customs_go_on_working(name: str) -> None:
+def test_timms_methods_keep_working_after_conversion(name: str) -> None:
     options, size = LIGHT[name]
     scheme = "1/2;3/2" if name == "resnet26" else "1/4,3/4;7/4"
     model, x = multistep(network(name, **options), scheme), images(size)
@@ -236,7 +237,7 @@ def test_torchvision_and_one_channel_are_served() -> None:
         (lambda: "resnet18", "model is str"),
     ],
 )
-def test_what_cannot_be_converted_is_said_in_one_line(model, message: str) -> None:
+def test_a_network_that_cannot_be_converted_gives_an_error_of_one_line(model, message: str) -> None:
     with pytest.raises(InputError, match=message) as error:
         multistep(model(), "1;1")
     assert "\n" not in str(error.value)
@@ -245,3 +246,30 @@ def test_what_cannot_be_converted_is_said_in_one_line(model, message: str) -> No
 def test_a_bad_scheme_is_refused() -> None:
     with pytest.raises(InputError, match="scheme is 3"):
         multistep(chain(2), 3)  # type: ignore[arg-type]
+
+
+def test_a_block_that_stands_several_times_stays_several_steps() -> None:
+    (block,) = chain(1)
+    tied = nn.Sequential(block, block, block, block)
+    stage = multistep(tied, OPT, example=images(8, 2, 4))
+    assert len(stage) == 4 and stage[0] is stage[3]
+    x = images(8, 2, 4)
+    torch.testing.assert_close(stage(x), recursion(tied, OPT, x))
+    assert list(stage.state_dict()) == list(tied.state_dict())
+
+
+def test_a_stage_that_stands_under_two_names_is_converted_under_both() -> None:
+    class Twice(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = self.second = chain(4)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.second(self.first(x))
+
+    model = Twice()
+    converted = multistep(model, OPT, example=images(8, 2, 4))
+    assert isinstance(converted.first, MultistepStage) and converted.first is converted.second
+    x = images(8, 2, 4)
+    torch.testing.assert_close(converted(x), recursion(model.first, OPT, recursion(model.first, OPT, x)))
+    assert list(converted.state_dict()) == list(model.state_dict())

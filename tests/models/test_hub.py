@@ -64,7 +64,7 @@ def test_a_folder_gives_the_network_back(case: str, tmp_path: Path) -> None:
     assert model_facts(folder / "model.safetensors")["run"] == FACTS["run"]
 
 
-def test_networks_have_it_as_methods(tmp_path: Path) -> None:
+def test_networks_have_save_and_from_pretrained_as_methods(tmp_path: Path) -> None:
     model = network("optimal")
     other = Network.from_pretrained(str(model.save_pretrained(tmp_path / "net"))).eval()
     assert torch.equal(other(images(model)), model(images(model)))
@@ -110,6 +110,9 @@ def test_a_card_without_facts_claims_nothing(case: str) -> None:
         (lambda folder: (folder / "config.json").write_text("{}"), "is no description"),
         (lambda folder: (folder / "config.json").write_text("nonsense"), "is no description"),
         (lambda folder: (folder / "config.json").write_text('{"config": {}}'), "describes another network"),
+        (lambda folder: (folder / "config.json").write_text("[" * 100_000), "config.json is no description"),
+        (lambda folder: (folder / "config.json").write_bytes(b"\xff\xfe"), "config.json is no description"),
+        (lambda folder: (folder / "config.json").write_text("[1]"), "config.json is no description"),
         (lambda folder: (folder / "model.safetensors").write_bytes(b"x" * 99), "no safetensors file, or damaged"),
     ],
 )

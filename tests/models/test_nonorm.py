@@ -16,7 +16,7 @@ def images(dtype=torch.float32, channels=3):
     return torch.randn(4, channels, 8, 8, generator=torch.Generator().manual_seed(0)).to(dtype)
 
 
-def test_they_are_registered_at_cifar_size_with_basic_blocks():
+def test_networks_without_norms_are_registered_at_cifar_size_with_basic_blocks():
     depths = (20, 32, 44, 56, 110)
     assert list_models("*_nonorm") == [f"{front}{n}_nonorm" for front in ("preresnet", "zerosnet") for n in depths]
     with pytest.raises(InputError, match=r"zerosnetN_nonorm with N one of 20, 32, 44, 56, 110$"):

@@ -207,6 +207,6 @@ def test_schemes_with_other_numbers_of_steps_are_refused():
 
 
 @pytest.mark.parametrize("checkpoint", [{}, {"net": 3}, {"fc.weight": torch.zeros(2, 2)}, {"a": "b"}])
-def test_what_is_no_checkpoint_is_refused(checkpoint):
+def test_a_file_that_is_no_checkpoint_is_refused(checkpoint):
     with pytest.raises(InputError, match="checkpoint"):
         load_official(checkpoint)

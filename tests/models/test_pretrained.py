@@ -43,7 +43,7 @@ def test_a_trained_network_says_what_it_is_and_what_was_measured(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_its_card_is_the_one_made_of_its_facts(name):
+def test_the_card_of_a_trained_network_is_made_of_its_facts(name):
     assert pretrained_card(name) == model_card(load_model(name), model_facts(name))
 
 
@@ -63,7 +63,7 @@ def test_a_path_that_is_not_there_is_no_name():
 
 
 @pytest.mark.parametrize("pretrained", [True, "cifar10"])
-def test_create_model_gives_it_too(pretrained):
+def test_create_model_loads_pretrained_weights(pretrained):
     made, loaded = create_model("zerosnet20_opt", pretrained=pretrained), load_model("zerosnet20_opt.cifar10")
     assert all(torch.equal(tensor, loaded.state_dict()[key]) for key, tensor in made.state_dict().items())
 
@@ -86,15 +86,26 @@ def test_other_classes_get_a_classifier_of_their_own():
         ("zerosnet20_opt", {"pretrained": True, "replicas": 2}, "single network"),
     ],
 )
-def test_what_is_not_there_is_said(name, options, words):
+def test_weights_that_do_not_exist_give_an_error_with_those_that_do(name, options, words):
     with pytest.raises(InputError, match=words):
         create_model(name, **options)
 
 
-def test_timm_knows_it_by_name_and_tag():
+def test_timm_knows_trained_networks_by_name_and_tag():
     made = timm.create_model("zerosnet20_opt.cifar10", pretrained=True)
     assert torch.equal(made.fc.weight, load_model("zerosnet20_opt.cifar10").fc.weight)
     assert torch.equal(timm.create_model("zerosnet20_opt", pretrained=True).fc.weight, made.fc.weight)
     assert "zerosnet20_opt.cifar10" in timm.list_pretrained("zerosnet*")
     fresh = timm.create_model("zerosnet20_opt.cifar10")
     assert not torch.equal(fresh.fc.weight, made.fc.weight)
+
+
+def test_a_classifier_for_other_classes_is_drawn_from_the_seed():
+    def weight(seed):
+        return create_model("zerosnet20_opt", pretrained="cifar10", num_classes=7, seed=seed).fc.weight
+
+    assert torch.equal(weight(3), weight(3))
+    assert not torch.equal(weight(3), weight(4))
+    torch.manual_seed(0)
+    drawn = weight(None)
+    assert not torch.equal(drawn, weight(None))

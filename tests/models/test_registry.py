@@ -111,7 +111,7 @@ def test_given_schemes_fix_preresnet_and_lmresnet() -> None:
         ("zerosnet20_stable", {"order": 2, "start": "zerosnet(-1)"}, ["1/lambda"]),
     ],
 )
-def test_what_is_refused_is_named_with_what_is_accepted(name: str, options: dict, words: list[str]) -> None:
+def test_an_error_names_the_argument_and_the_accepted_values(name: str, options: dict, words: list[str]) -> None:
     with pytest.raises(InputError) as error:
         create_model(name, **options)
     assert all(word in str(error.value) for word in words), error.value

@@ -168,7 +168,7 @@ def test_without_a_seed_torch_s_own_decides() -> None:
     assert not torch.equal(create_model("preresnet20").fc.weight, first)
 
 
-def test_what_cannot_be_cut_or_joined_is_refused() -> None:
+def test_state_dicts_that_cannot_be_cut_or_joined_are_refused() -> None:
     state = create_model("zerosnet20_opt", replicas=2).state_dict()
     with pytest.raises(InputError, match="from 0 to 1"):
         extract(state, 2, 2)

@@ -113,7 +113,7 @@ def test_training_starts_at_the_scheme_asked_for(start: str) -> None:
     assert np.allclose(scheme.to_float().betas, wanted.to_float().betas, atol=1e-6)
 
 
-def test_it_starts_at_the_optimal_scheme_by_itself() -> None:
+def test_the_stable_law_starts_at_the_optimal_scheme() -> None:
     for options in ({}, {"order": 2}, {"shared": True}):
         scheme = create_model("zerosnet20_stable", **options).schemes()[2]
         assert np.allclose(scheme.to_float().alphas, [1 / 3, 5 / 9, 1 / 9], atol=1e-6)

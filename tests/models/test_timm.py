@@ -203,6 +203,6 @@ def test_a_training_script_of_timm_takes_the_networks(name: str) -> None:
         ({"bn_momentum": 0.1}, "unknown option 'bn_momentum'"),
     ],
 )
-def test_what_the_networks_have_not_is_refused(options: dict[str, object], message: str) -> None:
+def test_options_that_the_networks_lack_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         small("zerosnet20_opt", **options)

@@ -20,6 +20,8 @@ NETWORKS = {
     "zerosnet20_stable": {"shared": True},
     "zerosnet20": {"scheme": "adams-bashforth(2)", "stage_change": "project-shared"},
     "zerosnet164": {"scheme": "zerosnet(1/2)", "stage_change": "restart"},
+    "zerosnet20_nonorm": {"block_schemes": ["1,1,1;1"] * 7},
+    "zerosnet32_opt": {"beta_growth": "3/2"},
     "zerosnet18_opt": {},
     "zerosnet50_tra": {"num_classes": 3},
 }
@@ -156,6 +158,22 @@ CLAIMS = {
     "code for a law": ({"law": {"kind": "os.system"}}, "os.system"),
     "other fields": ({"hook": "print"}, "hook"),
     "odd name": ({"name": {}}, "name is"),
+    "structure that is a list": ({"structure": [1]}, r"structure is \[1\]"),
+    "size that is a list": ({"structure": {"size": [], "block": "basic", "blocks": [3, 3, 3]}}, "size is"),
+    "blocks that are true": ({"structure": {"size": "cifar", "block": "basic", "blocks": [True] * 3}}, "blocks is"),
+    "more classes than a number of 64 bits": ({"num_classes": 10**30}, "cannot be built"),
+    "law that is a list": ({"law": ["lambda"]}, r"law is \['lambda'\]"),
+    "law of unknown fields": ({"law": {"kind": "lambda", "start": 3}}, "law is"),
+    "schemes that are a word": ({"schemes": "many"}, "schemes is 'many'"),
+    "growth that is a word": ({"beta_growth": ["fast"]}, "beta_growth 'fast'"),
+    "billion blocks with own schemes": (
+        {
+            "structure": {"size": "cifar", "block": "basic", "blocks": [10**9, 1, 1]},
+            "law": None,
+            "block_schemes": [[{"alphas": ["1"], "betas": ["1"]}]],
+        },
+        "1 schemes; the network has 1000000002 blocks",
+    ),
 }
 
 
@@ -166,8 +184,9 @@ def test_claims_that_no_network_meets_are_refused_before_it_is_built(tmp_path, m
     described = {**create_model("zerosnet20_tra").config.to_json(), **change}
     monkeypatch.setattr(Config, "to_json", lambda self: described)
     save_model(create_model("zerosnet20_tra"), path)
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(InputError, match=words) as error:
         load_model(path)
+    assert path.name in str(error.value)
 
 
 @pytest.mark.parametrize("text", ["", "nope", "[1]", "[" * 100_000, "1" * 5_000])
@@ -180,7 +199,7 @@ def test_texts_that_describe_nothing_are_refused(tmp_path, monkeypatch, text):
         model_facts(path)
 
 
-def test_whole_numbers_are_no_weights(tmp_path, monkeypatch):
+def test_integer_tensors_are_refused_as_weights(tmp_path, monkeypatch):
     model = create_model("zerosnet20_opt", seed=0)
     whole = {**model.state_dict(), "fc.weight": model.fc.weight.detach().long()}
     monkeypatch.setattr(weights, "_check_savable", lambda *_: None)
@@ -196,7 +215,7 @@ def test_networks_in_half_precision_come_back_in_float32(tmp_path, dtype):
     assert same(back, copy.deepcopy(model).float())
 
 
-def test_what_would_not_come_back_is_not_written(tmp_path):
+def test_a_network_that_could_not_be_loaded_again_is_not_written(tmp_path):
     path = tmp_path / "net.safetensors"
     pruned, unpooled = create_model("zerosnet20_opt"), create_model("zerosnet20_opt")
     pruned.prune_intermediate_layers([0])

@@ -1,4 +1,4 @@
-"""CUDA kernels for the training step of the CIFAR-size networks. Nothing here is compiled where there is no device."""
+"""CUDA kernels for the training step of the CIFAR-size networks. Nothing is compiled without a device."""
 
 from zerosnet.lazy import exports
 

@@ -14,7 +14,7 @@ from zerosnet.models import Network
 class NativeClassifier(nn.Module):
     """Images (B, K C, 32, 32) to logits, as the network's own forward in evaluation mode; differentiable in the images.
 
-    What the parameters are when it is called is what counts: the network may be in training. It has no gradients with
+    It uses the parameters as they are when it is called: the network may be in training. It has no gradients with
     respect to parameters. `make` builds the native network of a batch size.
     """
 

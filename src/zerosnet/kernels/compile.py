@@ -1,4 +1,4 @@
-"""CUDA C++ to machine code at first use, with the NVRTC that PyTorch carries: no nvcc, no build step.
+"""Compile CUDA C++ at first use, with the NVRTC that PyTorch carries: no nvcc, no build step.
 
 PyTorch's run-time compiler is a private interface, so it is used here and nowhere else.
 """
@@ -19,11 +19,11 @@ ENTRY = "conv_inner"  # a kernel that every program has
 
 
 class KernelsUnavailable(RuntimeError):
-    """There are no kernels for this machine or this network; the message says why, in one line."""
+    """There are no kernels for this machine or this network; the message gives the reason in one line."""
 
 
 def _unavailable(error: Exception) -> KernelsUnavailable:
-    """Whatever is wrong with a compiler or a private interface, there is another engine."""
+    """Turn any fault of the compiler or the private interface into the one error that callers expect."""
     reason = " ".join(str(error).split())[:300] or type(error).__name__
     return KernelsUnavailable(f"NVRTC could not build the kernels: {reason}")
 
@@ -46,7 +46,7 @@ def compile_program(channels: int, width: int, instructions: str) -> bytes:
 
 
 def instruction_set(capability: tuple[int, int]) -> str:
-    """Of a chip, with what it alone has: "90a", where "90" would have no `wgmma`."""
+    """Name the instruction set of a chip with its own extensions: "90a"; "90" would have no `wgmma`."""
     return "{}{}a".format(*capability)
 
 

@@ -1,4 +1,4 @@
-"""The memory floor: bytes that the kernels of a training step must move, each activation counted once a kernel.
+"""The memory floor: bytes that the kernels of a training step must move, each activation counted once per kernel.
 
 In units of U, one bf16 activation (K, B, W, W, C), a block with a d-step scheme moves
 

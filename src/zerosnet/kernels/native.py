@@ -130,7 +130,7 @@ class NativeNetwork:
         return kept
 
     def _drop_low_halves(self, nodes: Iterable[Node]) -> None:
-        """Of states that no multistep sum reads any more: the backward pass has no use for them."""
+        """Free the low halves of states that no multistep sum reads any more."""
         for node in nodes:
             node.state = State(node.state.high, self._zeros[node.kernels.channels])
 
@@ -182,7 +182,7 @@ class NativeNetwork:
 
     @torch.no_grad()
     def backward(self, tape: Tape) -> Tensor:
-        """From the gradient of the last state (see `Head`) to that of the first, which it returns.
+        """Go back from the gradient of the last state (see `Head`), and return that of the first.
 
         The parameters' gradients go into `gradients`. The tape is used up: what a block kept is freed behind it.
         """
@@ -277,5 +277,5 @@ class NativeNetwork:
 
 
 def _vector(numbers: tuple[float, ...] | Tensor, like: Tensor) -> Tensor:
-    """One number a replica, on the device and in the type of `like`."""
+    """Make a tensor of one number per replica, on the device and in the type of `like`."""
     return (numbers if isinstance(numbers, Tensor) else torch.tensor(numbers, dtype=torch.float64)).to(like)

@@ -1,6 +1,6 @@
 """The few convolutions that have no kernel of their own (stem, stage changes), as batched matrix products.
 
-Activations are replica-major, (K, B, H, W, C): a convolution is then one product a replica, (pixels, patch) by
+Activations are replica-major, (K, B, H, W, C): a convolution is then one product per replica, (pixels, patch) by
 (patch, channels), with no change of layout.
 """
 

@@ -1,11 +1,11 @@
-"""How a width is laid out on a chip: threads, blocks and shared memory of its kernels."""
+"""The layout of a width on a chip: threads, blocks and shared memory of its kernels."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How a width is laid out on a chip; see the comments of `source/`."""
+    """The layout of a width on a chip; see the comments of `source/`."""
 
     channels: int
     width: int
@@ -25,17 +25,17 @@ class Sizes:
 
     @property
     def teams(self) -> int:
-        """Of four warps in a block of the forward kernels, each with images of its own; they share the weights."""
+        """Teams of four warps in a block of the forward kernels: each has its images, all share the weights."""
         return 3 if self.channels == 64 else 1
 
     @property
     def step_shared(self) -> int:
-        """Of `conv_step`; the rest of the chip's shared memory caches the history."""
+        """Bytes of shared memory of `conv_step`; the rest of it caches the history."""
         return self.teams * self.tile_bytes + 2 * self.weights
 
     @property
     def inner_shared(self) -> int:
-        """Of `conv_inner`, with an image on its way to every team; at 16 channels there is no room for it."""
+        """Bytes of shared memory of `conv_inner`, with an image on its way to every team except at 16 channels."""
         ahead = 0 if self.channels == 16 else 2 * self.channels * self.width**2
         return self.step_shared + self.teams * ahead
 
@@ -55,7 +55,7 @@ class Sizes:
 
     @property
     def forward_resident(self) -> int:
-        """Blocks on a multiprocessor."""
+        """Blocks per multiprocessor."""
         return 1 if self.channels == 64 else 3
 
     @property
@@ -64,21 +64,21 @@ class Sizes:
 
     @property
     def forward_blocks(self) -> int:
-        """Thread blocks a replica. They stay for several images: each loads the weights once."""
+        """Thread blocks per replica. They stay for several images: each loads the weights once."""
         return self._spread(self.forward_resident, images=self.teams)
 
     @property
     def sums(self) -> int:
-        """Rows of partial sums a replica: no kernel has more teams or blocks than this."""
+        """Rows of partial sums per replica: no kernel has more teams or blocks than this."""
         return max(self.batch, self.teams * self.forward_blocks)
 
     @property
     def backward_blocks(self) -> int:
-        """Few and long-lived, since each of them stores a weight gradient of its own."""
+        """Thread blocks per replica: few and long-lived, since each stores a weight gradient of its own."""
         return self._spread(self.backward_resident)
 
     def _spread(self, resident: int, images: int = 1) -> int:
-        """As many blocks as the chip holds, with the work (so many images at a time) shared out evenly."""
+        """Choose as many blocks as the chip holds, and share the work (`images` at a time) out evenly."""
         most, items = max(resident * self.multiprocessors // self.replicas, 1), -(-self.batch // images)
         rounds = -(-items // most)
         return -(-items // rounds)

@@ -1,4 +1,4 @@
-"""The one table of what runs where: which kernels serve which chip and shape, and why not where there are none.
+"""The table of chips and shapes that have kernels, and the reasons if there are none.
 
 `compile.PRODUCTS` has the sources that it speaks of.
 """
@@ -42,7 +42,7 @@ CHIPS = (
 def reason_against(
     network: Network, size: tuple[int, int], conv_dtype: torch.dtype | None, device: torch.device
 ) -> str | None:
-    """Why the kernels cannot train this network here, in a few words; None if they can."""
+    """Give the reason why the kernels cannot train this network here, in a few words; None if they can."""
     return (
         reason_against_device(device)
         or reason_against_network(network, size, conv_dtype)
@@ -51,7 +51,7 @@ def reason_against(
 
 
 def reason_against_device(device: torch.device) -> str | None:
-    """Why a device has no kernels; None if it has."""
+    """Give the reason why a device has no kernels; None if it has."""
     if device.type != "cuda":
         return "there is no CUDA device"
     properties = torch.cuda.get_device_properties(device)
@@ -67,12 +67,12 @@ def reason_against_device(device: torch.device) -> str | None:
         return f"there are no kernels for {channels} channels of {width} x {width} pixels on {chip.name}"
     needed, there = most_shared_memory(), getattr(properties, "shared_memory_per_block_optin", 0)
     if needed > there:
-        return f"{properties.name} has {there} bytes of shared memory a block; the kernels need {needed}"
+        return f"{properties.name} has {there} bytes of shared memory per block; the kernels need {needed}"
     return None
 
 
 def reason_against_compiler(device: torch.device) -> str | None:
-    """Why a device that should have kernels cannot get them; None if it can. Compiles them, once for the process."""
+    """Compile the kernels, once for the process; give the reason if that fails, else None."""
     try:
         compile_all(WIDTHS, device.index or 0)
     except KernelsUnavailable as error:
@@ -81,7 +81,7 @@ def reason_against_compiler(device: torch.device) -> str | None:
 
 
 def reason_against_network(network: Network, size: tuple[int, int], conv_dtype: torch.dtype | None) -> str | None:
-    """Why a network has no kernels; None if it has."""
+    """Give the reason why a network has no kernels; None if it has."""
     config, structure = network.config, network.config.structure
     plans = config.plans()
     image = (WIDTHS[0][1],) * 2

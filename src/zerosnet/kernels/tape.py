@@ -1,4 +1,4 @@
-"""What the backward pass needs of a forward pass."""
+"""The record of a forward pass that the backward pass needs."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ from zerosnet.kernels.stage_change import PointConvolution, StridedConvolution
 
 @dataclass(eq=False)
 class Node:
-    """A state of the network, who used it, and its gradient once that is known."""
+    """A state of the network, the blocks that read it, and its gradient once that is known."""
 
     state: State
     kernels: Kernels
@@ -31,7 +31,7 @@ class Projected:
 
 @dataclass(eq=False)
 class BlockTape:
-    """What the backward pass needs of one block."""
+    """The record of one block that the backward pass needs."""
 
     source: Node
     inner: Tensor

@@ -1,4 +1,4 @@
-"""The training step through the kernels: takes the place of the engine's plain step, with the same interface."""
+"""The training step through the kernels, with the interface of the engine's plain step."""
 
 from collections.abc import Sequence
 

@@ -17,7 +17,7 @@ class WeightAdder:
         self.under_way, self.kept = False, list[Tensor]()
 
     def parts(self) -> Tensor:
-        """The buffer whose turn it is, once the sums of its last content are done."""
+        """Return the buffer whose turn it is, once the sums of its last content are done."""
         event = self.free[self.turn]
         if event is not None:
             torch.cuda.current_stream().wait_event(event)
@@ -25,7 +25,7 @@ class WeightAdder:
 
     @contextmanager
     def beside(self, *keep: Tensor) -> Iterator[None]:
-        """Work on the second stream that follows what has been launched so far.
+        """Run work on the second stream, after everything launched so far.
 
         What it reads must not be freed before `join`: memory goes back to the stream that it came from, which does not
         wait. Tensors to `keep` are held until then.
@@ -38,7 +38,7 @@ class WeightAdder:
 
     @contextmanager
     def sums(self) -> Iterator[None]:
-        """The same, for the sums over the buffer whose turn it is."""
+        """Run the sums over the buffer whose turn it is, on the second stream."""
         with self.beside():
             yield
             event = torch.cuda.Event()
@@ -47,7 +47,7 @@ class WeightAdder:
         self.turn = 1 - self.turn
 
     def join(self) -> None:
-        """Wait for what is under way. (A graph that is being recorded may wait for its own work only.)"""
+        """Wait for the work that is under way. (A graph that is being recorded may wait for its own work only.)"""
         if self.under_way:
             torch.cuda.current_stream().wait_stream(self.stream)
         self.free, self.under_way = [None, None], False

@@ -1,7 +1,8 @@
 """A network as a value: everything but its weights, into JSON and back."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+import reprlib
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
@@ -89,6 +90,10 @@ class Config:
         """Check how many schemes there are, and that start-up blocks use no state that does not exist."""
         if not self.block_schemes:
             return
+        total, stages = sum(self.structure.blocks), len(self.structure.blocks)
+        fewest = total - stages * (max(self.terms) - 1)
+        if not fewest <= len(self.block_schemes[0]) <= total:  # before a plan is made: files may claim any number
+            raise InputError(f"block_schemes has {len(self.block_schemes[0])} schemes; the network has {total} blocks")
         plans = self.plans()
         multistep = sum(block.multistep for block in plans)
         for schemes in self.block_schemes:
@@ -170,19 +175,57 @@ class Config:
         return data
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> "Config":
-        law = dict(data["law"]) if data["law"] else None
-        lists = [tuple(Scheme.from_json(scheme) for scheme in schemes) for schemes in data.get("block_schemes", ())]
-        return cls(
-            **{
-                **data,
-                "structure": Structure.from_json(data["structure"]),
-                "law": LAWS[law.pop("kind")](**law) if law else None,
-                "schemes": tuple(Scheme.from_json(scheme) for scheme in data["schemes"]),
-                "block_schemes": tuple(lists),
-                "beta_growth": tuple(number(growth, "beta_growth") for growth in data.get("beta_growth", ())),
-            }
-        )
+    def from_json(cls, data: Any) -> "Config":
+        """Read what `to_json` wrote.
+
+        Raises:
+            InputError: A field is missing, unknown or has no valid value; the message names it.
+        """
+        if not isinstance(data, dict):
+            raise InputError(f"config is {_brief(data)}; expected an object")
+        for name in ("structure", "law", "schemes"):
+            if name not in data:
+                raise InputError(f"config has no field {name!r}")
+        known = [field.name for field in fields(cls)]
+        for name in data:
+            if name not in known:
+                raise InputError(f"config has an unknown field {_brief(name)}; expected {', '.join(known)}")
+        return cls(**{name: _read_field(name, value) for name, value in data.items()})
+
+
+def _read_field(name: str, value: Any) -> Any:
+    try:
+        return _READERS[name](value) if name in _READERS else value
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise InputError(f"{name} is {_brief(value)}: {error}") from None
+
+
+def _read_law(data: Any) -> Law | None:
+    if data is None:
+        return None
+    if not isinstance(data, dict) or not isinstance(data.get("kind"), str) or data["kind"] not in LAWS:
+        raise InputError(f"expected null, or an object whose kind is one of {', '.join(LAWS)}")
+    law: Law = LAWS[data["kind"]](**{name: value for name, value in data.items() if name != "kind"})
+    return law
+
+
+def _read_schemes(data: Any) -> tuple[Scheme, ...]:
+    if not isinstance(data, list):
+        raise InputError("expected a list of schemes")
+    return tuple(Scheme.from_json(scheme) for scheme in data)
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "structure": Structure.from_json,
+    "law": _read_law,
+    "schemes": _read_schemes,
+    "block_schemes": lambda lists: tuple(_read_schemes(schemes) for schemes in lists),
+    "beta_growth": lambda growths: tuple(number(growth, "beta_growth") for growth in growths),
+}
+
+
+def _brief(value: Any) -> str:
+    return reprlib.repr(value)
 
 
 def fuse(configs: Sequence[Config]) -> Config:

@@ -83,7 +83,7 @@ class Network(TimmMethods):
         return state if self.bn is None else relu_(self.bn(state))
 
     def logits(self, state: Tensor) -> Tensor:
-        """What the head makes of a last state y_N."""
+        """Apply the head to a last state y_N."""
         return self.forward_head(self.normalise(state))
 
     def walk(self, images: Tensor, *, silent_from: int | None = None) -> Iterator[BlockStep]:
@@ -91,7 +91,7 @@ class Network(TimmMethods):
         return self.stack.walk(self.first_state(images), silent_from=silent_from)
 
     def compile(self, *args: Any, **options: Any) -> None:
-        """As `nn.Module.compile`, but every state is computed once.
+        """Compile as `nn.Module.compile` does, but compute every state once.
 
         Left alone, the compiler computes y_{n+1} = sum a_i y_{n-i} + b f(y_n) anew for each of its readers (the next
         batch norm and the next sums), which reads the history several times over. A `mode` or a `backend` of the
@@ -104,9 +104,9 @@ class Network(TimmMethods):
     # -- the scheme ---------------------------------------------------------------------------------------------------
 
     def schemes(self) -> list[Any]:
-        """The scheme of every block as it is now: a list of schemes, for K > 1 a list of such lists, one a replica.
+        """List the scheme of every block as it is now; for K > 1 a list of such lists, one per replica.
 
-        The list of a network whose trained coefficients are no longer finite is empty: it has no scheme.
+        The list is empty if trained coefficients are no longer finite.
         """
         schemes: list[list[Scheme]] = self.stack.schemes()
         return schemes[0] if self.replicas == 1 else schemes
@@ -150,7 +150,7 @@ class Network(TimmMethods):
             seeds: One per replica; None draws them from torch's own generator.
         """
         if global_pool not in (None, "avg", *([] if num_classes else [""])):
-            raise InputError(f"global_pool is {global_pool!r}; expected 'avg', or '' where num_classes is 0")
+            raise InputError(f"global_pool is {global_pool!r}; expected 'avg', or '' if num_classes is 0")
         self.global_pool = global_pool if global_pool is not None else "avg" if num_classes else self.global_pool
         self.config, self.num_classes = replace(self.config, num_classes=num_classes), num_classes
         self.fc = self._classifier(num_classes)
@@ -160,5 +160,5 @@ class Network(TimmMethods):
         return Linear(self.num_features, num_classes, replicas=self.replicas) if num_classes else nn.Identity()
 
     def _draw_seeds(self) -> list[int]:
-        """From torch's own generator, so that torch.manual_seed decides."""
+        """Draw seeds from torch's own generator, so that torch.manual_seed decides."""
         return torch.randint(2**62, (self.replicas,), device="cpu").tolist()

@@ -1,4 +1,4 @@
-"""How many parameters the networks have: ours, the authors', and what the paper prints.
+"""Parameter counts of the networks: ours, the authors', and those that the paper prints.
 
 The printed table mixes things: its ZeroSNet column fits 100 classes, its LM-ResNet column 10 classes with one
 projection a stage change, where 110 layers would be 1.73M and not 1.14M. The authors' ZeroSNets carry 1,088 parameters

@@ -29,7 +29,7 @@ class ModelFamily:
     """The fixed scheme if none is given."""
     takes_scheme: bool = True
     steps: int | None = None
-    """How many steps a given scheme must have."""
+    """The number of steps that a given scheme must have."""
     law: Callable[..., Law] | None = None
     """Makes the law of trained coefficients from the options named in `options`."""
     options: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What a network is besides its scheme: its input size, its kind of block, and how many blocks each stage has."""
+"""The structure of a network without its scheme: input size, kind of block, and number of blocks per stage."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -23,19 +23,19 @@ class Size:
     stem: Stem
     stem_channels: int
     stem_stride: int
-    """By how much y_0 is smaller than the images."""
+    """The factor by which y_0 is smaller than the images."""
     widths: tuple[int, ...]
-    """Channels inside f, one number a stage; every stage but the first halves the resolution."""
+    """Channels inside f, one number per stage; every stage but the first halves the resolution."""
     activated_projection: bool
     """At a change of shape y_n is projected after f's first BN-ReLU (older states always raw)."""
     raw_opening: bool
-    """Where block 0 widens the state, its skip is a BN-ReLU-convolution of its own and the raw y_0 is handed on."""
+    """If block 0 widens the state, its skip is a BN-ReLU-convolution of its own and the raw y_0 is handed on."""
     final_norm: bool
     """BN-ReLU before the average pool."""
     num_classes: int
     image: tuple[int, int]
     crop: float
-    """How much of an image is looked at in a test."""
+    """The fraction of an image that a test looks at."""
     mean: tuple[float, float, float]
     std: tuple[float, float, float]
 
@@ -114,13 +114,13 @@ class Structure:
 
     def __post_init__(self) -> None:
         for argument, table in (("size", SIZES), ("block", EXPANSION)):
-            if getattr(self, argument) not in table:
+            if not isinstance(getattr(self, argument), str) or getattr(self, argument) not in table:
                 raise InputError(f"{argument} is {getattr(self, argument)!r}; expected one of {', '.join(table)}")
         if not self.normalised and self.size != "cifar":
             raise InputError(f"block is {self.block!r} with size {self.size!r}; expected size 'cifar'")
         stages = len(self.traits.widths)
-        if len(self.blocks) != stages or any(not isinstance(n, int) or n < 1 for n in self.blocks):
-            raise InputError(f"blocks is {self.blocks!r}; expected {stages} positive integers, one a stage")
+        if len(self.blocks) != stages or any(type(n) is not int or n < 1 for n in self.blocks):
+            raise InputError(f"blocks is {self.blocks!r}; expected {stages} positive integers, one per stage")
 
     @property
     def traits(self) -> Size:
@@ -149,12 +149,18 @@ class Structure:
         return {"size": self.size, "block": self.block, "blocks": list(self.blocks)}
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> "Structure":
+    def from_json(cls, data: Any) -> "Structure":
+        if (
+            not isinstance(data, dict)
+            or set(data) != {"size", "block", "blocks"}
+            or not isinstance(data["blocks"], list)
+        ):
+            raise InputError("expected an object with size, block and a list of blocks")
         return cls(data["size"], data["block"], tuple(data["blocks"]))
 
 
 def cifar(depth: int, block: str = "basic") -> Structure:
-    """The structure with `depth` layers: 6n + 2 with basic blocks, 9n + 2 with bottlenecks, n blocks a stage."""
+    """Make the structure with `depth` layers: 6n + 2 with basic blocks, 9n + 2 with bottlenecks, n blocks per stage."""
     period = 3 * LAYERS[block]
     n, rest = divmod(depth - 2, period)
     if rest or n < 1:

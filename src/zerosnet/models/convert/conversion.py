@@ -12,11 +12,11 @@ from zerosnet.numerics import Scheme
 
 
 def multistep(model: nn.Module, scheme: Scheme | str, *, example: Tensor | None = None) -> nn.Module:
-    """A copy of a network in which chains of residual blocks are advanced by a scheme; the given one is untouched.
+    """Copy a network and advance its chains of residual blocks by a scheme; the given network is untouched.
 
     Args:
-        model: Any network with residual blocks in an `nn.Sequential`: timm's and torchvision's ResNets, PreAct ResNets,
-            ConvNeXts, vision transformers, or your own.
+        model: Any network with residual blocks in an `nn.Sequential`: timm's and torchvision's ResNets, PreAct
+            ResNets, ConvNeXts, vision transformers, or your own.
         scheme: A Scheme or its text, such as "zerosnet(-9/5)".
         example: A batch of inputs to find the blocks with; by default one that the network seems made for.
 
@@ -47,9 +47,17 @@ def multistep(model: nn.Module, scheme: Scheme | str, *, example: Tensor | None 
     if not chains:
         raise InputError(f"{type(model).__name__} has no nn.Sequential with residual blocks that keep the shape")
     _check_room(given, {name: longest_run(residual) for name, residual in chains.items()})
-    for name, residual in chains.items():
-        if longest_run(residual) >= given.steps:
-            converted = _replaced(converted, name, residual, given)
+    stages: dict[nn.Module, MultistepStage] = {}  # a chain that stands under several names becomes one stage
+    found = {name: converted.get_submodule(name) for name in chains}
+    for name, chain in found.items():
+        if longest_run(chains[name]) < given.steps:
+            continue
+        if chain not in stages:
+            stages[chain] = _stage(chain, chains[name], given)
+        if not name:
+            return stages[chain]
+        parent, _, child = name.rpartition(".")
+        setattr(converted.get_submodule(parent), child, stages[chain])
     return converted
 
 
@@ -68,16 +76,12 @@ def _check_room(scheme: Scheme, rooms: dict[str, int]) -> None:
         )
 
 
-def _replaced(model: nn.Module, name: str, residual: tuple[bool, ...], scheme: Scheme) -> nn.Module:
-    """The model with one chain turned into a stage; where the chain is the model itself, the stage."""
-    chain = model.get_submodule(name)
-    stage = MultistepStage(dict(chain.named_children()), residual, scheme)
+def _stage(chain: nn.Module, residual: tuple[bool, ...], scheme: Scheme) -> MultistepStage:
+    """Turn a chain into a stage with the same blocks (one may stand several times), names, mode and hooks."""
+    blocks = {name: block for name, block in chain._modules.items() if block is not None}
+    stage = MultistepStage(blocks, residual, scheme)
     stage.training = chain.training
     for attribute, hooks in vars(chain).items():
         if attribute.endswith("hooks") or "_hooks_" in attribute:
             setattr(stage, attribute, hooks)
-    if not name:
-        return stage
-    parent, _, child = name.rpartition(".")
-    setattr(model.get_submodule(parent), child, stage)
-    return model
+    return stage

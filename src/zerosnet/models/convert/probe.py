@@ -1,4 +1,4 @@
-"""Which blocks of an unknown network are steps y -> y + f(y) that keep the shape: found by running it once.
+"""Find the blocks of an unknown network that are steps y -> y + f(y) and keep the shape, by running it once.
 
 Names and attributes say little (`downsample is None` in one family, a stride in another), so the network is run on an
 example and every child of an `nn.Sequential` is looked at: what shape comes in and what goes out, and, in autograd's
@@ -21,13 +21,14 @@ _SIDE = 64  # of images for networks that do not say what they are made for
 
 
 def residual_chains(model: nn.Module, example: Tensor) -> dict[str, tuple[bool, ...]]:
-    """Names of the `nn.Sequential`s that hold residual blocks, and for each child whether it is one.
+    """Find the `nn.Sequential`s that hold residual blocks, by name, and for each child whether it is one.
 
-    Where chains lie inside the blocks of a chain, only the inner ones count.
+    If chains lie inside the blocks of a chain, only the inner ones count. A sequence that stands under several names
+    is found under each of them.
     """
     sequences = {
         name: list(module)
-        for name, module in model.named_modules()
+        for name, module in model.named_modules(remove_duplicate=False)
         if isinstance(module, nn.Sequential) and type(module).forward is nn.Sequential.forward
     }
     looks = {module: _Look(module) for children in sequences.values() for module in children}
@@ -64,7 +65,7 @@ def example_for(model: nn.Module) -> Tensor:
 
 
 def _image_size(model: nn.Module) -> tuple[int, int]:
-    """What a network is bound to (its patches, timm's or torchvision's word for it); else small, as shapes suffice."""
+    """Find the image size that a network needs (patches, timm's or torchvision's attribute); else a small one."""
     config = getattr(model, "pretrained_cfg", None) or {}
     embedded = getattr(getattr(model, "patch_embed", None), "img_size", None)
     if embedded:
@@ -77,7 +78,7 @@ def _image_size(model: nn.Module) -> tuple[int, int]:
 
 @dataclass
 class _Look:
-    """What was seen of one child of a sequence, in all calls of it."""
+    """A record of all calls of one child of a sequence."""
 
     module: nn.Module
     calls: list[bool] = field(default_factory=list)
@@ -115,7 +116,7 @@ class _Look:
 
 
 def _is_sum_with(mark: Node, output: Node) -> bool:
-    """Whether somewhere on the way to the output the marked input itself is added to what was made of it."""
+    """Check if the marked input itself is added to a function of it somewhere on the way to the output."""
     for node in _before(output, mark):
         terms = [term for term, _ in node.next_functions]
         if node.name().startswith("Add") and mark in terms:

@@ -21,7 +21,7 @@ from zerosnet.numerics import Scheme
 
 
 class Past(NamedTuple):
-    """What later blocks look back on, newest first: states y_{n-1}, ... and block outputs z_{n-1}, ..."""
+    """The history that later blocks read, newest first: states y_{n-1}, ... and block outputs z_{n-1}, ..."""
 
     states: tuple[Tensor, ...] = ()
     outputs: tuple[Tensor, ...] = ()

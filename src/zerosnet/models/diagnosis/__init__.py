@@ -1,1 +1,1 @@
-"""What every block of a network does."""
+"""Diagnosis of a network, block by block."""

@@ -58,7 +58,7 @@ class BlockDiagnosis:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What every block of a network does to a batch of images."""
+    """The diagnosis of every block of a network on a batch of images."""
 
     model: str
     images: int
@@ -66,7 +66,7 @@ class Diagnosis:
     """Whose mean and variance the batch norms used: "running" or "batch"."""
     blocks: tuple[BlockDiagnosis, ...]
     accuracy: float | None
-    """Of the whole network, where labels were given."""
+    """The accuracy of the whole network, if labels were given."""
 
     @property
     def scheme(self) -> Scheme | None:
@@ -89,7 +89,7 @@ class Diagnosis:
         return f"{stable} of {len(schemes)} blocks zero-stable"
 
     def effective_depth(self, least: float = 1e-2) -> int:
-        """How many blocks add at least this share to the state."""
+        """Count the blocks that add at least this share to the state."""
         return sum(block.ratio >= least for block in self.blocks)
 
     def to_json(self) -> dict[str, Any]:

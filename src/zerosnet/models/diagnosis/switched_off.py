@@ -12,7 +12,7 @@ from zerosnet.models.stepping.sums import History
 
 
 class Tail(NamedTuple):
-    """What comes out with f off from block n on, and what block n does in the whole network.
+    """The logits with f off from block n on, and the step of block n in the whole network.
 
     logits   (B, classes), of a fused network (B, K, classes)
     step     None after the last block, where the logits are those of the whole network

@@ -62,7 +62,7 @@ def from_pretrained(name: str | Path, *, revision: str | None = None) -> Network
     try:
         config = json.loads(path.read_text())
         described = config["config"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError, OSError) as error:
         raise InputError(f"{path} is no description of a zerosnet network ({type(error).__name__}: {error})") from None
     if described != network.config.to_json():
         raise InputError(f"{path} describes another network than the one in {WEIGHTS}")
@@ -70,7 +70,7 @@ def from_pretrained(name: str | Path, *, revision: str | None = None) -> Network
 
 
 def _config(model: Network, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What a reader of the folder wants to know first; `config` alone is read back."""
+    """Make config.json: facts for readers of the folder; `config` alone is read back."""
     described = timm_config(model.config)
     return {
         "library_name": LIBRARY,

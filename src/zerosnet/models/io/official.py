@@ -28,7 +28,7 @@ _PREFIX = "module."
 
 @dataclass(frozen=True)
 class _Layout:
-    """How one kind of the authors' networks calls its tensors."""
+    """The names of tensors in one kind of the authors' networks."""
 
     size: str
     block: str
@@ -40,7 +40,7 @@ class _Layout:
     unused: Mapping[str, str]
     """Kind of block -> pattern of what their forward never uses."""
     scheme: Scheme
-    """Where neither the file nor the caller says."""
+    """The default if neither the file nor the caller gives one."""
 
 
 _COUNTERS = r".*\.num_batches_tracked"
@@ -120,7 +120,7 @@ def load_official(checkpoint: Mapping[str, Any] | str | Path, scheme: Scheme | s
 
 
 def _config(tensors: Mapping[str, Tensor], layout: _Layout, scheme: Scheme | None) -> tuple[Config, list[str]]:
-    """What the network is, and the authors' names of its blocks in order."""
+    """Find the network's config, and the authors' names of its blocks in order."""
     blocks = _block_names(tensors, layout)
     widths = [_shape(tensors, f"{block}.conv1.weight", 4)[0] for block in blocks]
     kind = "bottleneck" if f"{blocks[0]}.conv3.weight" in tensors else "basic"

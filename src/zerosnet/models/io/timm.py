@@ -91,7 +91,7 @@ class TimmMethods(nn.Module):
 
     @property
     def feature_info(self) -> list[dict[str, Any]]:
-        """What `forward_intermediates` returns: the last state of every stage."""
+        """Describe what `forward_intermediates` returns: the last state of every stage."""
         ends = [self.config.plans()[end - 1] for end in self._stage_ends()]
         stem = self.config.structure.traits.stem_stride
         return [
@@ -151,7 +151,7 @@ class TimmMethods(nn.Module):
         return wanted
 
     def _stage_ends(self) -> list[int]:
-        """How many blocks there are up to the end of every stage."""
+        """Count the blocks up to the end of every stage."""
         return [end for end in accumulate(self.config.structure.blocks) if end <= len(self.stack.blocks)]
 
     # -- the hub -------------------------------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ def load_model(path: str | Path) -> Network:
     tensors, texts = _read(weights_file(path))
     try:
         config = Config.from_json(json.loads(texts["config"]))
-    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} describes no network that this version knows: {error}") from None
     check_fit(str(path), config, tensors)
     wide = {name: tensor.float() if tensor.dtype.itemsize < 4 else tensor for name, tensor in tensors.items()}
@@ -92,13 +92,15 @@ def _check_savable(model: Network, path: Path) -> None:
 
 
 def check_fit(whose: str, config: Config, tensors: Mapping[str, Tensor]) -> None:
-    """Before any memory is taken: a description may claim more than its file holds, by mistake or to do harm."""
+    """Check tensors against a description before memory is taken: it may claim more than its file holds."""
     if sum(config.structure.blocks) > len(tensors):
-        raise InputError(
-            f"{whose} is said to have {sum(config.structure.blocks)} blocks; it has {len(tensors)} tensors"
-        )
-    with torch.device("meta"):
-        own = Network(config, seeds=()).state_dict()
+        raise InputError(f"{whose} claims {sum(config.structure.blocks)} blocks; it has {len(tensors)} tensors")
+    try:
+        with torch.device("meta"):
+            own = Network(config, seeds=()).state_dict()
+    except (InputError, RuntimeError, OverflowError, TypeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(f"{whose} describes a network that cannot be built: {reason}") from None
     for name in [*own, *tensors]:
         if name not in own or name not in tensors or own[name].shape != tensors[name].shape:
             raise InputError(f"{whose} does not fit its description: see {name}")
@@ -125,7 +127,7 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except SafetensorError as error:
+    except (SafetensorError, OSError, ValueError, TypeError, AttributeError, RuntimeError) as error:
         raise InputError(f"{path} is no safetensors file, or damaged: {error}") from None
     if metadata.get("format") != FORMAT:
         raise InputError(f"{path} was not written by save_model (format {metadata.get('format')!r}, not {FORMAT!r})")

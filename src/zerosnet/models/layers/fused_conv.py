@@ -1,4 +1,4 @@
-"""relu(norm(conv(x))), as one kernel of cuDNN where nothing but the result is wanted."""
+"""Compute relu(norm(conv(x))) as one cuDNN kernel if only the result is needed."""
 
 import torch
 from torch import Tensor, relu_
@@ -25,7 +25,7 @@ def conv_norm_relu(conv: Conv, norm: BatchNorm, x: Tensor) -> Tensor:
 
 
 def _only_the_result(conv: Conv, norm: BatchNorm, x: Tensor) -> bool:
-    """Whether nobody wants anything else, and one kernel has it.
+    """Check if convolution, norm and ReLU can run as one cuDNN call here.
 
     Gradients and hooks want what lies between, torch.func's transforms and exporters operators that they know, and
     where every bit counts cuDNN must be told so, which this kernel of it cannot. It is there for x as large as the
@@ -64,7 +64,7 @@ def conv_relu(x: Tensor, weight: Tensor, bias: Tensor, groups: int) -> Tensor:
 
 
 def _cudnn_serves(x: Tensor) -> bool:
-    """Not on ROCm, where it has another's name, nor on chips older than bfloat16 (which torch's own test refuses)."""
+    """Check if cuDNN has the call: not on ROCm, which names it otherwise, nor on chips without bfloat16."""
     if not x.is_cuda or torch.version.hip is not None:
         return False
     serves = torch.backends.cudnn.enabled and torch.backends.cudnn.is_available()

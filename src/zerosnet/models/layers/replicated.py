@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 Coefficient = float | tuple[float, ...] | Tensor
-"""A number shared by all replicas, or one a replica: K floats, on the CPU only, or a tensor (K,)."""
+"""A number shared by all replicas, or one per replica: K floats, on the CPU only, or a tensor (K,)."""
 
 
 def rows(tensor: Tensor, replicas: int) -> Tensor:
@@ -24,7 +24,7 @@ def rows(tensor: Tensor, replicas: int) -> Tensor:
 
 
 def one_by_one(tensor: Tensor) -> bool:
-    """Whether replicas are computed one after the other: on the CPU, for the sake of bit-identity."""
+    """Check if replicas are computed one after the other: on the CPU, so that bits are those of single networks."""
     return tensor.device.type == "cpu"
 
 
@@ -40,12 +40,12 @@ def per_channel(coefficient: Coefficient, channels: int, dims: int) -> float | T
 
 
 def _channels_last(x: Tensor) -> bool:
-    """Asked by the stride: inside of torch.func's transforms torch does not tell a tensor's memory format."""
+    """Check the memory layout by its stride: inside torch.func's transforms a tensor has no memory format."""
     return x.stride(1) == 1
 
 
 def _every(x: Tensor, stride: int) -> Tensor:
-    """Every stride-th pixel of every stride-th row.
+    """Take every stride-th pixel of every stride-th row.
 
     The gradient of a slice is written into zeros that lie in the order of its dimensions, so channels that lie last are
     put last. Otherwise this gradient would lose the layout, through the sums those of the earlier states, too, and each
@@ -120,7 +120,7 @@ class Conv(nn.Module):
         return _scaled(weight, scale).to(dtype) if self.ready is None else self.ready
 
     def is_product(self, x: Tensor) -> bool:
-        """Whether K replicas multiply matrices instead, where channels lie last.
+        """Check if K replicas multiply matrices instead; channels must lie last.
 
         For 1x1 and strided convolutions with few channels a group cuDNN goes through the groups in turn, with copies of
         its own before and after each. With gradients only the 1x1 ones gain, in graphs of a compiler, which makes the

@@ -12,9 +12,7 @@ from zerosnet.numerics import find_stage_change
 
 
 def one_step_start(age: int, steps: int) -> bool:
-    """Whether a block that has `age` states is one-step, y_{n+1} = y_n + f(y_n): until there are as many as the scheme
-    has steps, so that the first steps - 1 blocks are.
-    """
+    """Decide if a block that has `age` states is one-step, y_{n+1} = y_n + f(y_n): the first steps - 1 blocks are."""
     return age < steps
 
 

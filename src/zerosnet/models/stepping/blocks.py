@@ -127,7 +127,7 @@ class Opening(nn.Module):
 
 
 class Block(nn.Module):
-    """One step of the scheme: projects what its plan says, sums, and hands the history on."""
+    """One step of the scheme: project the history as planned, sum, and hand the history on."""
 
     def __init__(self, plan: BlockPlan, kind: str, *, activated_projection: bool, replicas: int) -> None:
         super().__init__()
@@ -180,7 +180,7 @@ class Block(nn.Module):
         return weighted_sum((*row.alphas, *row.betas), (*states, *slopes), self.replicas)
 
     def hand_on(self, history: History, projected: History, slope: Tensor, y: Tensor) -> History:
-        """What the next block receives."""
+        """Make the history that the next block receives."""
         plan, states = self.plan, projected.states
         if plan.hands_on_raw:
             states = (history.states[0], *states[1:])

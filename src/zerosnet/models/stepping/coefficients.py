@@ -1,4 +1,4 @@
-"""Where the blocks get their coefficients from: fixed by schemes, or trained under a law."""
+"""Coefficients of the blocks: fixed by schemes, or trained under a law."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -123,7 +123,7 @@ class TrainedCoefficients(Coefficients):
 
     @torch.no_grad()
     def schemes(self) -> list[list[Scheme]]:
-        """In float64, from a base on a grid: the alphas of a consistent law then add up to 1 to the last bit."""
+        """List the schemes in float64, from a base on a grid: consistent alphas add up to 1 to the last bit."""
         base = _gridded(self.law.base(rows(self.values, self.replicas).double().cpu()))  # (K, blocks, ...)
         beta = self.law.beta(base)
         betas = torch.ones(base.shape[:2], dtype=base.dtype) if beta is None else beta

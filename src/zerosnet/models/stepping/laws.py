@@ -57,10 +57,10 @@ class Law(Protocol):
         """(..., steps)."""
 
     def beta(self, base: Tensor) -> Tensor | None:
-        """(...), or None where beta is 1 whatever the numbers."""
+        """(...), or None if beta is 1 whatever the numbers."""
 
     def values(self, scheme: Scheme) -> tuple[float, ...]:
-        """The free numbers that give this scheme; an error if none do."""
+        """Find the free numbers that give this scheme; an error if none do."""
 
     def draw(self, blocks: int, generator: torch.Generator) -> Tensor:
         """Start values (blocks, size)."""
@@ -142,7 +142,7 @@ class StableRootsLaw:
 
     @property
     def radius(self) -> float:
-        """Of the disk: 0.99, and less from 6 steps on."""
+        """The radius of the disk: 0.99, and less from 6 steps on."""
         return min(RADIUS, 1 - 5 * 2 ** (-40 / self.size))
 
     def base(self, values: Tensor) -> Tensor:

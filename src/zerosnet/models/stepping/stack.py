@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class BlockStep:
-    """What happened in one block: y_{n+1} = sum_i row.alphas[i] states[i] + row.betas[0] slope + older slopes."""
+    """A record of one block: y_{n+1} = sum_i row.alphas[i] states[i] + row.betas[0] slope + older slopes."""
 
     index: int
     states: tuple[Tensor, ...]

@@ -16,7 +16,7 @@ from torch.autograd import Function
 from zerosnet.models.layers.replicated import Coefficient, one_by_one, per_channel
 
 Number = float | tuple[float, ...] | Tensor
-"""A coefficient made ready for a device: one float, one a replica, or a tensor that broadcasts over states."""
+"""A coefficient made ready for a device: one float, one per replica, or a tensor that broadcasts over states."""
 
 
 class BlockCoefficients(NamedTuple):
