@@ -29,7 +29,8 @@ class Augmentation:
         if not isinstance(self.flip, bool):
             raise InputError(f"augmentation flip is {self.flip!r}; expected true or false")
         for name, least, most in (("area", 0.0, 1.0), ("aspect", 0.0, math.inf)):
-            if (value := getattr(self, name)) is not None:
+            value = getattr(self, name)
+            if value is not None or name == "aspect":
                 object.__setattr__(self, name, _interval(name, value, least, most))
         if self.area is not None and self.crop:
             raise InputError(f"augmentation has crop {self.crop} and area {list(self.area)}; expected one of them")
@@ -43,8 +44,13 @@ class Augmentation:
         return ", ".join(word for word in words if word) or "no augmentation"
 
     def to_json(self) -> dict[str, Any]:
-        box = {} if self.area is None else {"area": list(self.area), "aspect": list(self.aspect)}
-        return {"crop": self.crop, "flip": self.flip, **box}
+        """Write all that distinguishes it; area and aspect only if they are not at their default."""
+        record: dict[str, Any] = {"crop": self.crop, "flip": self.flip}
+        if self.area is not None:
+            record["area"] = list(self.area)
+        if self.area is not None or self.aspect != Augmentation.aspect:
+            record["aspect"] = list(self.aspect)
+        return record
 
 
 def _interval(name: str, value: Any, least: float, most: float) -> tuple[float, float]:
