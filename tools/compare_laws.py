@@ -8,8 +8,8 @@ from math import exp
 from pathlib import Path
 
 import numpy as np
-from tools.fit_law import read_points
 
+from tools.fit_law import read_points
 from zerosnet.numerics import PAPER_ROWS, Scheme, euler, is_zero_stable, root_condition
 from zerosnet.numerics.wirings.fit import Point, _constants, _line
 from zerosnet.numerics.wirings.law import MEASURES, load_law
