@@ -6,9 +6,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
+
 from tools.markdown_tables import benchmark, table
 from tools.speed_tables import DECODERS, imagenet_rate
-
 from zerosnet.experiments import EXPERIMENTS, Experiment, cost
 from zerosnet.training import RunSpec
 from zerosnet.training.grouping import share_out

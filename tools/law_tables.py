@@ -7,8 +7,8 @@ from math import exp, log, sqrt
 from statistics import mean
 
 import numpy as np
-from tools.markdown_tables import ROOT, table
 
+from tools.markdown_tables import ROOT, table
 from zerosnet.experiments import parasitic_modulus, spearman
 from zerosnet.numerics import FittedNetwork, Scheme, forecast, is_zero_stable, load_law
 

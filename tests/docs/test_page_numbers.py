@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from tests.measured_runs import needs_runs
-from tools import cost_tables, page_numbers, speed_tables
 from tools.markdown_tables import BENCHMARKS, benchmark, span
 
+from tools import cost_tables, page_numbers, speed_tables
 from zerosnet.errors import InputError
 from zerosnet.experiments import EXPERIMENTS, cost
 

@@ -122,3 +122,46 @@ def test_errors_name_the_field(change, message):
 def test_something_else_than_an_object_is_refused():
     with pytest.raises(InputError, match="expected an object with model"):
         RunSpec.from_json(["zerosnet20"])
+
+
+# -- wirings -----------------------------------------------------------------------------------------------------------
+
+
+def wired(**fields: object) -> RunSpec:
+    return RunSpec.from_json(
+        {"model": "zerosnet20", "dataset": "digits", "recipe": "quick", "seed": 1, "scheme": "1,1,1;1", **fields}
+    )
+
+
+def test_runs_without_growth_or_stage_change_keep_their_identity():
+    plain = wired()
+    assert plain.id == wired(beta_growth=None, stage_change=None).id == wired(beta_growth="1").id
+    assert not {"beta_growth", "stage_change", "block_schemes"} & set(plain.to_json())
+
+
+def test_growth_and_stage_change_are_part_of_a_run_and_come_back_from_its_record():
+    specs = [wired(), wired(beta_growth="1.839"), wired(stage_change="restart"), wired(beta_growth=1.839)]
+    assert len({spec.id for spec in specs}) == len(specs)
+    assert [RunSpec.from_json(spec.to_json()) for spec in specs] == specs
+
+
+def test_a_scheme_per_block_is_part_of_a_run():
+    schemes = ["1,1,1;1"] * 6 + ["1/3,5/9,1/9;16/9"]
+    spec = wired(scheme=None, block_schemes=schemes)
+    assert RunSpec.from_json(spec.to_json()) == spec
+    assert len(spec.block_schemes) == 7
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"beta_growth": 0}, "beta_growth is 0; expected a positive number"),
+        ({"beta_growth": "fast"}, "beta_growth"),
+        ({"stage_change": "jump"}, "stage_change is 'jump'; expected one of project-each"),
+        ({"block_schemes": ["1,1,1;1"]}, "block_schemes is given with a scheme"),
+        ({"scheme": None, "block_schemes": []}, r"block_schemes is \[\]; expected a list of schemes"),
+    ],
+)
+def test_bad_wirings_are_refused(fields, message):
+    with pytest.raises(InputError, match=message):
+        wired(**fields)

@@ -19,6 +19,12 @@ Epochs = Annotated[int | None, typer.Option(help="Epochs, in place of the recipe
 Precision = Annotated[
     str | None, typer.Option(help="bf16 (convolutions), mixed (state too; imagefolder), fp32 or fp64; part of the run.")
 ]
+StageChangeOption = Annotated[
+    str | None, typer.Option("--stage-change", help="project-each, project-shared or restart; part of the run.")
+]
+BetaGrowth = Annotated[
+    str | None, typer.Option(help="The beta of the n-th multistep block is multiplied by its n-th power.")
+]
 
 
 @dataclass(frozen=True)

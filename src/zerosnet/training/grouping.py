@@ -5,14 +5,14 @@ import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from zerosnet.data import DataSet, FolderData, source
 from zerosnet.errors import InputError
-from zerosnet.models import Config, Network, configure
+from zerosnet.models import Config, Network, configure, fuse
 from zerosnet.training.arithmetic import Precision, precision
 from zerosnet.training.fused.step import TorchStep
 from zerosnet.training.recipes.schedule import Constant
@@ -27,7 +27,16 @@ MEMORY = 0.8  # the part of the free memory that may be planned with
 
 def network_config(spec: RunSpec, data: DataSet | FolderData) -> Config:
     """Describe the network of a run."""
-    return configure(spec.model, scheme=spec.scheme, num_classes=data.num_classes, in_chans=data.in_chans)
+    options: dict[str, Any] = {} if spec.stage_change is None else {"stage_change": spec.stage_change}
+    return configure(
+        spec.model,
+        scheme=spec.scheme,
+        block_schemes=spec.block_schemes,
+        beta_growth=spec.beta_growth,
+        num_classes=data.num_classes,
+        in_chans=data.in_chans,
+        **options,
+    )
 
 
 def run_precision(spec: RunSpec, device: "Device") -> Precision:
@@ -36,12 +45,6 @@ def run_precision(spec: RunSpec, device: "Device") -> Precision:
     Streamed networks have few blocks and large images: on CUDA their state is in half precision by default, too.
     """
     return precision(spec.precision, device, usual="mixed" if source(spec.dataset).streamed else "bf16")
-
-
-def network_key(config: Config) -> Hashable:
-    """Make a key that is equal for networks that can be fused into one; their coefficients may differ."""
-    terms = tuple((len(scheme.alphas), len(scheme.betas)) for scheme in config.schemes)
-    return config.structure, config.law, config.shared, config.stage_change, config.num_classes, terms
 
 
 def check_batch_norm(spec: RunSpec, data: DataSet | FolderData, images: int) -> None:
@@ -71,7 +74,7 @@ def key(spec: RunSpec, data: DataSet) -> Hashable:
     learning rate and its schedule, and the decays are a replica's own.
     """
     shared = replace(spec.recipe, name="", lr=0.0, schedule=Constant(), weight_decay=0.0, coefficient_decay=0.0)
-    return network_key(network_config(spec, data)), spec.dataset, spec.validation, spec.precision, shared
+    return network_config(spec, data).fusion_key, spec.dataset, spec.validation, spec.precision, shared
 
 
 def group(
@@ -161,9 +164,7 @@ def _host_memory(spec: RunSpec, data: DataSet) -> tuple[int, int]:
 
 def build_model(specs: Sequence[RunSpec], data: DataSet) -> Network:
     """Draw the fused network of runs that share a step: replica k is the network of specs[k] alone."""
-    configs = [network_config(spec, data) for spec in specs]
-    schemes = tuple(scheme for config in configs for scheme in config.schemes)
-    return Network(replace(configs[0], schemes=schemes, replicas=len(specs)), [spec.seed for spec in specs])
+    return Network(fuse([network_config(spec, data) for spec in specs]), [spec.seed for spec in specs])
 
 
 def _even(members: Sequence[RunSpec], count: int) -> list[list[RunSpec]]:

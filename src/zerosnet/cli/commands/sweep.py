@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from zerosnet.cli.main import app
-from zerosnet.cli.options import Epochs, Precision, Session, note_unused, with_fields
+from zerosnet.cli.options import BetaGrowth, Epochs, Precision, Session, StageChangeOption, note_unused, with_fields
 from zerosnet.cli.outcome import show_outcome
 from zerosnet.cli.output import scheme_option
 from zerosnet.training import Options
@@ -20,6 +20,8 @@ def sweep(
     scheme: Annotated[str | None, typer.Option(help="The scheme of all runs, in place of the file's.")] = None,
     epochs: Epochs = None,
     precision: Precision = None,
+    stage_change: StageChangeOption = None,
+    beta_growth: BetaGrowth = None,
     *,
     options: Options,
     session: Session,
@@ -33,6 +35,10 @@ def sweep(
         specs = [replace(spec, scheme=scheme_option(scheme)) for spec in specs]
     if epochs is not None:
         specs = [replace(spec, recipe=replace(spec.recipe, epochs=epochs)) for spec in specs]
+    if stage_change is not None:
+        specs = [replace(spec, stage_change=stage_change) for spec in specs]
+    if beta_growth is not None:
+        specs = [replace(spec, beta_growth=beta_growth) for spec in specs]
     if precision is not None:
         specs = [replace(spec, precision=precision) for spec in specs]
     note_unused(options, (spec.dataset for spec in specs))

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from zerosnet.cli.main import app
-from zerosnet.cli.options import Epochs, Precision, Session, note_unused, with_fields
+from zerosnet.cli.options import BetaGrowth, Epochs, Precision, Session, StageChangeOption, note_unused, with_fields
 from zerosnet.cli.outcome import show_outcome
 from zerosnet.cli.output import scheme_option
 from zerosnet.training import Options
@@ -27,6 +27,8 @@ def train(
     ] = None,
     precision: Precision = None,
     validation: Annotated[float | None, typer.Option(help="The fraction to cut off the training set.")] = None,
+    stage_change: StageChangeOption = None,
+    beta_growth: BetaGrowth = None,
     *,
     options: Options,
     session: Session,
@@ -39,7 +41,11 @@ def train(
     changes = {name: value for name, value in (("epochs", epochs), ("batch", batch)) if value is not None}
     schemes = [scheme_option(text) for text in scheme] if scheme else [None]
     resolved = find_recipe(recipe, dataset, model, **changes)
-    specs = [RunSpec(model, dataset, resolved, s, one, precision, validation) for one in schemes for s in seed or [1]]
+    specs = [
+        RunSpec(model, dataset, resolved, s, one, precision, validation, stage_change, beta_growth)
+        for one in schemes
+        for s in seed or [1]
+    ]
     note_unused(options, [dataset])
     from zerosnet.training import Store, open_engine, progress
 

@@ -31,7 +31,7 @@ def train_command(spec: RunSpec, seeds: Sequence[int] = ()) -> str:
     """
     given = {name: setting for name, setting in spec.changes.items() if name in _OPTIONS}
     chosen = seeds or (spec.seed,)
-    if not _is_made_of(spec, given) or not _can_be_written(spec.scheme):
+    if not _is_made_of(spec, given) or not _can_be_written(spec.scheme) or not _has_plain_wiring(spec):
         file = json.dumps([replace(spec, seed=seed).to_json() for seed in chosen])
         return f"{shlex.join(['zerosnet', 'sweep', '/dev/stdin', *_data([spec.dataset])])} <<< {shlex.quote(file)}"
     words = ["zerosnet", "train", spec.model, "--dataset", spec.dataset, "--recipe", spec.recipe.name]
@@ -40,6 +40,8 @@ def train_command(spec: RunSpec, seeds: Sequence[int] = ()) -> str:
     for name, setting in given.items():
         words += [_OPTIONS[name], str(setting)]
     words += [] if spec.precision is None else ["--precision", spec.precision]
+    words += [] if spec.stage_change is None else ["--stage-change", spec.stage_change]
+    words += [] if spec.beta_growth is None else ["--beta-growth", str(spec.beta_growth)]
     words += [] if spec.validation is None else ["--validation", str(spec.validation)]
     for seed in chosen:
         words += ["--seed", str(seed)]
@@ -50,6 +52,11 @@ def _is_made_of(spec: RunSpec, given: dict[str, Any]) -> bool:
     """Return True if these options make the run's recipe; ImageNet's learning rate follows from its batch."""
     name = spec.recipe.name
     return name in RECIPES and recipe(name, spec.dataset, spec.model, **given) == spec.recipe
+
+
+def _has_plain_wiring(spec: RunSpec) -> bool:
+    """Return True if the command line has options for the run's schemes per block: an exact growth, if any."""
+    return spec.block_schemes is None and not isinstance(spec.beta_growth, float)
 
 
 def _can_be_written(scheme: Scheme | None) -> bool:

@@ -97,6 +97,9 @@ def setting(spec: RunSpec) -> str:
     words = [spec.dataset, f"{depth[0]} layers" if depth else spec.model, f"recipe {spec.recipe.name}"]
     words[-1] += f" ({changed})" if changed else ""
     words += [] if spec.precision is None else [spec.precision]
+    words += [] if spec.stage_change is None else [f"stage change {spec.stage_change}"]
+    words += [] if spec.beta_growth is None else [f"beta growth {spec.beta_growth}"]
+    words += [] if spec.block_schemes is None else ["a scheme per block"]
     words += [] if spec.validation is None else [f"{spec.validation:g} held out"]
     return ", ".join(words)
 

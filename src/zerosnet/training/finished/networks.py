@@ -14,7 +14,7 @@ from zerosnet.errors import InputError
 from zerosnet.models import Network, combine, load_model, model_facts, weights_file
 from zerosnet.robustness import Normalised
 from zerosnet.training.arithmetic import Precision
-from zerosnet.training.grouping import network_key, run_precision
+from zerosnet.training.grouping import run_precision
 from zerosnet.training.recipes.book import RECIPES
 from zerosnet.training.recipes.recipe import Recipe
 from zerosnet.training.runs.result import Result
@@ -100,7 +100,7 @@ def numbers_of(record: RunRecord, device: torch.device) -> Precision:
 def fusion_key(record: RunRecord, network: Network) -> Hashable:
     """Equal for runs whose networks can be shown the same images as one fused network."""
     spec = record.spec
-    return network_key(network.config), spec.dataset, spec.recipe.scaling, spec.precision
+    return network.config.fusion_key, spec.dataset, spec.recipe.scaling, spec.precision
 
 
 def fused_groups(records: Sequence[RunRecord], most: int, workers: int) -> list[list[Member]]:

@@ -9,13 +9,13 @@ from typing import Any
 
 from zerosnet.data import source
 from zerosnet.errors import InputError
-from zerosnet.numerics import Scheme
+from zerosnet.numerics import Number, Scheme, find_stage_change, number
 from zerosnet.training.arithmetic import PRECISIONS
 from zerosnet.training.recipes.book import changes, recipe
 from zerosnet.training.recipes.recipe import Recipe, is_record
 
 _REQUIRED = ("model", "dataset", "recipe", "seed")
-_OPTIONAL = ("scheme", "precision", "validation")
+_OPTIONAL = ("scheme", "precision", "validation", "stage_change", "beta_growth", "block_schemes")
 _LARGEST = 3.4e38  # about the largest number of fp32
 
 
@@ -25,6 +25,11 @@ class RunSpec:
 
     Device, kernels, and how many networks are trained side by side are not part of it. `scheme` None is the model's
     own; `precision` None is the device's usual one; `validation` None trains on the whole training set.
+
+    Attributes:
+        stage_change: What becomes of older states where a stage begins; None is the model's own rule.
+        beta_growth: The betas of the n-th multistep block are multiplied by its n-th power, n from 0.
+        block_schemes: One scheme per multistep block, or per block, in place of `scheme`.
     """
 
     model: str
@@ -34,6 +39,9 @@ class RunSpec:
     scheme: Scheme | None = None
     precision: str | None = None
     validation: float | None = None
+    stage_change: str | None = None
+    beta_growth: Number | str | None = None
+    block_schemes: tuple[Scheme, ...] | None = None
 
     def __post_init__(self) -> None:
         _check_names(self.model, self.dataset)
@@ -50,6 +58,21 @@ class RunSpec:
         fraction = self.validation
         if fraction is not None and (not isinstance(fraction, float) or not 0 < fraction < 1):
             raise InputError(f"validation is {fraction!r}; expected a fraction between 0 and 1, exclusive")
+        self._check_wiring()
+
+    def _check_wiring(self) -> None:
+        if self.stage_change is not None:
+            find_stage_change(self.stage_change)
+        if self.beta_growth is not None:
+            growth = number(self.beta_growth, "beta_growth")
+            if growth <= 0:
+                raise InputError(f"beta_growth is {self.beta_growth!r}; expected a positive number")
+            object.__setattr__(self, "beta_growth", None if growth == 1 else growth)
+        if self.block_schemes is not None:
+            if self.scheme is not None or self.beta_growth is not None:
+                raise InputError("block_schemes is given with a scheme or beta_growth; expected one of them")
+            for scheme in self.block_schemes:
+                check_scheme(scheme)
 
     @property
     def id(self) -> str:
@@ -89,7 +112,14 @@ class RunSpec:
             "recipe": self.recipe.to_json(),
             "seed": self.seed,
         }
-        given = {"precision": self.precision, "validation": self.validation}
+        growth, schemes = self.beta_growth, self.block_schemes
+        given = {
+            "precision": self.precision,
+            "validation": self.validation,
+            "stage_change": self.stage_change,
+            "beta_growth": growth if growth is None or isinstance(growth, float) else str(growth),
+            "block_schemes": None if schemes is None else [scheme.to_json() for scheme in schemes],
+        }
         return record | {key: value for key, value in given.items() if value is not None}
 
     @classmethod
@@ -107,7 +137,12 @@ class RunSpec:
         if missing:
             raise InputError(f"a spec lacks {missing[0]!r}; it needs {', '.join(_REQUIRED)}")
         _check_names(data["model"], data["dataset"])
-        fields = {**data, "scheme": _scheme(data.get("scheme")), "recipe": _recipe(data)}
+        fields = {
+            **data,
+            "scheme": _scheme(data.get("scheme")),
+            "recipe": _recipe(data),
+            "block_schemes": _block_schemes(data.get("block_schemes")),
+        }
         return cls(**fields)
 
 
@@ -146,6 +181,14 @@ def _scheme(value: Any) -> Scheme | None:
         return Scheme.parse(value) if isinstance(value, str) else Scheme.from_json(value)
     except InputError as error:
         raise InputError(f"scheme: {error}") from None
+
+
+def _block_schemes(value: Any) -> tuple[Scheme, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list | tuple) or not value:
+        raise InputError(f"block_schemes is {value!r}; expected a list of schemes, one per block")
+    return tuple(found for one in value if (found := _scheme(one)) is not None)
 
 
 def _recipe(data: dict[str, Any]) -> Recipe:

@@ -62,6 +62,8 @@ class RunRecord:
             "changes": spec.changes,
             "seed": spec.seed,
             "precision": spec.precision,
+            "stage_change": spec.stage_change,
+            "beta_growth": None if spec.beta_growth is None else str(spec.beta_growth),
             "validation": spec.validation,
             "status": self.status,
         }
