@@ -1,7 +1,6 @@
 """Fit the accuracy law to the records of trained networks; the constants go to src/zerosnet/numerics/wirings/law.json.
 
-    python tools/fit_law.py
-    python tools/fit_law.py --register FILE   predictions for the networks of results/sweeps, before training
+    python -m tools.fit_law
 
 Networks on CIFAR-10 with recipe `paper` count, in the standard arithmetic, with coefficients that are not trained.
 LM-ResNet, which trains its k, stands for k = -1/20, the mean of its start values. Runs of one wiring count once, by
@@ -10,10 +9,7 @@ their mean.
 
 import json
 import re
-import subprocess
-import sys
 from collections import defaultdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +17,7 @@ import numpy as np
 
 from zerosnet.numerics import Scheme
 from zerosnet.numerics.wirings.fit import Point, fit_law
-from zerosnet.numerics.wirings.law import LAW_FILE, MEASURES, load_law
+from zerosnet.numerics.wirings.law import LAW_FILE, MEASURES
 from zerosnet.numerics.wirings.wiring import Wiring
 
 RUNS = Path(__file__).parents[1] / "results" / "runs"
@@ -64,52 +60,11 @@ def _wiring_of(spec: dict[str, Any]) -> tuple[str, tuple[int, ...], str, str] | 
 
 def write() -> None:
     laws = [fit_law(read_points(epoch), measure, epoch=epoch).to_json() for measure in MEASURES for epoch in EPOCHS]
-    LAW_FILE.write_text(json.dumps({"written_by": "tools/fit_law.py", "laws": laws}, indent=1) + "\n")
+    LAW_FILE.write_text(json.dumps({"written_by": "python -m tools.fit_law", "laws": laws}, indent=1) + "\n")
     for law in laws:
         constants = ", ".join(f"{name} {law[name]:.4g}" for name in ("a", "tau", "p"))
         print(f"{law['measure']:14} {law['epoch']}: {constants}; leave-one-out {law['leave_one_out_rmse']:.2f} points")
 
 
-def register(target: Path) -> None:
-    """Write down what every law says of the networks of the sweeps that are registered in results/predictions."""
-    if target.exists():
-        sys.exit(f"{target} exists; predictions are never edited")
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-    entries = []
-    for sweep in sorted(RUNS.parent.glob("sweeps/*.json")):
-        for known in json.loads((RUNS.parent / "predictions" / sweep.name).read_text())["predictions"]:
-            wiring = Wiring.of(Scheme.parse(known["scheme"]))
-            predicted = {f"{m}, {e}": load_law(m, e).predict(wiring) for m in MEASURES for e in EPOCHS}
-            entries.append(
-                {
-                    "run": known["run"],
-                    "scheme": known["scheme"],
-                    "predicted_accuracy": {name: _rounded(p.accuracy) for name, p in predicted.items()},
-                    "interval": {name: [_rounded(x) for x in p.interval or ()] for name, p in predicted.items()},
-                }
-            )
-    laws = {
-        f"{m}, {e}": {k: v for k, v in load_law(m, e).to_json().items() if k != "networks"}
-        for m in MEASURES
-        for e in EPOCHS
-    }
-    record = {
-        "command": f"python tools/fit_law.py --register {target}",
-        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "parent_commit": commit,
-        "measure": "test accuracy of 160 epochs, CIFAR-10, recipe paper, %, best and last epoch; 90 % intervals",
-        "laws": laws,
-        "predictions": entries,
-    }
-    target.write_text(json.dumps(record, indent=1) + "\n")
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 2)
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--register"]:
-        register(Path(sys.argv[2]))
-    else:
-        write()
+    write()

@@ -8,7 +8,12 @@ from typing import Any
 
 from zerosnet.environment import git_state
 from zerosnet.errors import InputError
+from zerosnet.files import write_json
+from zerosnet.models import Config, configure
+from zerosnet.numerics import LM_NETWORK_BETA, Scheme, Wiring, lm
+from zerosnet.training import RunSpec
 
+_LM_START = "-1/20"
 KEY = ("scheme", "layers", "dataset", "stage_change", "beta_growth")
 
 
@@ -32,9 +37,7 @@ def register_predictions(file: str | Path, predictions: Sequence[Mapping[str, An
             raise InputError(f"{path} has a prediction for {one['scheme']} already; predictions are never edited")
         seen.add(_key(one))
         added.append({**made, **one})
-    text = json.dumps({"predictions": [*known, *added]}, indent=1, allow_nan=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text + "\n", encoding="utf-8")
+    write_json(path, {"predictions": [*known, *added]})
     return added
 
 
@@ -47,6 +50,32 @@ def read_predictions(path: Path) -> list[dict[str, Any]]:
     if not isinstance(data, dict) or not isinstance(data.get("predictions"), list):
         raise InputError(f"{path} holds no list of predictions; expected a file that predict --register has written")
     return list(data["predictions"])
+
+
+def wiring_of_run(spec: RunSpec) -> Wiring | None:
+    """Build the wiring of a run's network, for the accuracy law.
+
+    It is None for networks that the law was not made for: trained coefficients, bottlenecks, ImageNet's size, no
+    normalisation. LM-ResNet, which trains its k, stands for the mean of its start values.
+    """
+    options: dict[str, Any] = {} if spec.stage_change is None else {"stage_change": spec.stage_change}
+    config = configure(
+        spec.model, scheme=spec.scheme, block_schemes=spec.block_schemes, beta_growth=spec.beta_growth, **options
+    )
+    schemes = _fixed_schemes(config)
+    structure = config.structure
+    if schemes is None or not structure.normalised or (structure.size, structure.block) != ("cifar", "basic"):
+        return None
+    return Wiring.per_block(schemes, config.structure.blocks, config.stage_change)
+
+
+def _fixed_schemes(config: Config) -> tuple[Scheme, ...] | None:
+    if config.law is None:
+        return config.fixed_schemes()[0]
+    if not config.name.startswith("lmresnet"):
+        return None
+    multistep = sum(block.multistep for block in config.plans())
+    return (lm(_LM_START, LM_NETWORK_BETA),) * multistep
 
 
 def _key(prediction: Mapping[str, Any]) -> str:
