@@ -31,8 +31,9 @@ def entry(spec: RunSpec) -> dict[str, Any]:
     wiring, networks = wiring_of_run(spec), load_law().networks
     predicted: dict[str, float | None] = {"constant": mean(one.accuracy for one in networks)}
     found: dict[str, Any] = {"run": spec.id, "model": spec.model, **_coefficients(spec), "seed": spec.seed}
-    if spec.scheme is not None:
-        stable = bool(is_zero_stable(spec.scheme))
+    scheme = spec.scheme if wiring is None else wiring.schemes()[-1]  # the alphas are the same in all blocks
+    if scheme is not None:
+        stable = bool(is_zero_stable(scheme))
         alike = [one.accuracy for one in networks if bool(is_zero_stable(Scheme.parse(one.scheme))) == stable]
         predicted["root_condition"] = mean(alike)
         found["zero_stable"] = stable
