@@ -159,5 +159,5 @@ def test_who_decodes():
         check_decoder("gpu", CPU, deterministic=False)
     with pytest.raises(InputError, match="--deterministic needs --decoder workers"):
         check_decoder("gpu", CPU, deterministic=True)
-    with pytest.raises(InputError, match="decoder is 'cpu'; expected one of gpu, workers"):
+    with pytest.raises(InputError, match="decoder is 'cpu'; expected one of workers, gpu"):
         StreamOptions(decoder="cpu")

@@ -199,7 +199,7 @@ def test_a_training_script_of_timm_takes_the_networks(name: str) -> None:
         ({"drop_rate": 0.1}, "drop_rate is 0.1; these networks drop nothing"),
         ({"drop_path_rate": 0.2}, "drop_path_rate is 0.2"),
         ({"global_pool": "max"}, "global_pool is 'max'"),
-        ({"global_pool": ""}, "or '' where num_classes is 0"),
+        ({"global_pool": ""}, "or '' if num_classes is 0"),
         ({"bn_momentum": 0.1}, "unknown option 'bn_momentum'"),
     ],
 )

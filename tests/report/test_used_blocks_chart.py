@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.measured_runs import RUNS, needs_runs
 from tests.report.synthetic import write_run
 
 from zerosnet.experiments import EXPERIMENTS, TableRow, collect, read_evidence
@@ -194,13 +193,3 @@ def test_equal_numbers_of_blocks_are_named():
 @pytest.mark.parametrize("used", [(5, 5, 5, 5), (1, 2, 3)])
 def test_where_a_correlation_is_not_known_nothing_is_said(used):
     assert what_accuracy_goes_with(made_up(*zip((0.1, 0.2, 0.3, 0.4), used, (80, 81, 82, 83)))) is None
-
-
-@needs_runs
-def test_what_was_measured_is_said_as_in_the_results():
-    found = section(RUNS)
-    used, modulus = re.findall(r"rank correlation (\S+) with the blocks, (\S+) with the modulus", found)[0]
-    words = " ".join((ROOT / "results" / "README.md").read_text().split())
-    said = f"number of blocks used is {used} (p "
-    assert said in words and f"largest parasitic modulus {modulus.replace('−', '-')} (p " in words
-    assert "Over all 18 schemes" in words and "Over 18 schemes accuracy goes with" in found

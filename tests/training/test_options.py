@@ -20,7 +20,7 @@ from zerosnet.training.options import StreamOptions
         (Options, {"log": ("paper",)}, "log is 'paper'; expected one of tensorboard, wandb"),
         (StreamOptions, {"workers": -1}, "workers is -1; expected 0 or more"),
         (StreamOptions, {"broken": "maybe"}, "broken is 'maybe'; expected one of fatal, skip"),
-        (StreamOptions, {"decoder": "cpu"}, "decoder is 'cpu'; expected one of gpu, workers"),
+        (StreamOptions, {"decoder": "cpu"}, "decoder is 'cpu'; expected one of workers, gpu"),
         (EngineOptions, {"engine": "slurm"}, "engine is 'slurm'; expected one of local, ray"),
         (EngineOptions, {"address": "here:1"}, "address is 'here:1'; it is for --engine ray"),
     ],

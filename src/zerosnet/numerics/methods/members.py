@@ -15,8 +15,10 @@ OPTIMUM = Scheme(["1/3", "5/9", "1/9"], ["16/9"])
 """The paper's optimum, zerosnet(-9/5): of order 2, with the smallest parasitic roots that three steps allow."""
 LM_BETAS = {"consistent": 1, "paper": 2, "original": 0}
 """The slope s of beta = 1 + s k: the consistent one, the one that the paper prints, and LM-ResNet's own."""
-LM_SCHEME_BETA, LM_NETWORK_BETA = "consistent", "original"
-"""The default of `lm(k)`, which is about schemes, and of networks `lmresnetN`, which are built as published."""
+LM_SCHEME_BETA = "consistent"
+"""The default of `lm(k)`, which is about schemes."""
+LM_NETWORK_BETA = "original"
+"""The default of the networks `lmresnetN`, which are built as published."""
 MOST_ADAMS_BASHFORTH_STEPS = 8
 
 

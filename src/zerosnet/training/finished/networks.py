@@ -11,7 +11,7 @@ import torch
 from zerosnet import files
 from zerosnet.data import DataSet, FolderData, pixel_statistics, source
 from zerosnet.errors import InputError
-from zerosnet.models import Network, combine, load_model, model_facts, weights_file
+from zerosnet.models import Network, combine, fuse, load_model, model_facts, weights_file
 from zerosnet.robustness import Normalised
 from zerosnet.training.arithmetic import Precision
 from zerosnet.training.grouping import run_precision
@@ -142,9 +142,8 @@ def as_classifier(
     """The networks of runs with one `fusion_key`, fused, on a device, ready for images of [0, 1]."""
     for record, network in zip(records, networks):
         check_fits(network, data, record.id)
-    config, numbers = networks[0].config, numbers_of(records[0], device)
-    schemes = tuple(scheme for network in networks for scheme in network.config.schemes)
-    fused = Network(replace(config, schemes=schemes, replicas=len(networks)), seeds=[0] * len(networks))
+    numbers = numbers_of(records[0], device)
+    fused = Network(fuse([network.config for network in networks]), seeds=[0] * len(networks))
     fused.to(numbers.dtype).load_state_dict(combine([network.state_dict() for network in networks]))
     fused.conv_dtype, fused.state_dtype = numbers.conv_dtype, numbers.state_dtype
     layout = torch.channels_last if device.type == "cuda" else torch.contiguous_format
