@@ -123,9 +123,10 @@ def create_model(
             `beta`: "original" (1), "consistent" (1 + k) or "paper" (1 + 2k). For `zerosnetN_stable` `order` (1, 2)
             and `steps`.
 
-    >>> model = create_model("zerosnet20", scheme="1/3,5/9,1/9;16/9", in_chans=1)
-    >>> model(torch.zeros(2, 1, 28, 28)).shape
-    torch.Size([2, 10])
+    Examples:
+        >>> model = create_model("zerosnet20", scheme="1/3,5/9,1/9;16/9", in_chans=1)
+        >>> model(torch.zeros(2, 1, 28, 28)).shape
+        torch.Size([2, 10])
     """
     config = configure(
         name,

@@ -38,8 +38,9 @@ def shares_of_many(
 
     beta_growth: R, one for all or one per scheme; beta of the n-th block after start-up is multiplied by R^n.
 
-    >>> shares_of_many([[1.0], [0.5]], [1.0, 1.0], blocks=2).round(3).tolist()
-    [[0.853, 0.649], [0.956, 0.886]]
+    Examples:
+        >>> shares_of_many([[1.0], [0.5]], [1.0, 1.0], blocks=2).round(3).tolist()
+        [[0.853, 0.649], [0.956, 0.886]]
     """
     return _in_pieces(_shares, alphas, betas, block_counts(blocks), stage_change, beta_growth, stem)
 

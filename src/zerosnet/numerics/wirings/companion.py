@@ -24,8 +24,9 @@ ONE_STEP = Scheme([1], [1])
 def one_step_blocks(steps: int, counts: tuple[int, ...], stage_change: str) -> tuple[bool, ...]:
     """Whether each block is in start-up: it is until there are as many states as the scheme has steps.
 
-    >>> one_step_blocks(3, (3, 3), "restart")
-    (True, True, False, True, True, False)
+    Examples:
+        >>> one_step_blocks(3, (3, 3), "restart")
+        (True, True, False, True, True, False)
     """
     return tuple(age < steps for age in ages(counts, find_stage_change(stage_change).keeps_history))
 

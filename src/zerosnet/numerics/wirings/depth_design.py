@@ -55,8 +55,12 @@ OBJECTIVES: dict[str, Callable[..., Floats]] = {"depth": _by_shares, "head": _by
 class DepthDesign:
     """The best scheme found, what it has of the objective, and its price.
 
-    value: the objective. euler: that of Euler's scheme, with the same growth 1. parasitic_modulus: the largest one.
-    stage_gain: what independent projections do to its state. growth: the betas are multiplied by growth^n.
+    Attributes:
+        value: The objective.
+        euler: The objective of Euler's scheme with growth 1.
+        parasitic_modulus: The largest one.
+        stage_gain: What independent projections do to its state.
+        growth: The betas are multiplied by growth^n.
     """
 
     steps: int
@@ -83,14 +87,17 @@ def design_by_depth(
 ) -> DepthDesign:
     """The scheme of that many steps and at least that order with the most effective depth in these blocks.
 
-    objective: "depth" (effective depth, of shares), "head" (of parts of what the head reads) or "accuracy" (the law).
-    modulus: bound of the parasitic moduli; 1 asks for zero stability, None for nothing.
-    growth: factor of beta from block to block; None looks for the best one between 1/2 and 2. Shares always grow with
-        it, as the network forgets its early blocks, so that the objective "depth" ends at 2.
+    Args:
+        objective: "depth" (effective depth, of shares), "head" (of parts of what the head reads) or "accuracy" (the
+            law).
+        modulus: Bound of the parasitic moduli; 1 asks for zero stability, None for nothing.
+        growth: Factor of beta from block to block; None looks for the best one between 1/2 and 2. Shares always grow
+            with it, as the network forgets its early blocks, so that the objective "depth" ends at 2.
 
-    >>> best = design_by_depth(2)
-    >>> round(best.value, 1), round(best.euler, 1)
-    (22.7, 20.0)
+    Examples:
+        >>> best = design_by_depth(2)
+        >>> round(best.value, 1), round(best.euler, 1)
+        (22.7, 20.0)
     """
     counts, bound = block_counts(blocks), inf if modulus is None else float(number(modulus, "modulus"))
     if objective not in OBJECTIVES:

@@ -158,11 +158,12 @@ def forecast(
 ) -> Forecast:
     """Compute what the coefficients of a network promise, before it is trained.
 
-    >>> found = forecast("1,1,1;1")
-    >>> found.limit
-    'The state grows 1.84-fold per block, so that later blocks add little to it.'
-    >>> round(found.effective_depth, 1), round(found.prediction.accuracy)
-    (4.6, 80)
+    Examples:
+        >>> found = forecast("1,1,1;1")
+        >>> found.limit
+        'The state grows 1.84-fold per block, so that later blocks add little to it.'
+        >>> round(found.effective_depth, 1), round(found.prediction.accuracy)
+        (4.6, 80)
     """
     known = Scheme.parse(scheme) if isinstance(scheme, str) else scheme
     blocks_of(layers)
@@ -175,8 +176,9 @@ def forecast(
 def blocks_of(layers: int) -> tuple[int, int, int]:
     """Count the blocks of every stage of a CIFAR-size network.
 
-    >>> blocks_of(56), blocks_of(164)
-    ((9, 9, 9), (18, 18, 18))
+    Examples:
+        >>> blocks_of(56), blocks_of(164)
+        ((9, 9, 9), (18, 18, 18))
     """
     if isinstance(layers, bool) or layers not in LAYERS:
         raise InputError(f"layers is {layers!r}; expected one of {', '.join(map(str, LAYERS))}")

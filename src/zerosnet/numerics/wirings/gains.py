@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class Gains:
     """Decimal logarithms of the gain, for n = 0..N; -inf where a product is 0.
 
-    forward: of A_{n-1} ... A_0, from the first streams to those that block n reads.
-    backward: of A_{N-1} ... A_n, from those that block n reads to the last ones.
-    rows, columns: the largest absolute row sum and column sum.
+    - `forward`: Of A_{n-1} ... A_0, from the first streams to those that block n reads.
+    - `backward`: Of A_{N-1} ... A_n, from those that block n reads to the last ones.
+    - `rows, columns`: The largest absolute row sum and column sum.
     """
 
     forward_rows: Floats

@@ -160,9 +160,10 @@ def used(wiring: Wiring, measure: str) -> Floats:
 def load_law(measure: str = "parts", epoch: str = "best") -> AccuracyLaw:
     """The law that comes with the package, by what it is made of and whose accuracy it predicts.
 
-    >>> law = load_law()
-    >>> law.dataset, len(law.networks)
-    ('cifar10', 50)
+    Examples:
+        >>> law = load_law()
+        >>> law.dataset, len(law.networks)
+        ('cifar10', 50)
     """
     for data in json.loads(LAW_FILE.read_text())["laws"]:
         if (data["measure"], data["epoch"]) == (measure, epoch):

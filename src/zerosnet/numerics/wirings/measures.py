@@ -18,8 +18,9 @@ HEAD_TAU = 0.005
 def effective_depth(shares: npt.ArrayLike, tau: float = TAU) -> Floats:
     """sum_n s_n / (s_n + tau): a block counts fully where its share is far above tau, and s_n / tau far below it.
 
-    >>> round(float(effective_depth([1.0, 0.1, 0.001], tau=0.1)), 3)
-    1.419
+    Examples:
+        >>> round(float(effective_depth([1.0, 0.1, 0.001], tau=0.1)), 3)
+        1.419
     """
     return effective_parameters(shares, 1.0, tau)
 
@@ -38,8 +39,9 @@ def blocks_above(shares: npt.ArrayLike, least: float = 0.1) -> npt.NDArray[np.in
 def number_of_sources(weights: npt.ArrayLike) -> Floats:
     """exp(entropy) of the squared weights: how many sources of equal weight would be as spread.
 
-    >>> round(float(number_of_sources([0.5, 0.5, 0.5, 0.5])), 3)
-    4.0
+    Examples:
+        >>> round(float(number_of_sources([0.5, 0.5, 0.5, 0.5])), 3)
+        4.0
     """
     parts = np.square(np.asarray(weights, dtype=np.float64))
     total = parts.sum(axis=-1, keepdims=True)

@@ -15,8 +15,9 @@ def stage_gain(scheme: Scheme) -> float:
     equal states of size 1 get independent projections, L has size ||q||_2 and the state settles at G >= 1/sqrt(d); a
     shared projection has gain 1.
 
-    >>> round(stage_gain(Scheme.parse("zerosnet(-9/5)")), 2), stage_gain(Scheme([1], [1]))
-    (0.68, 1.0)
+    Examples:
+        >>> round(stage_gain(Scheme.parse("zerosnet(-9/5)")), 2), stage_gain(Scheme([1], [1]))
+        (0.68, 1.0)
     """
     rest = 1 - sum(scheme.alphas, Fraction(0))
     if abs(rest) > 1e-12 * (1 + sum(abs(float(a)) for a in scheme.alphas)):

@@ -69,8 +69,9 @@ def stages_of(blocks: Any, projection: Projection) -> tuple[Stage, ...]:
 def first_blocks(counts: Iterable[int]) -> tuple[int, ...]:
     """Index of the first block of every stage.
 
-    >>> first_blocks((9, 9, 9))
-    (0, 9, 18)
+    Examples:
+        >>> first_blocks((9, 9, 9))
+        (0, 9, 18)
     """
     return (0, *accumulate(counts))[:-1]
 

@@ -42,8 +42,9 @@ class Step:
 def vector(values: Any, name: str) -> Vector:
     """Read a list of numbers; a single number is a list of one.
 
-    >>> vector(["1/3", 2], "b")
-    (Fraction(1, 3), Fraction(2, 1))
+    Examples:
+        >>> vector(["1/3", 2], "b")
+        (Fraction(1, 3), Fraction(2, 1))
     """
     if isinstance(values, str) or not isinstance(values, Iterable):
         return (number(values, name),)

@@ -48,11 +48,12 @@ class Wiring:
     steps: (A_n, b_n, c_n) of every block. stages: which blocks belong together, and how the streams are projected
     between them. alphas, betas: for the wiring of schemes, how many states and slopes are streams; 0 for others.
 
-    >>> wiring = Wiring.of(Scheme.parse("zerosnet(-9/5)"), blocks=(9, 9, 9))
-    >>> len(wiring.steps), [stage.projection for stage in wiring.stages]
-    (27, ['none', 'each', 'each'])
-    >>> wiring.shares()[:3].round(3).tolist()
-    [0.853, 0.649, 0.844]
+    Examples:
+        >>> wiring = Wiring.of(Scheme.parse("zerosnet(-9/5)"), blocks=(9, 9, 9))
+        >>> len(wiring.steps), [stage.projection for stage in wiring.stages]
+        (27, ['none', 'each', 'each'])
+        >>> wiring.shares()[:3].round(3).tolist()
+        [0.853, 0.649, 0.844]
     """
 
     steps: tuple[Step, ...]

@@ -126,9 +126,10 @@ class RunSpec:
     def from_json(cls, data: Any) -> "RunSpec":
         """Read a record, or a shorter form: a scheme as text, a recipe by name or by name with options.
 
-        >>> short = {"model": "zerosnet20", "dataset": "digits", "recipe": {"name": "quick", "epochs": 2}, "seed": 1}
-        >>> RunSpec.from_json(RunSpec.from_json(short).to_json()) == RunSpec.from_json(short)
-        True
+        Examples:
+            >>> short = {"model": "zerosnet20", "dataset": "digits", "recipe": "quick", "seed": 1}
+            >>> RunSpec.from_json(RunSpec.from_json(short).to_json()) == RunSpec.from_json(short)
+            True
         """
         if not isinstance(data, dict):
             raise InputError(f"a spec is {data!r}; expected an object with {', '.join(_REQUIRED)}")
