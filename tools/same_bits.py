@@ -72,8 +72,8 @@ def main() -> None:
         picture_folder(folder / "tiny")
         for name, arguments in {**CASES, "folder": [*FOLDER, "--data", "."]}.items():
             zerosnet([*arguments, "--store", name], folder)
-        for _ in range(40):  # a part of a second each, to be continued
-            zerosnet([*CASES["alone"], "--store", "resumed", "--max-seconds", "0.4"], folder)
+        for _ in range(20):  # a few steps each, to be continued
+            zerosnet([*CASES["alone"], "--store", "resumed", "--max-seconds", "1.5"], folder)
             if list((folder / "resumed").glob("*/result.json")):
                 break
         for name in [*CASES, "folder", "resumed"]:

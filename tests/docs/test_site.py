@@ -76,6 +76,7 @@ def test_every_inner_link_and_anchor_exists(pages: dict[Path, Page]) -> None:
 @WITHOUT_A_BROWSER
 def test_the_site_can_be_read_and_searched_from_a_disk(site: Path) -> None:
     with started() as browser:
+        browser.set_window_size(1400, 900)
         browser.get((site / "tour.html").as_uri())
         one(browser, ".md-footer__link--next").click()
         eventually(lambda: browser.current_url == (site / "mathematics.html").as_uri())
