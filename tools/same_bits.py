@@ -72,10 +72,8 @@ def main() -> None:
         picture_folder(folder / "tiny")
         for name, arguments in {**CASES, "folder": [*FOLDER, "--data", "."]}.items():
             zerosnet([*arguments, "--store", name], folder)
-        for _ in range(20):  # a few steps each, to be continued
-            zerosnet([*CASES["alone"], "--store", "resumed", "--max-seconds", "1.5"], folder)
-            if list((folder / "resumed").glob("*/result.json")):
-                break
+        for limit in (["--max-seconds", "2"], ["--max-seconds", "3"], ["--max-seconds", "4"], []):
+            zerosnet([*CASES["alone"], "--store", "resumed", *limit], folder)
         for name in [*CASES, "folder", "resumed"]:
             for run in sorted(path.parent for path in (folder / name).glob("*/result.json")):
                 print(name, run.name, digest(run))
