@@ -124,6 +124,22 @@ def test_design_says_where_nothing_is_zero_stable(document, call):
     assert "no, proved" in call("design", "--steps", "5", "--order", "4")[1]
 
 
+def test_design_by_depth_finds_more_depth_than_euler(document, call):
+    found = document("design", "--steps", "3", "--objective", "depth", "--blocks", "9,9,9")
+    assert (found["steps"], found["order"], found["blocks"], found["objective"]) == (3, 1, [9, 9, 9], "depth")
+    assert found["value"] == pytest.approx(23.5, abs=0.1)
+    assert found["euler"] < found["value"]
+    assert len(found["alphas"]) == 3
+    assert sum(found["alphas"]) == pytest.approx(1)
+    assert "effective depth" in call("design", "--steps", "3", "--objective", "depth")[1]
+
+
+def test_design_by_depth_without_steps_lists_one_to_four(document, call):
+    table = document("design", "--objective", "depth", "--blocks", "3,3,3")
+    assert [row["steps"] for row in table] == [1, 2, 3, 4]
+    assert "The schemes with the most depth" in call("design", "--objective", "depth", "--blocks", "3,3,3")[1]
+
+
 def test_design_table_lists_all_orders(document, call):
     assert [(row["steps"], row["order"]) for row in document("design", "--steps", "3")] == [(3, 1), (3, 2), (3, 3)]
     assert "77 m^3 - 51 m^2 - 9 m - 1 = 0" in call("design")[1]
@@ -198,6 +214,12 @@ BAD = {
     "steps is 9": ["design", "--steps", "9", "--order", "2"],
     "order is 4": ["design", "--steps", "3", "--order", "4"],
     "--order is given without": ["design", "--order", "2"],
+    "--order is given": ["design", "--objective", "depth", "--order", "2"],
+    "objective is 'width'": ["design", "--steps", "3", "--objective", "width"],
+    "--blocks is given without": ["design", "--steps", "3", "--blocks", "9,9,9"],
+    "--blocks is '9,x'": ["design", "--steps", "3", "--objective", "depth", "--blocks", "9,x"],
+    "--blocks is '9999,9'": ["design", "--steps", "3", "--objective", "depth", "--blocks", "9999,9"],
+    "--plot draws parasitic": ["design", "--objective", "depth", "--plot", "a.png"],
     "--steps": ["design", "--steps", "three"],
     "--family": ["region"],
     "expected .png": ["analyze", "euler", "--plot", "figure.gif"],

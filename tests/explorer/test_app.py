@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from zerosnet.cli.main import run
 
-ENDPOINTS = ("analyze", "envelope", "region", "copy", "view", "locus")
+ENDPOINTS = ("analyze", "envelope", "region", "forecast", "copy", "view", "locus")
 
 
 def printed(capsys, *arguments):
@@ -43,6 +43,7 @@ def test_a_view_is_made_of_the_other_answers(client):
     assert view["analysis"] == client.get("/api/analyze", params=query).json()
     assert view["envelope"] == client.get("/api/envelope", params=query | {"blocks": 54}).json()
     assert view["region"] == client.get("/api/region", params=query | {"nx": 31, "ny": 21}).json()
+    assert view["forecast"] == client.get("/api/forecast", params=query).json()
     assert view["copy"] == client.get("/api/copy", params=query).json()
     assert view["places"] == ["principal", "outside", "inside"]
     assert view["parasitic_modulus"] == pytest.approx(2.1754, abs=1e-4)
@@ -75,6 +76,8 @@ def test_a_view_is_made_of_the_other_answers(client):
         ("region", {"family": "leapfrog", "left": "1"}, "right"),
         ("region", {"family": "leapfrog", "left": "1", "right": "0", "bottom": "0", "top": "1"}, "right"),
         ("region", {"family": "leapfrog", "left": "nan", "right": "0", "bottom": "0", "top": "1"}, "left"),
+        ("forecast", {"family": "leapfrog", "layers": "57"}, "layers"),
+        ("forecast", {"family": "leapfrog", "layers": "deep"}, "layers"),
         ("locus", {"family": "zerosnet", "param": "1", "points": "602"}, "points"),
         ("locus", {"family": "zerosnet", "param": "1", "low": "2", "high": "1"}, "high"),
         ("locus", {"family": "zerosnet", "param": "1", "vary": "root0"}, "vary"),
@@ -113,7 +116,7 @@ def test_nothing_but_the_page_is_served(client, path):
 @given(
     path=st.sampled_from(ENDPOINTS),
     query=st.dictionaries(
-        st.sampled_from(["alphas", "betas", "family", "param", "beta", "blocks", "nx", "low", "vary", "x"]),
+        st.sampled_from(["alphas", "betas", "family", "param", "beta", "blocks", "layers", "nx", "low", "vary", "x"]),
         st.one_of(
             st.text(max_size=20), st.sampled_from(["zerosnet", "lm", "1/3,5/9", "-1", "0.5", "1e9", "inf", "nan"])
         ),
@@ -148,7 +151,7 @@ def test_the_page_asks_nobody_else(client):
 
 def test_openapi_describes_every_endpoint_and_parameter(client):
     paths = client.get("/api/openapi.json").json()["paths"]
-    assert {f"/api/{name}" for name in (*ENDPOINTS, "families", "paper", "accuracies")} == set(paths)
+    assert {f"/api/{name}" for name in (*ENDPOINTS, "families", "map", "paper", "accuracies")} == set(paths)
     for path in paths.values():
         assert path["get"]["description"]
     names = {parameter["name"] for parameter in paths["/api/region"]["get"]["parameters"]}

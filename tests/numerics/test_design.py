@@ -12,7 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zerosnet.errors import InputError
-from zerosnet.numerics import Scheme, design, design_table, is_zero_stable, order, real_interval, root_condition
+from zerosnet.numerics import (
+    Scheme,
+    design,
+    design_by_depth,
+    design_table,
+    is_zero_stable,
+    order,
+    real_interval,
+    root_condition,
+)
 from zerosnet.numerics.designs.optimum import MOST_STEPS, barrier, equation, fixed_symmetric, shifted_symmetric
 from zerosnet.numerics.methods.members import zerosnet_alphas
 
@@ -30,6 +39,26 @@ def parasitic_factor(symmetric):
 def scheme_with(q) -> Scheme:
     rho = [a - b for a, b in zip([*q, 0], [0, *q])]
     return Scheme([-c for c in rho[1:]], [sum(q)])
+
+
+def test_other_objectives_are_those_of_the_design_by_depth():
+    assert design(2, objective="depth", blocks=(3, 3, 3)) == design_by_depth(2, (3, 3, 3))
+    assert design(3, 2, objective="accuracy") == design_by_depth(3, order=2, objective="accuracy")
+    assert design(3, 2, objective="modulus") == design(3, 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"objective": "width"}, "objective is 'width'; expected one of modulus, depth, head, accuracy"),
+        ({"order": 2, "blocks": (9, 9, 9)}, "blocks is"),
+        ({"objective": "depth", "blocks": "many"}, "blocks is 'many'"),
+        ({}, "order is None"),
+    ],
+)
+def test_objectives_are_refused_by_name(options, message):
+    with pytest.raises(InputError, match=message):
+        design(3, **options)
 
 
 def test_three_steps_of_order_two_give_theorem_three():

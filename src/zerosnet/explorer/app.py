@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from zerosnet import __version__
 from zerosnet.errors import InputError
-from zerosnet.explorer import documents, locus, query
+from zerosnet.explorer import documents, forecasts, locus, query
 from zerosnet.explorer.limits import LONGEST_QUERY, is_own_host
 from zerosnet.numerics import PAPER_ROWS, facts, root_condition
 from zerosnet.report import root_places
@@ -81,6 +81,11 @@ def _add_interface(app: FastAPI) -> None:
         """The region of absolute stability on a grid: for every row, bottom first, its runs of stable columns."""
         return JSONResponse(documents.region_document(of.scheme(), of))
 
+    @app.get("/api/forecast", tags=["one scheme"])
+    def forecast(of: Annotated[query.ForecastOf, Query()]) -> JSONResponse:
+        """What `zerosnet predict --json` prints: shares and parts of blocks, effective depth, accuracy, its limit."""
+        return JSONResponse(forecasts.forecast_document(of.scheme(), of.layers))
+
     @app.get("/api/copy", tags=["one scheme"])
     def copy(of: Annotated[query.NamedScheme, Query()]) -> JSONResponse:
         """The scheme as Python, as a command and as LaTeX."""
@@ -88,7 +93,10 @@ def _add_interface(app: FastAPI) -> None:
 
     @app.get("/api/view", tags=["one scheme"])
     def view(of: Annotated[query.View, Query()]) -> JSONResponse:
-        """All of the above in one answer, where every root lies, and the largest parasitic modulus: for the page."""
+        """All of the above in one answer, where every root lies, and the largest parasitic modulus: for the page.
+
+        The forecast is that of 56 layers.
+        """
         scheme = of.scheme()
         verdict = root_condition(scheme)
         return JSONResponse(
@@ -98,6 +106,7 @@ def _add_interface(app: FastAPI) -> None:
                 "parasitic_modulus": 1 - verdict.margin,
                 "envelope": documents.envelope_document(scheme, of.blocks),
                 "region": documents.region_document(scheme, of),
+                "forecast": forecasts.forecast_document(scheme, 56),
                 "copy": documents.copy_document(of),
             }
         )
@@ -111,6 +120,11 @@ def _add_interface(app: FastAPI) -> None:
     def families() -> JSONResponse:
         """All families, with their formulas and their exact sets of zero-stable parameters."""
         return JSONResponse(locus.families_document())
+
+    @app.get("/api/map", tags=["families"])
+    def accuracy_map() -> JSONResponse:
+        """Predicted accuracy over the pair of parasitic roots of consistent three-step schemes, and measured ones."""
+        return JSONResponse(forecasts.map_document())
 
     @app.get("/api/paper", tags=["the paper"])
     def paper() -> JSONResponse:

@@ -104,6 +104,10 @@ class Region(NamedScheme):
         return (given["left"], given["right"]), (given["bottom"], given["top"])
 
 
+class ForecastOf(NamedScheme):
+    layers: int = Field(56, description="Layers of the network: 20, 32, 44, 56, 110, 164, 326, 650 or 1298.")
+
+
 class View(Region, Envelope):
     pass
 

@@ -126,7 +126,9 @@ def _ready(address: str, browser: bool, say: Callable[[str], Any]) -> None:
 
 
 def _warm_up() -> None:
-    """Load sympy and solve the families' sets before somebody asks."""
+    """Load sympy, solve the families' sets and draw the map before somebody asks."""
+    from zerosnet.explorer.forecasts import map_document
     from zerosnet.explorer.locus import families_document
 
     families_document()
+    map_document()

@@ -1,4 +1,4 @@
-"""`zerosnet design`: the scheme with the smallest parasitic roots."""
+"""`zerosnet design`: the scheme with the smallest parasitic roots, or with the most effective depth."""
 
 from typing import TYPE_CHECKING
 
@@ -9,22 +9,35 @@ from zerosnet.cli.main import app
 from zerosnet.errors import InputError
 
 if TYPE_CHECKING:
-    from zerosnet.numerics import Design
+    from zerosnet.numerics import DepthDesign, Design
 
 _MOST_STEPS_OF_TABLE = 6
+_STEPS_OF_DEPTH_TABLE = (1, 2, 3, 4)
+_MOST_BLOCKS = 2_000
 
 
-@app.command(short_help="Find the most stable scheme of an order, with a proof.")
+@app.command(short_help="Find the most stable scheme of an order, or the one that uses most of its depth.")
 def design(
     steps: int | None = typer.Option(None, help="How many past states: 1 to 8."),
     order: int | None = typer.Option(None, help="The order, at most the number of steps."),
+    objective: str = typer.Option("modulus", help="modulus (smallest parasitic roots), depth, head or accuracy."),
+    blocks: str | None = typer.Option(None, help="Blocks of every stage, for the other objectives: 9,9,9."),
     json: bool = typer.Option(False, "--json", help=output.JSON_HELP),
     plot: str | None = typer.Option(None, metavar="FILE", help=output.PLOT_HELP),
 ) -> None:
     """Find the scheme with one slope whose largest parasitic root is as small as can be, with a proof.
 
     With --steps and --order that scheme; with --steps alone all its orders; with neither the table up to 6 steps.
+
+    With --objective depth the scheme whose blocks add most in a network of --blocks, found by a search: effective depth
+    from shares (depth), from parts of what the head reads (head), or accuracy by the law (accuracy). Without --steps
+    for 1 to 4 steps.
     """
+    if objective != "modulus":
+        _by_depth(steps, order, objective, blocks, json, plot)
+        return
+    if blocks is not None:
+        raise InputError("--blocks is given without --objective depth, head or accuracy")
     from zerosnet.numerics import design_table
     from zerosnet.report import design_figure
 
@@ -53,6 +66,62 @@ def _table(steps: int | None, order: int | None) -> "list[Design]":
     if order is None:
         return [design(steps, each) for each in range(1, max(steps, 1) + 1)]
     return [design(steps, order)]
+
+
+def _by_depth(
+    steps: int | None, order: int | None, objective: str, blocks: str | None, json: bool, plot: str | None
+) -> None:
+    from zerosnet.numerics import design
+
+    if plot is not None:
+        raise InputError(f"--plot draws parasitic moduli; expected it without --objective {objective}")
+    counts = None if blocks is None else _counts(blocks)
+    if steps is not None:
+        best = design(steps, order, objective=objective, blocks=counts)
+        if json:
+            output.print_json(best.to_json())
+        else:
+            stages = ", ".join(map(str, best.blocks))
+            output.print_facts(f"{steps} steps, blocks {stages}, most {objective}", _depth_rows(best))
+        return
+    if order is not None:
+        raise InputError("--order is given without --steps")
+    table = [design(each, objective=objective, blocks=counts) for each in _STEPS_OF_DEPTH_TABLE]
+    if json:
+        output.print_json([best.to_json() for best in table])
+    else:
+        columns = ("steps", objective, "Euler's", "modulus m", "alphas; beta")
+        output.print_table(
+            f"The schemes with the most {objective}", columns, map(_depth_line, table), right=columns[:4]
+        )
+
+
+def _counts(blocks: str) -> list[int]:
+    """Read the blocks of every stage."""
+    parts = [part.strip() for part in blocks.split(",")]
+    known = [int(part) if part.isascii() and part.isdigit() and len(part) <= 4 else 0 for part in parts]
+    if min(known) < 1 or sum(known) > _MOST_BLOCKS:
+        raise InputError(f"--blocks is {blocks[:40]!r}; expected such as 9,9,9, at most {_MOST_BLOCKS} together")
+    return known
+
+
+def _depth_line(best: "DepthDesign") -> tuple[str, ...]:
+    scheme = "; ".join(", ".join(f"{float(x):.4g}" for x in group) for group in (best.scheme.alphas, best.scheme.betas))
+    return str(best.steps), f"{best.value:.2f}", f"{best.euler:.2f}", f"{best.parasitic_modulus:.3f}", scheme
+
+
+def _depth_rows(best: "DepthDesign") -> list[tuple[str, str]]:
+    noun = {"accuracy": "predicted accuracy, %", "head": "effective depth by parts"}.get(
+        best.objective, "effective depth"
+    )
+    return [
+        ("alphas", ", ".join(map(output.number_text, best.scheme.alphas))),
+        ("beta", output.number_text(best.scheme.betas[0])),
+        (noun, f"{best.value:.2f} (Euler's scheme: {best.euler:.2f})"),
+        ("order", f"at least {best.order}"),
+        ("largest parasitic modulus", f"{best.parasitic_modulus:.4g}"),
+        ("stage gain", f"{best.stage_gain:.3g}"),
+    ]
 
 
 def _line(best: "Design") -> tuple[str, ...]:

@@ -49,6 +49,22 @@ export class Controls {
     this.changed();
   }
 
+  // the free scheme with these coefficients; the fields stay if they are as many
+  scheme({ alphas, betas }) {
+    const { side } = this;
+    if (side.family !== FREE || side.alphas.length !== alphas.length || side.betas.length !== betas.length) {
+      this.replace({ family: FREE, alphas, betas });
+      return;
+    }
+    const { vary } = side;
+    [...alphas, ...betas].forEach((text, i) => {
+      this.#fields[i].field.set(text);
+      this.#fields[i].store(text);
+    });
+    side.vary = vary;
+    this.changed();
+  }
+
   range() {
     const { low, high } = CHOICES[this.side.family];
     return { low, high };

@@ -14,7 +14,7 @@ export function drawEnvelope(room, legend, sides) {
   const blocks = sides[0]?.envelope.blocks ?? 27;
   const chart = plot(room, {
     label: `Largest perturbation after each of ${blocks} blocks: ${sides.map(describe).join("; ")}`,
-    ratio: widthOf(room) > 480 ? 0.55 : 0.75, x: [0, blocks], y, xlabel: "block",
+    ratio: widthOf(room) > 800 ? 0.28 : widthOf(room) > 480 ? 0.55 : 0.75, x: [0, blocks], y, xlabel: "block",
     ylabel: "largest |y|, starting from 1", yticks: logTicks(y),
   });
   chart.line([[0, 0], [blocks, 0]], { class: "circle-line" });

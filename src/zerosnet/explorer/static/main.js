@@ -4,6 +4,7 @@ import { persist, watch } from "./api.js";
 import { copyText } from "./copy.js";
 import { byId, html } from "./dom.js";
 import { drawEnvelope } from "./envelope.js";
+import { drawMap } from "./map.js";
 import { short } from "./numbers.js";
 import { drawScatter } from "./scatter.js";
 import { Side } from "./side.js";
@@ -12,8 +13,10 @@ import { themeButton } from "./theme.js";
 
 const state = readAddress();
 const sides = {};
-const legends = { envelope: html("div", { class: "legend" }), scatter: html("div", { class: "legend" }) };
+const SHARED = ["envelope", "map", "scatter"];
+const legends = Object.fromEntries(SHARED.map((name) => [name, html("div", { class: "legend" })]));
 let accuracies = null;
+let map = null;
 let saving = 0;
 
 function remember() {
@@ -23,9 +26,10 @@ function remember() {
 
 function drawShared() {
   const shown = Object.values(sides).filter(({ view }) => view)
-    .map(({ key, name, view }) => ({ key, name: state.b ? name : "this scheme", envelope: view.envelope, modulus: view.parasitic_modulus }));
+    .map(({ key, name, view }) => ({ key, name: state.b ? name : "this scheme", ...view, modulus: view.parasitic_modulus }));
   if (!shown.length) return;
   drawEnvelope(byId("envelope"), legends.envelope, shown);
+  if (map) drawMap(byId("map"), legends.map, map, shown);
   if (accuracies) drawScatter(byId("scatter"), legends.scatter, accuracies, shown);
   const took = performance.getEntriesByName("update").at(-1);
   if (took) byId("latency").textContent = `Last update: ${short(took.duration, 2)} ms.`;
@@ -52,7 +56,7 @@ async function start() {
   themeButton(byId("theme"));
   byId("blocks").value = state.blocks;
   byId("blocks-value").textContent = state.blocks;
-  for (const name of ["envelope", "scatter"]) byId(name).after(legends[name]);
+  for (const name of SHARED) byId(name).after(legends[name]);
   const [families, paper] = await Promise.all([persist("families"), persist("paper")]);
   const page = {
     families: Object.fromEntries(families.map((family) => [family.name, family])),
@@ -83,7 +87,7 @@ async function start() {
   });
   new ResizeObserver(() => requestAnimationFrame(redraw)).observe(byId("main"));
   watch(() => Object.values(sides).forEach((side) => side.update()));
-  accuracies = await persist("accuracies");
+  [accuracies, map] = await Promise.all([persist("accuracies"), persist("map")]);
   drawShared();
 }
 

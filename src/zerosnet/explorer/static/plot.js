@@ -27,9 +27,10 @@ export function plot(room, { label, ratio, x, y, xlabel, ylabel, xticks, yticks,
   const height = Math.round(width * ratio);
   const inner = { left: MARGIN.left, top: MARGIN.top, width: width - MARGIN.left - MARGIN.right, height: height - MARGIN.top - MARGIN.bottom };
   if (equal) {
-    const side = Math.min(inner.width, inner.height);
-    inner.left += (inner.width - side) / 2;
-    Object.assign(inner, { width: side, height: side });
+    const unit = Math.min(inner.width / (x[1] - x[0]), inner.height / (y[1] - y[0]));
+    const [wide, tall] = [unit * (x[1] - x[0]), unit * (y[1] - y[0])];
+    inner.left += (inner.width - wide) / 2;
+    Object.assign(inner, { width: wide, height: tall });
   }
   const px = (value) => inner.left + ((value - x[0]) / (x[1] - x[0])) * inner.width;
   const py = (value) => inner.top + ((y[1] - value) / (y[1] - y[0])) * inner.height;

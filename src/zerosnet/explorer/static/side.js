@@ -4,6 +4,7 @@ import { get, Live, Refused } from "./api.js";
 import { copyText } from "./copy.js";
 import { Controls } from "./controls.js";
 import { html } from "./dom.js";
+import { drawForecast } from "./forecast.js";
 import { drawLocus } from "./locus.js";
 import { around, toFloat } from "./numbers.js";
 import { drawRegion } from "./region.js";
@@ -18,6 +19,7 @@ export class Side {
   view = null;
   #locus = null;
   #locusKey = "";
+  #byHand = false; // a root is being moved: the locus waits until it is let go
 
   // shown(side) is called when there is something new to draw together with the other side
   constructor(key, state, page) {
@@ -46,7 +48,11 @@ export class Side {
     drawVerdict(this.rooms.verdict, analysis);
     drawRecursion(this.rooms.recursion, analysis);
     drawFacts(this.rooms.facts, analysis, envelope);
-    drawRoots(this.rooms.roots, this.legends.roots, this.view, this.#locus);
+    drawRoots(this.rooms.roots, this.legends.roots, this.view, this.#byHand ? null : this.#locus, {
+      move: (scheme) => { this.#byHand = true; this.controls.scheme(scheme); },
+      done: () => { this.#byHand = false; this.update(); },
+    });
+    drawForecast(this.rooms, this.legends.forecast, this.view.forecast);
     drawRegion(this.rooms.region, this.legends.region, region, analysis);
     this.#drawLocus();
   }
@@ -66,6 +72,10 @@ export class Side {
       this.legends[name] = html("div", { class: "legend" });
       return html("section", { class: name === "locus" ? "panel wide" : "panel", "aria-labelledby": id(name) }, html("h3", { id: id(name) }, title), this.rooms[name], this.legends[name]);
     });
+    Object.assign(this.rooms, { words: html("div", { class: "words" }), shares: html("div", { class: "room" }), parts: html("div", { class: "room" }) });
+    this.legends.forecast = html("div", { class: "legend" });
+    drawn.push(html("section", { class: "panel forecast", "aria-labelledby": id("forecast") }, html("h3", { id: id("forecast") }, "Before training: what every block adds"),
+      this.rooms.words, html("div", { class: "bars" }, this.rooms.shares, this.rooms.parts), this.legends.forecast));
     const copies = COPIES.map(([name, title]) => html("button", {
       type: "button", class: "small", "data-copy": name, onclick: () => this.view && copyText(this.view.copy[name], title),
     }, title));
@@ -111,6 +121,7 @@ export class Side {
 
   // the locus does not depend on the value that moves: it is asked for when anything else changes
   async #updateLocus() {
+    if (this.#byHand) return;
     const { low = -1, high = 1 } = this.controls.range();
     const [from, to] = around(this.#value(), low, high);
     const query = { ...queryOf(this.state), vary: this.state.vary, low: from, high: to, points: LOCUS_POINTS };

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from zerosnet.checks import is_whole
 from zerosnet.errors import InputError
@@ -20,6 +20,9 @@ from zerosnet.numerics.rationals import Number
 from zerosnet.numerics.regions.axis_intervals import real_interval
 from zerosnet.numerics.scheme import Scheme
 from zerosnet.numerics.stability.verdict import root_condition
+
+if TYPE_CHECKING:
+    from zerosnet.numerics.wirings.depth_design import DepthDesign
 
 
 @dataclass(frozen=True)
@@ -75,18 +78,55 @@ class Design:
         }
 
 
-@one_at_a_time
-def design(steps: int, order: int) -> Design:
-    """Find the scheme with the smallest parasitic roots among those with `steps` steps, one slope and that order.
+@overload
+def design(  # type: ignore[overload-overlap]  # "modulus" is a str as well, and comes first
+    steps: int, order: int, *, objective: Literal["modulus"] = "modulus"
+) -> Design: ...
+
+
+@overload
+def design(steps: int, order: int | None = None, *, objective: str, blocks: Any = None) -> "DepthDesign": ...
+
+
+def design(
+    steps: int, order: int | None = None, *, objective: str = "modulus", blocks: Any = None
+) -> "Design | DepthDesign":
+    """Find the best scheme among those with `steps` steps, one slope and that order.
+
+    Args:
+        steps: How many past states.
+        order: The order; the objectives of depth take 1 by default, and any scheme of at least that order.
+        objective: "modulus" for the smallest parasitic roots, with a proof. "depth", "head" or "accuracy" for a search
+            by `design_by_depth`, which has more options.
+        blocks: Blocks of every stage, for the objectives of depth; (9, 9, 9) by default.
 
     Examples:
         >>> best = design(3, 2)
         >>> best.scheme == Scheme.parse("zerosnet(-9/5)"), best.exact_modulus
         (True, '1/3')
+        >>> round(design(2, objective="depth", blocks=(9, 9, 9)).value, 1)
+        22.7
     """
+    if objective == "modulus":
+        if blocks is not None:
+            raise InputError(f"blocks is {blocks!r}; expected none with the objective modulus")
+        return _design_by_modulus(steps, order)
+    from zerosnet.numerics.wirings.depth_design import OBJECTIVES, design_by_depth
+    from zerosnet.numerics.wirings.stages import BLOCKS
+
+    if objective not in OBJECTIVES:
+        raise InputError(f"objective is {objective!r}; expected one of modulus, {', '.join(OBJECTIVES)}")
+    return design_by_depth(
+        steps, BLOCKS if blocks is None else blocks, 1 if order is None else order, objective=objective
+    )
+
+
+@one_at_a_time
+def _design_by_modulus(steps: int, order: int | None) -> Design:
+    """Find the scheme with the smallest parasitic roots."""
     if not is_whole(steps) or not 1 <= steps <= MOST_STEPS:
         raise InputError(f"steps is {steps!r}; expected a whole number from 1 to {MOST_STEPS}")
-    if not is_whole(order) or not 1 <= order <= steps:
+    if order is None or not is_whole(order) or not 1 <= order <= steps:
         reach = "one step expected 1" if steps == 1 else f"{steps} steps expected 1 to {steps}"
         raise InputError(f"order is {order!r}; with one slope and {reach}")
     obstacle = barrier(steps, order)

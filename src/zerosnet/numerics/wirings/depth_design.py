@@ -74,6 +74,11 @@ class DepthDesign:
     parasitic_modulus: float
     stage_gain: float
 
+    def to_json(self) -> dict[str, Any]:
+        """Return what `zerosnet design --objective depth --json` prints."""
+        facts = {name: value for name, value in vars(self).items() if name != "scheme"}
+        return {**facts, "blocks": list(self.blocks), **self.scheme.to_json()}
+
 
 def design_by_depth(
     steps: int,

@@ -21,6 +21,7 @@ LAYERS = {20: 2, 32: 2, 44: 2, 56: 2, 110: 2, 164: 3, 326: 3, 650: 3, 1298: 3}
 """Layers of the CIFAR-size networks, and convolutions per block: basic blocks have two, bottlenecks three."""
 
 MUCH, LITTLE = 0.75, 0.1
+_LEAST = 1e-300  # stands for no effective parameters on a logarithmic scale
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class Forecast:
     def nearest(self) -> tuple[FittedNetwork, ...]:
         """The three measured networks of this depth whose effective parameters are nearest."""
         alike = [one for one in self.law.networks if one.blocks == self.wiring.counts]
-        own = log(self.effective_parameters)
+        own = log(max(self.effective_parameters, _LEAST))
         return tuple(sorted(alike, key=lambda one: abs(log(one.quantity) - own))[:3])
 
     @property

@@ -108,7 +108,10 @@ class AccuracyLaw:
         why_not = self.not_calibrated(wiring, dataset, normalised)
         if why_not is not None:
             return Prediction(None, None, calibrated=False, why_not=why_not)
-        error = self.a * self.quantity(wiring) ** -self.p
+        quantity = self.quantity(wiring)
+        if quantity == 0:
+            return Prediction(None, None, calibrated=False, why_not="no block reaches the head")
+        error = min(self.a * quantity**-self.p, 100.0)
         low, high = (100 - min(error * exp(sign * self.log_halfwidth), 100.0) for sign in (1, -1))
         return Prediction(100 - error, (low, high), calibrated=True)
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from zerosnet.numerics import Forecast, Scheme, head_contributions_of_many, load_law, root_condition
+from zerosnet.numerics import Forecast, Scheme, accuracy_of_pairs, forecast, measured_pairs
 from zerosnet.report.figures.style import CYCLE, GREY, INK, complex_plane, new_figure, styled
 
 if TYPE_CHECKING:
@@ -52,16 +52,9 @@ def accuracy_map(layers: int = 56) -> "Figure":
     """
     import numpy as np
 
-    from zerosnet.numerics import forecast
-
     counts = forecast("euler()", layers).wiring.counts
-    law = load_law()
     re, im = np.meshgrid(np.linspace(-_REACH, _REACH, _GRID), np.linspace(0, _REACH, _GRID // 2))
-    r = re + 1j * im
-    trace, norm = 2 * r.real, np.abs(r) ** 2
-    alphas = np.stack([1 + trace, -(trace + norm), norm], axis=-1)
-    parts = np.square(head_contributions_of_many(alphas, np.abs(1 - r) ** 2, counts))
-    accuracy = law.accuracy_of(parts, np.repeat(4.0 ** np.arange(len(counts)), counts))
+    accuracy = accuracy_of_pairs(re + 1j * im, counts)
     with styled():
         figure = new_figure(8.6, 4.6)
         axes = figure.subplots()
@@ -72,8 +65,9 @@ def accuracy_map(layers: int = 56) -> "Figure":
         angle = np.linspace(0, np.pi, 200)
         axes.plot(np.cos(angle), np.sin(angle), color=INK, linewidth=1.2)
         dots: Any = {"cmap": "viridis", "norm": filled.norm, "edgecolors": "white", "zorder": 4, "clip_on": False}
-        for root, value in _measured_pairs(counts):
-            axes.scatter([root.real], [root.imag], c=[value], s=34, **dots)
+        for root, network in measured_pairs(counts):
+            if abs(root) <= _REACH:
+                axes.scatter([root.real], [root.imag], c=[network.accuracy], s=34, **dots)
         complex_plane(axes, (-_REACH, _REACH), (0, _REACH))
         axes.set_xlabel("real part of the parasitic root")
         axes.set_ylabel("imaginary part")
@@ -82,21 +76,6 @@ def accuracy_map(layers: int = 56) -> "Figure":
             f"Consistent three-step schemes, {layers} layers: predicted accuracy; dots: measured", loc="left"
         )
     return figure
-
-
-def _measured_pairs(counts: tuple[int, ...]) -> list[tuple[complex, float]]:
-    """The measured schemes whose parasitic roots are a conjugate pair or a double root, with their accuracies."""
-    found = []
-    for network in load_law().networks:
-        scheme = Scheme.parse(network.scheme)
-        if network.blocks != counts or len(scheme.alphas) != 3 or sum(scheme.alphas) != 1:
-            continue
-        roots = root_condition(scheme).parasitic_roots
-        if len(roots) == 2 and abs(roots[0] - roots[1].conjugate()) < 1e-6 and abs(roots[0]) <= _REACH:
-            consistent = abs(float(scheme.betas[0]) - abs(1 - roots[0]) ** 2) < 1e-6
-            if consistent:
-                found.append((complex(roots[0].real, abs(roots[0].imag)), network.accuracy))
-    return found
 
 
 def _short(scheme: Scheme) -> str:

@@ -1,0 +1,49 @@
+// What a network of this scheme promises before it is trained: what every block adds, and what the head reads of it.
+
+import { html, svg } from "./dom.js";
+import { short, superscript } from "./numbers.js";
+import { key, plot, widthOf } from "./plot.js";
+
+const STAGES = ["first", "second", "third"];
+const LEAST = 1e-6; // smaller ones are drawn as this
+
+export function drawForecast(rooms, legend, forecast) {
+  const { shares, parts, calibration } = forecast;
+  const low = Math.max(Math.log10(LEAST), Math.floor(Math.log10(Math.max(LEAST, Math.min(0.001, ...shares, ...parts)))));
+  rooms.words.replaceChildren(...words(forecast));
+  bars(rooms.shares, shares, low, "share of the new state", "share");
+  bars(rooms.parts, parts, low, "part of what the head reads", "part", calibration.constants.tau);
+  legend.replaceChildren(...STAGES.map((name, i) => key("square", { class: `stage s${i}` }, `${name} stage`)));
+}
+
+function words({ shares, effective_depth: depth, accuracy, interval, calibration, layers, limit }) {
+  const known = accuracy !== null;
+  const predicted = known
+    ? [html("strong", {}, `${accuracy.toFixed(1)} %`), ` on CIFAR-10 (90 % interval ${interval.map((end) => end.toFixed(1)).join(" to ")})`]
+    : [`none: ${calibration.why_not}`];
+  return [
+    html("p", {}, `With ${layers} layers, effective depth `, html("strong", {}, depth.toFixed(1)), ` of ${shares.length} blocks; predicted accuracy `, predicted, "."),
+    html("p", { class: "limit" }, limit)];
+}
+
+function bars(room, values, low, title, noun, half = null) {
+  const blocks = values.length;
+  const chart = plot(room, {
+    label: `${title}, block by block: from ${short(Math.min(...values), 2)} to ${short(Math.max(...values), 2)}`,
+    ratio: widthOf(room) > 420 ? 0.42 : 0.62, x: [0.5, blocks + 0.5], y: [low, 0.12], xlabel: "block", ylabel: title,
+    xticks: [1, ...[1, 2, 3].map((i) => (i * blocks) / 3)].map((n) => [n, String(n)]),
+    yticks: Array.from({ length: 1 - low }, (_, i) => [-i, i === 0 ? "1" : i === 1 ? "0.1" : `10${superscript(-i)}`]),
+  });
+  const { px, py } = chart;
+  const floor = py(low), width = 0.76 * (px(1) - px(0));
+  values.forEach((value, n) => {
+    const top = py(Math.max(low + 0.02, Math.log10(value)));
+    chart.put(svg("rect", { class: `stage s${Math.floor((3 * n) / blocks)}`, x: (px(n + 1) - width / 2).toFixed(1), y: top.toFixed(1), width: width.toFixed(1), height: (floor - top).toFixed(1) },
+      svg("title", {}, `block ${n + 1}: ${noun} ${short(value, 3)}`)));
+  });
+  if (half !== null) {
+    chart.line([[0.5, Math.log10(half)], [blocks + 0.5, Math.log10(half)]], { class: "circle-line" });
+    chart.over(svg("text", { class: "note", x: px(blocks + 0.5) - 3, y: py(Math.log10(half)) - 4, "text-anchor": "end" }, "counts half"));
+  }
+  chart.show();
+}
