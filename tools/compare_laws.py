@@ -85,7 +85,7 @@ def simple_laws(points: Sequence[Point]) -> dict[str, float]:
 
     def left_out(predict: Callable[[Floats, int], float]) -> float:
         index = np.arange(len(points))
-        return rms([predict(index != i, i) - accuracy[i] for i in index])
+        return rms([predict(index != i, i) - accuracy[i] for i in range(len(points))])
 
     def line(x: Floats, y: Floats, others: Floats, i: int) -> float:
         base, slope, _ = _line(x[others], y[others])
@@ -122,8 +122,8 @@ def printed_points() -> list[Point]:
         _, alpha, _, accuracy = (cell.strip(" *") for cell in line.split("|"))
         found.append((euler(alpha), 32, accuracy))
     points = []
-    for scheme, layers, text in found:
-        n = (layers - 2) // 6
+    for scheme, depth, text in found:
+        n = (depth - 2) // 6
         points.append(Point(Wiring.of(scheme, (n, n, n)), float(text.replace("*", "").split("±")[0]), str(scheme)))
     return points
 
@@ -141,8 +141,8 @@ def printed() -> None:
     for measure in MEASURES:
         values = [load_law(measure).predict(point.wiring).accuracy or np.nan for point in points]
         predicted[f"law of {measure}"] = np.array(values)
-    for name, values in predicted.items():
-        misses = values - measured
+    for name, accuracies in predicted.items():
+        misses = accuracies - measured
         print(f"| {name} | {rms(misses):.2f} | {np.abs(misses).max():.1f} |")
 
 
@@ -160,7 +160,7 @@ def decisive() -> None:
         print(f"| {name} | {both[0]:.1f} | {both[1]:.1f} |")
 
 
-def rms(values: Sequence[float]) -> float:
+def rms(values: Sequence[float] | Floats) -> float:
     return float(np.sqrt(np.mean(np.square(values))))
 
 

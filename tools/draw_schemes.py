@@ -44,7 +44,7 @@ def draw(rng: np.random.Generator, k: int) -> str | None:
         first, second = rounded(modulus * rng.choice([-1.0, 1.0])), rounded(rng.uniform(-modulus, modulus))
         parasitic = multiply([Fraction(1), -first], [Fraction(1), -second])
     if k % 4 < 2:
-        principal, beta = Fraction(1), sum(parasitic)
+        principal, beta = Fraction(1), sum(parasitic, Fraction(0))
     else:
         principal = rounded(rng.uniform(0.8, 1.1))
         beta = Fraction(f"{math.exp(rng.uniform(math.log(0.01), math.log(3))):.3g}")

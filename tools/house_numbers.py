@@ -89,7 +89,7 @@ def walk() -> Walk:
         options = ["--dataset", "digits", "--recipe", "quick", "--epochs", "1", "--device", "cpu", "--deterministic"]
         code = run(["train", "zerosnet20_opt", *options, "--store", store])
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
     if code:
         raise SystemExit(code)
     return seen

@@ -88,20 +88,20 @@ def left_out_errors() -> str:
 
     def left_out(predict: Callable[[np.ndarray, int], float]) -> float:
         index = np.arange(len(networks))
-        return rms([predict(index != i, i) - accuracy[i] for i in index])
+        return rms([predict(index != i, i) - accuracy[i] for i in range(len(networks))])
 
     def line(x: np.ndarray, y: np.ndarray, others: np.ndarray, i: int) -> float:
         slope, base = np.polyfit(x[others], y[others], 1)
         return float(base + slope * x[i])
 
-    rows = [
-        ["a constant", "1", left_out(lambda others, i: accuracy[others].mean())],
-        ["root condition", "2", left_out(lambda others, i: accuracy[others & (stable == stable[i])].mean())],
-        ["largest parasitic modulus", "2", left_out(lambda others, i: line(modulus, accuracy, others, i))],
-        ["blocks with a share of 10 %", "2", left_out(lambda o, i: 100 - exp(line(count, log_errors, o, i)))],
-        ["shares", "3", load_law("shares").rmse],
-        ["weights in the head", "3", load_law("contributions").rmse],
-        ["**parts of what the head reads**", "3", load_law("parts").rmse],
+    rows: list[tuple[str, str, float]] = [
+        ("a constant", "1", left_out(lambda others, i: accuracy[others].mean())),
+        ("root condition", "2", left_out(lambda others, i: accuracy[others & (stable == stable[i])].mean())),
+        ("largest parasitic modulus", "2", left_out(lambda others, i: line(modulus, accuracy, others, i))),
+        ("blocks with a share of 10 %", "2", left_out(lambda o, i: 100 - exp(line(count, log_errors, o, i)))),
+        ("shares", "3", load_law("shares").rmse),
+        ("weights in the head", "3", load_law("contributions").rmse),
+        ("**parts of what the head reads**", "3", load_law("parts").rmse),
     ]
     return table(["Law", "Constants", "Error, points"], [[name, n, f"{error:.2f}"] for name, n, error in rows])
 
@@ -122,8 +122,8 @@ def noise_ranks(noise: str = "Gaussian 0.04") -> dict[str, float]:
         "stability": [float(bool(is_zero_stable(scheme))) for scheme in known],
         "modulus": [-parasitic_modulus(scheme) for scheme in known],
     }
-    found = {name: spearman(values, noisy).rho for name, values in measures.items()}
-    return {**found, "schemes": len(known)}
+    ranks = {name: spearman(values, noisy) for name, values in measures.items()}
+    return {**{name: rank.rho for name, rank in ranks.items() if rank is not None}, "schemes": len(known)}
 
 
 def _blocks_above(network: FittedNetwork) -> int:
