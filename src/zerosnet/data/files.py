@@ -1,4 +1,4 @@
-"""Reading data files, with errors that say which file and what was expected."""
+"""Read data files, with errors that name the file and what was expected."""
 
 from pathlib import Path
 

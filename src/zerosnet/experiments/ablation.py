@@ -37,7 +37,7 @@ FILE = "ablation.json"
 
 @dataclass(frozen=True)
 class Ablation:
-    """What switching blocks off does to a finished run's network, on the first `images` test images.
+    """Measure what switching blocks off does to a finished run's network, on the first `images` test images.
 
     Attributes:
         accuracy: Of the whole network, a fraction.

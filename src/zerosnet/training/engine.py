@@ -37,7 +37,7 @@ from zerosnet.training.trainer import Trainer
 
 @dataclass(frozen=True)
 class Plan:
-    """What is going to be trained.
+    """A plan of what to train.
 
     Attributes:
         groups: Runs that share a step.

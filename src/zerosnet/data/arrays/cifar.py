@@ -1,6 +1,6 @@
 """CIFAR-10 and CIFAR-100 from their official "python version" files.
 
-These files are pickles, and unpickling runs what a file says. So nothing is unpickled before its MD5 was compared
+These files are pickles, and unpickling runs the code in a file. So nothing is unpickled before its MD5 was compared
 with the published one.
 """
 

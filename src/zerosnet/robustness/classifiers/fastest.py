@@ -1,4 +1,4 @@
-"""The fastest form of a classifier on its device: our own kernels where they serve, torch.compile elsewhere on CUDA."""
+"""The fastest form of a classifier on its device: our own kernels if they serve it, else torch.compile on CUDA."""
 
 from typing import cast
 
@@ -11,7 +11,7 @@ from zerosnet.robustness.classifiers.normalised import Normalised
 
 
 def fast(classifier: nn.Module, size: tuple[int, int], *, native: bool = True) -> nn.Module:
-    """The same function of images (of that `size`) in evaluation mode, sharing the classifier's parameters.
+    """Make the same function of images (of that `size`) in evaluation mode; it shares the classifier's parameters.
 
     Gradients with respect to the images come with it; those of the parameters do not. `native` False: not our kernels.
     """
@@ -23,7 +23,7 @@ def fast(classifier: nn.Module, size: tuple[int, int], *, native: bool = True) -
 
 
 def why_not_native(classifier: nn.Module, size: tuple[int, int]) -> str | None:
-    """Why our own kernels do not serve a classifier of images of that size; None where they do."""
+    """Give the reason why our own kernels do not serve a classifier of images of that size; None if they do."""
     network = classifier.model if isinstance(classifier, Normalised) else None
     if not isinstance(network, Network):
         return "it is not a network of this package"

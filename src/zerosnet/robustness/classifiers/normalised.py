@@ -23,7 +23,7 @@ class Normalised(nn.Module):
     def __init__(self, model: nn.Module, mean: Sequence[float], std: Sequence[float]) -> None:
         super().__init__()
         if not mean or len(mean) != len(std) or min(std) <= 0:
-            raise InputError(f"mean is {tuple(mean)}, std is {tuple(std)}; expected one a channel, std above 0")
+            raise InputError(f"mean is {tuple(mean)}, std is {tuple(std)}; expected one per channel, std above 0")
         self.model = model
         self.replicas = int(getattr(model, "replicas", 1))
         self.channels = len(mean)
@@ -54,7 +54,7 @@ def labels_per_replica(labels: Tensor, replicas: int) -> Tensor:
 
 
 def is_right(logits: Tensor, labels: Tensor) -> Tensor:
-    """Which replicas name the label, (B, K), for logits (B, K, classes); logits that are not numbers name nothing."""
+    """Tell which replicas are right, (B, K), by logits (B, K, classes); NaN is wrong."""
     guess = logits.argmax(-1)
     return (guess == labels_per_replica(labels, logits.shape[1])) & ~logits.isnan().any(-1)
 
@@ -65,7 +65,7 @@ def replicas_of(model: nn.Module) -> int:
 
 @contextmanager
 def frozen(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode and parameters without gradients inside; every module and parameter as it was afterwards."""
+    """Set evaluation mode and switch gradients of parameters off, for a while; then restore every module."""
     modes = [(module, module.training) for module in model.modules()]
     tracked = [parameter for parameter in model.parameters() if parameter.requires_grad]
     try:

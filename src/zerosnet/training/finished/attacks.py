@@ -101,7 +101,7 @@ def attack_runs(
 
 
 def _whole(options: ProtocolOptions, data: DataSet) -> ProtocolOptions:
-    """The options without a number of images if these are all that there are."""
+    """Drop the number of images from the options if it covers all images."""
     there = len(data.test) if options.corruptions is None else max(len(data.test), options.corruptions.per_severity)
     return options if options.images is None or options.images < there else replace(options, images=None)
 
@@ -196,7 +196,7 @@ def pick_attack(
 
 
 def read_attack(record: RunRecord, name: str, options: ProtocolOptions | None = None) -> Measurement | None:
-    """What a protocol measured of a run, read from its folder; None if it has not been run, or could not be."""
+    """Read the result of a protocol from a run's folder; None if it has not been run, or could not be."""
 
     def find(file: str) -> Measurement | None:
         path = record.folder / FOLDER / f"{file}.json"

@@ -1,6 +1,6 @@
 """Checkpoints: everything a run needs to go on, complete or not there at all, checked when read, never unpickled.
 
-Every run has its own, in its own folder, also where it is trained side by side with others: so runs can be regrouped,
+Every run has its own, in its own folder, even if it is trained side by side with others: so runs can be regrouped,
 moved, and continued alone or in any company. A checkpoint is one safetensors file `<position>.safetensors` with the
 run's tensors (replica k of the fused network, in the shapes of a single one), its state as JSON, the run's id, and a
 checksum over all of them in its header. The last two are kept; a damaged one is passed over for the one before it, and
@@ -33,7 +33,7 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 class Checkpoint:
     """A run at a position: CPU tensors by name, and a JSON-ready state.
 
-    `position` counts finished steps. `damaged` says which newer files were passed over, and why.
+    `position` counts finished steps. `damaged` lists the newer files that were passed over, and why.
     """
 
     position: int
@@ -116,7 +116,7 @@ def _path(folder: Path, position: int) -> Path:
 
 
 class Damaged(Exception):
-    """Why a file is not a whole checkpoint."""
+    """The reason why a file is not a whole checkpoint."""
 
 
 def _read(path: Path, position: int) -> tuple[dict[str, Tensor], dict[str, Any], str]:

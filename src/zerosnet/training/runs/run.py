@@ -59,7 +59,7 @@ class Run:
         return found if isinstance(found, dict) else {}
 
     def write_environment(self, environment: Mapping[str, Any]) -> None:
-        """Record what the run is trained with; where it is continued elsewhere, both are kept."""
+        """Record what the run is trained with; if it goes on elsewhere, both records are kept."""
         path, record, before = self.folder / "environment.json", dict(environment), self.environment()
         if before:
             earlier = before.pop("earlier", [])
@@ -106,7 +106,7 @@ class Run:
     def finish(self, result: Result, save_weights: Callable[[Path], object] | None = None) -> None:
         """End the run: weights first (`save_weights` writes them to the path it is given), then the result.
 
-        The result appears last and at once: where it is, everything is. Checkpoints are removed after it.
+        The result appears last and at once: if it is there, everything is. Checkpoints are removed after it.
         """
         files.remove_temporaries(self.folder)
         if save_weights is not None:

@@ -21,7 +21,7 @@ _LISTING_HOLDS = 0.2  # seconds; a listing takes a lock for a moment to see whet
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What the store knows about a run; read, not claimed.
+    """The record of a run in the store; read, not claimed.
 
     Attributes:
         status: "finished" or "diverged" (it has ended), "running" (a process holds it), "stopped" (to be continued).
