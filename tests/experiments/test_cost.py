@@ -13,7 +13,7 @@ def test_ten_networks_of_56_layers_cost_what_was_measured():
     assert found.cpu_seconds is None
 
 
-def test_what_was_never_timed_has_no_cost():
+def test_runs_that_were_never_timed_have_no_cost():
     assert cost(EXPERIMENTS["table-imagenet"].specs("full")).gpu_seconds is None
     assert cost([]).gpu_seconds == 0
 

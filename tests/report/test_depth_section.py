@@ -33,7 +33,7 @@ def test_many_of_them_are_counted(tmp_path):
     assert page.partition("Without a curve: ")[2].partition("</p>")[0].endswith("; 2 more.")
 
 
-def test_where_all_have_one_nothing_is_said(tmp_path):
+def test_no_note_if_all_have_one(tmp_path):
     assert "Without a curve" not in page_of(tmp_path, specs_of_rows((56,), (1,)), [])
 
 

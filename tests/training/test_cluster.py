@@ -122,7 +122,7 @@ def test_a_device_that_the_cluster_has_not_is_refused(cluster):
         Cluster(cluster).device("tpu")
 
 
-def test_where_ray_is_not_installed_the_extra_is_named(monkeypatch):
+def test_the_extra_is_named_if_ray_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(InputError, match=r"zerosnet\[ray\]"), connected("auto"):
         pass

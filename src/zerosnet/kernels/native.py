@@ -23,7 +23,7 @@ from zerosnet.kernels.interface import (
     StateGradient,
 )
 from zerosnet.kernels.norm_tables import Norm, NormGradient, Slope
-from zerosnet.kernels.stage_change import PointConvolution, StridedConvolution
+from zerosnet.kernels.patches import PointConvolution, StridedConvolution
 from zerosnet.kernels.tape import BlockTape, Node, Projected, Tape
 from zerosnet.models import Basic, BatchNorm, Block, CifarStem, Conv, Linear, Network
 

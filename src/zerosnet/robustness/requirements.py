@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from zerosnet.checks import is_number
 from zerosnet.errors import InputError
-from zerosnet.robustness.classifiers.normalised import frozen, replicas_of, unit_images
+from zerosnet.robustness.classifiers import frozen, replicas_of, unit_images
 
 WHOLE = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from zerosnet.data.dataset import ImageSet
-from zerosnet.data.files import read_bytes
+from zerosnet.data.dataset import ImageSet, read_bytes
 from zerosnet.errors import InputError
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from zerosnet.data.dataset import ImageSet
-from zerosnet.data.files import read_bytes
+from zerosnet.data.dataset import ImageSet, read_bytes
 from zerosnet.errors import InputError
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from zerosnet.errors import InputError
-from zerosnet.robustness.classifiers.normalised import frozen
+from zerosnet.robustness.classifiers import frozen
 from zerosnet.robustness.protocols.attacked import Subject, under
 
 

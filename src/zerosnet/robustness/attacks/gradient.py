@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from zerosnet.data import stream
 from zerosnet.errors import InputError
-from zerosnet.robustness.classifiers.normalised import (
+from zerosnet.robustness.classifiers import (
     each_replica,
     frozen,
     is_right,

@@ -15,7 +15,7 @@ from torch import Tensor
 from zerosnet.checks import is_number
 from zerosnet.data import stream
 from zerosnet.errors import InputError
-from zerosnet.robustness.classifiers.normalised import unit_images
+from zerosnet.robustness.classifiers import unit_images
 from zerosnet.robustness.requirements import require_size, require_unit_images
 
 # what is drawn for one image; always on the CPU, because no two devices agree on the last bit of a normal number

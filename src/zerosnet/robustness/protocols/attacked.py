@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from zerosnet.data import image_weight, stream
 from zerosnet.errors import InputError
 from zerosnet.robustness.attacks.gradient import Attack, attempt, climb
-from zerosnet.robustness.classifiers.fastest import fast
-from zerosnet.robustness.classifiers.normalised import (
+from zerosnet.robustness.classifiers import (
     each_replica,
+    fast,
     frozen,
     is_right,
     replica_logits,
