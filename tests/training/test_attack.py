@@ -113,7 +113,7 @@ def test_corruptions_that_are_not_given_are_reported_as_not_run(store, opt):
     assert result.not_run and not result.rows
 
 
-def test_corruptions_are_looked_for_by_data_set_and_only_where_they_are_asked_for(store, opt, tmp_path):
+def test_corruptions_are_searched_by_data_set_and_only_if_asked_for(store, opt, tmp_path):
     folder = tmp_path / "CIFAR-10-C"
     folder.mkdir()
     (folder / "labels.npy").write_bytes(b"no array")

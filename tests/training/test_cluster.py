@@ -79,7 +79,7 @@ def wait_for(found: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def test_a_killed_workers_group_goes_on_from_its_checkpoint_and_nothing_runs_twice(cluster, tmp_path, monkeypatch):
+def test_the_group_of_a_killed_worker_goes_on_from_its_checkpoint(cluster, tmp_path, monkeypatch):
     undisturbed, disturbed = Store(tmp_path / "undisturbed"), Store(tmp_path / "disturbed")
     said = Heard(tmp_path / "heard")
     monkeypatch.setattr("zerosnet.training.cluster.LOOK", 0.0)

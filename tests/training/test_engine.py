@@ -174,7 +174,7 @@ def test_a_run_is_not_continued_on_other_data(
     assert all(record.status == "finished" for record in store.records())
 
 
-def test_training_images_are_scored_in_evaluation_mode_after_every_epoch_where_asked_for(
+def test_training_images_are_scored_after_every_epoch_if_asked_for(
     tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs
 ) -> None:
     usual, asked = Store(tmp_path / "usual"), Store(tmp_path / "asked")

@@ -42,7 +42,7 @@ class BlockTape:
 
 @dataclass(eq=False)
 class Tape:
-    """One forward pass, and how far its backward pass has come."""
+    """A forward pass, and how far its backward pass has come."""
 
     coefficients: Tensor
     images: Tensor
