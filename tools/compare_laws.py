@@ -28,7 +28,7 @@ def _mean(W: Floats) -> Floats:
 
 
 def _chain(W: Floats) -> Floats:
-    """Probability that a walk of reads from the head meets block n, each read with the squared weight."""
+    """Compute the probability that a walk of reads from the head meets block n, each read with the squared weight."""
     depth, squares = len(W) - 1, np.square(W)
     met = np.zeros(depth)
     for n in reversed(range(depth)):
@@ -56,7 +56,7 @@ COUNTS: dict[str, Callable[[Floats, float], Floats]] = {
 
 
 def power_law(points: Sequence[Point], use: str, count: str, base: float) -> tuple[float, tuple[float, float, float]]:
-    """Leave-one-out error in points and (a, tau, p) of error = a D^-p, D = sum base^stage count(u_n)."""
+    """Fit a law: leave-one-out error in points and (a, tau, p) of error = a D^-p, D = sum base^stage count(u_n)."""
     uses = [USES[use](point.wiring.contributions()) for point in points]
     stages = [np.repeat(np.arange(len(point.wiring.counts)), point.wiring.counts) for point in points]
     log_errors = np.log([100 - point.accuracy for point in points])
@@ -74,7 +74,7 @@ def power_law(points: Sequence[Point], use: str, count: str, base: float) -> tup
 
 
 def simple_laws(points: Sequence[Point]) -> dict[str, float]:
-    """Leave-one-out errors of laws with one or two constants."""
+    """Compute leave-one-out errors of laws with one or two constants."""
     accuracy = np.array([point.accuracy for point in points])
     verdicts = [root_condition(Scheme.parse(point.scheme)) for point in points]
     stable = np.array([verdict.zero_stable for verdict in verdicts])
@@ -129,7 +129,7 @@ def printed_points() -> list[Point]:
 
 
 def printed() -> None:
-    """Errors of the laws, as fitted to our records, on what the paper prints."""
+    """Print the errors of the laws, as fitted to our records, on what the paper prints."""
     points, ours = printed_points(), load_law().networks
     measured = np.array([point.accuracy for point in points])
     stable = [is_zero_stable(Scheme.parse(n.scheme)) for n in ours]
@@ -147,7 +147,7 @@ def printed() -> None:
 
 
 def decisive() -> None:
-    """Networks of 56 layers of which the two laws say different things."""
+    """Print the networks of 56 layers for which the two laws predict different accuracies."""
     cases = {
         "`-3,5,-1;4`, restart": Wiring.of(Scheme([-3, 5, -1], [4]), stage_change="restart"),
         "`5/2,-3/2;1`, restart": Wiring.of(Scheme(["5/2", "-3/2"], [1]), stage_change="restart"),

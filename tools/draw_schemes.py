@@ -35,7 +35,7 @@ def multiply(left: list[Fraction], right: list[Fraction]) -> list[Fraction]:
 
 
 def draw(rng: np.random.Generator, k: int) -> str | None:
-    """Scheme k as text; None if its beta is out of range."""
+    """Write scheme k as text; None if its beta is out of range."""
     modulus = rng.uniform(0, 1) if k % 2 == 0 else rng.uniform(1, 1.5)
     if rng.uniform() < 0.5:
         angle = rng.uniform(0, math.pi)

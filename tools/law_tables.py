@@ -52,7 +52,7 @@ def rms(values: Sequence[float]) -> float:
 
 
 def registered_errors() -> str:
-    """Errors of the laws whose predictions were registered, per group."""
+    """List the errors of the laws whose predictions were registered, per group."""
     rows = []
     for key, name in REGISTERED.items():
         errors = {group: [one["predicted"][key] - one["best"] for one in by_scheme(group)] for group in GROUPS}
@@ -64,7 +64,7 @@ def registered_errors() -> str:
 
 
 def registered_networks() -> str:
-    """Every scheme with a registered prediction: the law of shares, the law of today, and what was measured."""
+    """List every scheme with a registered prediction: the law of shares, the law of today, and what was measured."""
     rows = []
     for group in GROUPS:
         for one in sorted(by_scheme(group), key=lambda one: one["best"]):
@@ -77,7 +77,7 @@ def registered_networks() -> str:
 
 
 def left_out_errors() -> str:
-    """Leave-one-out errors of simple laws and of the three measures, on all networks."""
+    """List leave-one-out errors of simple laws and of the three measures, on all networks."""
     networks = load_law().networks
     accuracy = np.array([network.accuracy for network in networks])
     schemes = [Scheme.parse(network.scheme) for network in networks]

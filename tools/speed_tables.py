@@ -53,7 +53,7 @@ def _authors_ms() -> list[float]:
 
 
 def _times_faster(ms: float) -> float:
-    """How many times faster ten fused networks are if a step of the authors' way takes `ms`."""
+    """Compute how many times faster ten fused networks are if a step of the authors' way takes `ms`."""
     return ms * STEPS_PER_EPOCH / 1e3 / _ten()["seconds_per_epoch_and_network"]
 
 
