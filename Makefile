@@ -37,7 +37,7 @@ docs: $(VENV)/.docs
 
 # everything that is made of the records in results/runs
 results: $(VENV)/.run
-	$(BIN)/python -m tools.package_numbers results/runs benchmarks/results/models-cuda.json
+	$(BIN)/python -m tools.package_numbers results/runs benchmarks/results
 	$(BIN)/python -m tools.fit_law
 	$(BIN)/python -m tools.page_numbers
 	$(BIN)/zerosnet report results/runs -o results/report.html

@@ -1,11 +1,11 @@
-"""Images a second of training networks of 50 layers (or `--only 18`, 34): with data on the GPU (compute), of the loader
-alone, and end to end.
+"""Images per second of training networks of 50 layers (or `--only 18`, 34): with data on the GPU (compute), of the
+loader alone, and end to end.
 
 Compute: one training step (forward, loss, backward, SGD) of each network, in turns, in one process; bf16, channels
 last, compiled, the paper's batch. timm's resnet under autocast, ours with bf16 convolutions and a bf16 state, as
 `zerosnet train --recipe imagenet` has them; ZeroSNet also with its history restarted at every stage change, which costs
-no projections of older states. End to end: the real training from JPEG files, which workers decode as far as they
-manage, and the GPU as far as they do not; with PreResNet-50, and as a loader alone, either of them by itself, too.
+no projections of older states. End to end: the real training from JPEG files that workers decode; PreResNet-50, and the
+loader alone, also with the GPU as decoder.
 
 Files are those of the folder that ZEROSNET_IMAGES names (train/<class>/*.JPEG and val/...), and files made here that
 have the size of ImageNet's, 500 x 375 pixels and about 100 kB. All of them fit into memory and are read from there: a
@@ -196,7 +196,7 @@ def _compute(settings: Settings, left_out: dict[str, str]) -> Result:
     rates = {name: 1e3 * batch / statistics.median(times) for name, times in turns.items()}
     ratios = _ratios({kind: rates.get(kind.format(settings.depth)) for kind in (TIMM, PRE, ZERO, RESTARTED)})
     for name, rate in rates.items():
-        _say(f"{name}: {rate:.0f} images/s ({min(turns[name]):.2f} to {max(turns[name]):.2f} ms a step)")
+        _say(f"{name}: {rate:.0f} images/s ({min(turns[name]):.2f} to {max(turns[name]):.2f} ms per step)")
     _say(", ".join(f"{name} {value:.3f}" for name, value in ratios.items()))
     sizes = {name: _size(name, settings.side) for name in rates}
     return {"networks": sizes, "compute": rates, "milliseconds": turns, "ratios": ratios}

@@ -10,11 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from benchmarks.memory_floor import step_bytes
 from benchmarks.record import Result
 from zerosnet.kernels.compile import compile_all
 from zerosnet.kernels.cuda import CudaKernels
 from zerosnet.kernels.interface import BackwardInner, BackwardOuter, ConvInner, ConvStep, State, StateGradient
-from zerosnet.kernels.memory_floor import step_bytes
 from zerosnet.kernels.norm_tables import Norm, NormGradient, Slope
 from zerosnet.kernels.training_step import NativeStep
 from zerosnet.models import create_model

@@ -17,7 +17,7 @@ def command(name: str, only: str = "", folders: Iterable[str] = ()) -> str:
 
 
 def keep(path: Path, facts: Result, measured: Result | Iterable[Result]) -> Path:
-    """Store a result and say where. Of a growing one, every state as soon as it is there.
+    """Store a result and print its path; a growing one is stored whenever it has grown.
 
     Until a result is complete it is called NAME.partial.json, so that no complete one is lost to a run that is cut. One
     whose last state names cases that were `left_out` stays there.

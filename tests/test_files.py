@@ -53,7 +53,7 @@ def test_damaged_json_is_named(tmp_path):
         files.read_json(path)
 
 
-def test_what_a_killed_writer_left_is_cleared_away(tmp_path):
+def test_leftovers_of_a_killed_writer_are_removed(tmp_path):
     (tmp_path / f".a.json.1234{files.TEMPORARY}").write_text("half")
     (tmp_path / "b.json").write_text("{}")
     files.remove_temporaries(tmp_path)

@@ -28,7 +28,7 @@ def _mean(W: Floats) -> Floats:
 
 
 def _chain(W: Floats) -> Floats:
-    """Probability that a walk of reads from the head meets block n, each read with the squared weight."""
+    """Compute the probability that a walk of reads from the head meets block n, each read with the squared weight."""
     depth, squares = len(W) - 1, np.square(W)
     met = np.zeros(depth)
     for n in reversed(range(depth)):
@@ -56,7 +56,7 @@ COUNTS: dict[str, Callable[[Floats, float], Floats]] = {
 
 
 def power_law(points: Sequence[Point], use: str, count: str, base: float) -> tuple[float, tuple[float, float, float]]:
-    """Leave-one-out error in points and (a, tau, p) of error = a D^-p, D = sum base^stage count(u_n)."""
+    """Fit a law: leave-one-out error in points and (a, tau, p) of error = a D^-p, D = sum base^stage count(u_n)."""
     uses = [USES[use](point.wiring.contributions()) for point in points]
     stages = [np.repeat(np.arange(len(point.wiring.counts)), point.wiring.counts) for point in points]
     log_errors = np.log([100 - point.accuracy for point in points])
@@ -74,7 +74,7 @@ def power_law(points: Sequence[Point], use: str, count: str, base: float) -> tup
 
 
 def simple_laws(points: Sequence[Point]) -> dict[str, float]:
-    """Leave-one-out errors of laws with one or two constants."""
+    """Compute leave-one-out errors of laws with one or two constants."""
     accuracy = np.array([point.accuracy for point in points])
     verdicts = [root_condition(Scheme.parse(point.scheme)) for point in points]
     stable = np.array([verdict.zero_stable for verdict in verdicts])
@@ -85,7 +85,7 @@ def simple_laws(points: Sequence[Point]) -> dict[str, float]:
 
     def left_out(predict: Callable[[Floats, int], float]) -> float:
         index = np.arange(len(points))
-        return rms([predict(index != i, i) - accuracy[i] for i in index])
+        return rms([predict(index != i, i) - accuracy[i] for i in range(len(points))])
 
     def line(x: Floats, y: Floats, others: Floats, i: int) -> float:
         base, slope, _ = _line(x[others], y[others])
@@ -122,14 +122,14 @@ def printed_points() -> list[Point]:
         _, alpha, _, accuracy = (cell.strip(" *") for cell in line.split("|"))
         found.append((euler(alpha), 32, accuracy))
     points = []
-    for scheme, layers, text in found:
-        n = (layers - 2) // 6
+    for scheme, depth, text in found:
+        n = (depth - 2) // 6
         points.append(Point(Wiring.of(scheme, (n, n, n)), float(text.replace("*", "").split("±")[0]), str(scheme)))
     return points
 
 
 def printed() -> None:
-    """Errors of the laws, as fitted to our records, on what the paper prints."""
+    """Print the errors of the laws, as fitted to our records, on what the paper prints."""
     points, ours = printed_points(), load_law().networks
     measured = np.array([point.accuracy for point in points])
     stable = [is_zero_stable(Scheme.parse(n.scheme)) for n in ours]
@@ -141,13 +141,13 @@ def printed() -> None:
     for measure in MEASURES:
         values = [load_law(measure).predict(point.wiring).accuracy or np.nan for point in points]
         predicted[f"law of {measure}"] = np.array(values)
-    for name, values in predicted.items():
-        misses = values - measured
+    for name, accuracies in predicted.items():
+        misses = accuracies - measured
         print(f"| {name} | {rms(misses):.2f} | {np.abs(misses).max():.1f} |")
 
 
 def decisive() -> None:
-    """Networks of 56 layers of which the two laws say different things."""
+    """Print the networks of 56 layers for which the two laws predict different accuracies."""
     cases = {
         "`-3,5,-1;4`, restart": Wiring.of(Scheme([-3, 5, -1], [4]), stage_change="restart"),
         "`5/2,-3/2;1`, restart": Wiring.of(Scheme(["5/2", "-3/2"], [1]), stage_change="restart"),
@@ -160,7 +160,7 @@ def decisive() -> None:
         print(f"| {name} | {both[0]:.1f} | {both[1]:.1f} |")
 
 
-def rms(values: Sequence[float]) -> float:
+def rms(values: Sequence[float] | Floats) -> float:
     return float(np.sqrt(np.mean(np.square(values))))
 
 

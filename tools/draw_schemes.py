@@ -35,7 +35,7 @@ def multiply(left: list[Fraction], right: list[Fraction]) -> list[Fraction]:
 
 
 def draw(rng: np.random.Generator, k: int) -> str | None:
-    """Scheme k as text; None if its beta is out of range."""
+    """Write scheme k as text; None if its beta is out of range."""
     modulus = rng.uniform(0, 1) if k % 2 == 0 else rng.uniform(1, 1.5)
     if rng.uniform() < 0.5:
         angle = rng.uniform(0, math.pi)
@@ -44,7 +44,7 @@ def draw(rng: np.random.Generator, k: int) -> str | None:
         first, second = rounded(modulus * rng.choice([-1.0, 1.0])), rounded(rng.uniform(-modulus, modulus))
         parasitic = multiply([Fraction(1), -first], [Fraction(1), -second])
     if k % 4 < 2:
-        principal, beta = Fraction(1), sum(parasitic)
+        principal, beta = Fraction(1), sum(parasitic, Fraction(0))
     else:
         principal = rounded(rng.uniform(0.8, 1.1))
         beta = Fraction(f"{math.exp(rng.uniform(math.log(0.01), math.log(3))):.3g}")

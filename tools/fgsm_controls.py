@@ -1,4 +1,4 @@
-"""FGSM beside what tells how much it means: PGD and random signs of the same radius, on all test images.
+"""Compare FGSM with PGD and with random signs of the same radius, on all test images.
 
 The unit is a scheme, with the mean of its seeds, as in the findings.
 """

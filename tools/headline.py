@@ -1,4 +1,4 @@
-"""What the ten networks of 56 layers gave, as the one sentence that the README has of it."""
+"""The result of the ten networks of 56 layers, as one sentence for the README."""
 
 from collections.abc import Sequence
 from textwrap import fill
@@ -13,7 +13,7 @@ Sides = dict[bool, list[tuple[TableRow, MeasuredCell]]]
 
 
 def answer(evidence: Evidence) -> str:
-    """Accuracies of zero-stable networks and of the others, means over the seeds that there are, and used blocks."""
+    """Write the accuracies of zero-stable networks and of the others, means over seeds, and the used blocks."""
     table = collect(EXPERIMENTS[_TABLE], evidence, "full")
     sides = _sides(table, _COLUMN)
     if not all(sides.values()):
@@ -38,7 +38,7 @@ def _sides(table: Measured, column: str) -> Sides:
 
 
 def _seeds(sides: Sides) -> str:
-    """How many there are: "so far one seed", "means of three seeds"."""
+    """Write the number of seeds in words: "so far one seed", "means of three seeds"."""
     cells = [cell for side in sides.values() for _, cell in side]
     least, most = (pick(len(cell.values) for cell in cells) for pick in (min, max))
     number = _COUNTS[most] if least == most else f"{_COUNTS[least]} to {_COUNTS[most]}"
@@ -53,7 +53,7 @@ def _span(cells: Sequence[MeasuredCell]) -> str:
 
 
 def _under_noise(evidence: Evidence) -> str:
-    """At how many levels every zero-stable network is above every other one."""
+    """Count the levels at which every zero-stable network is above every other one."""
     kept = []
     for table in (collect(EXPERIMENTS[name], evidence, "full") for name in _NOISES):
         for column in table.experiment.columns:
@@ -71,7 +71,7 @@ def _under_noise(evidence: Evidence) -> str:
 
 
 def _blocks(table: Measured, evidence: Evidence, sides: Sides) -> str:
-    """How many blocks the networks use that are not zero-stable, means over seeds."""
+    """Write how many blocks the networks use that are not zero-stable, as means over seeds."""
     known = depths(table, evidence)
     found = [known[row.key] for row, _ in sides[False] if row.key in known]
     if not found:

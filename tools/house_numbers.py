@@ -27,7 +27,7 @@ _FUNCTION = 0x1  # CO_OPTIMIZED: the code of a function, not of a module or clas
 
 
 class Walk:
-    """What a training passes: the files whose functions it calls, and the stack at its first block.
+    """The record of a training: the files whose functions it calls, and the stack at its first block.
 
     Attributes:
         files: Files of the package, relative to it.
@@ -89,7 +89,7 @@ def walk() -> Walk:
         options = ["--dataset", "digits", "--recipe", "quick", "--epochs", "1", "--device", "cpu", "--deterministic"]
         code = run(["train", "zerosnet20_opt", *options, "--store", store])
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
     if code:
         raise SystemExit(code)
     return seen

@@ -52,7 +52,7 @@ def rms(values: Sequence[float]) -> float:
 
 
 def registered_errors() -> str:
-    """Errors of the laws whose predictions were registered, per group."""
+    """List the errors of the laws whose predictions were registered, per group."""
     rows = []
     for key, name in REGISTERED.items():
         errors = {group: [one["predicted"][key] - one["best"] for one in by_scheme(group)] for group in GROUPS}
@@ -64,7 +64,7 @@ def registered_errors() -> str:
 
 
 def registered_networks() -> str:
-    """Every scheme with a registered prediction: the law of shares, the law of today, and what was measured."""
+    """List every scheme with a registered prediction: the law of shares, the law of today, and what was measured."""
     rows = []
     for group in GROUPS:
         for one in sorted(by_scheme(group), key=lambda one: one["best"]):
@@ -77,7 +77,7 @@ def registered_networks() -> str:
 
 
 def left_out_errors() -> str:
-    """Leave-one-out errors of simple laws and of the three measures, on all networks."""
+    """List leave-one-out errors of simple laws and of the three measures, on all networks."""
     networks = load_law().networks
     accuracy = np.array([network.accuracy for network in networks])
     schemes = [Scheme.parse(network.scheme) for network in networks]
@@ -88,20 +88,20 @@ def left_out_errors() -> str:
 
     def left_out(predict: Callable[[np.ndarray, int], float]) -> float:
         index = np.arange(len(networks))
-        return rms([predict(index != i, i) - accuracy[i] for i in index])
+        return rms([predict(index != i, i) - accuracy[i] for i in range(len(networks))])
 
     def line(x: np.ndarray, y: np.ndarray, others: np.ndarray, i: int) -> float:
         slope, base = np.polyfit(x[others], y[others], 1)
         return float(base + slope * x[i])
 
-    rows = [
-        ["a constant", "1", left_out(lambda others, i: accuracy[others].mean())],
-        ["root condition", "2", left_out(lambda others, i: accuracy[others & (stable == stable[i])].mean())],
-        ["largest parasitic modulus", "2", left_out(lambda others, i: line(modulus, accuracy, others, i))],
-        ["blocks with a share of 10 %", "2", left_out(lambda o, i: 100 - exp(line(count, log_errors, o, i)))],
-        ["shares", "3", load_law("shares").rmse],
-        ["weights in the head", "3", load_law("contributions").rmse],
-        ["**parts of what the head reads**", "3", load_law("parts").rmse],
+    rows: list[tuple[str, str, float]] = [
+        ("a constant", "1", left_out(lambda others, i: accuracy[others].mean())),
+        ("root condition", "2", left_out(lambda others, i: accuracy[others & (stable == stable[i])].mean())),
+        ("largest parasitic modulus", "2", left_out(lambda others, i: line(modulus, accuracy, others, i))),
+        ("blocks with a share of 10 %", "2", left_out(lambda o, i: 100 - exp(line(count, log_errors, o, i)))),
+        ("shares", "3", load_law("shares").rmse),
+        ("weights in the head", "3", load_law("contributions").rmse),
+        ("**parts of what the head reads**", "3", load_law("parts").rmse),
     ]
     return table(["Law", "Constants", "Error, points"], [[name, n, f"{error:.2f}"] for name, n, error in rows])
 
@@ -122,8 +122,8 @@ def noise_ranks(noise: str = "Gaussian 0.04") -> dict[str, float]:
         "stability": [float(bool(is_zero_stable(scheme))) for scheme in known],
         "modulus": [-parasitic_modulus(scheme) for scheme in known],
     }
-    found = {name: spearman(values, noisy).rho for name, values in measures.items()}
-    return {**found, "schemes": len(known)}
+    ranks = {name: spearman(values, noisy) for name, values in measures.items()}
+    return {**{name: rank.rho for name, rank in ranks.items() if rank is not None}, "schemes": len(known)}
 
 
 def _blocks_above(network: FittedNetwork) -> int:

@@ -27,13 +27,13 @@ def all_tables(evidence: Evidence) -> str:
 
 
 def fgsm_controls(evidence: Evidence) -> str:
-    """FGSM, PGD and random signs: zero-stable networks against the others."""
+    """Compare FGSM, PGD and random signs: zero-stable networks against the others."""
     lines = control_lines(evidence)
     return _table(HEADS, lines) if lines else _NOTHING
 
 
 def overview(evidence: Evidence) -> str:
-    """Every experiment: how many of its networks have given a number."""
+    """Count, per experiment, the networks that have given a number."""
     done = {table.experiment.name: table for table in _measured(evidence)}
     lines = []
     for name, experiment in EXPERIMENTS.items():
@@ -71,7 +71,7 @@ def _tables(tables: Iterable[Measured]) -> str:
 
 
 def _experiment(table: Measured) -> str:
-    """Rows that have a number; below them what must be known, failed sanity checks, and how many rows there are not."""
+    """List the rows that have a number; below them notes, failed sanity checks, and how many rows are missing."""
     experiment = table.experiment
     cells = {(cell.row, cell.column): cell for cell in table.cells if cell.compared is not None}
     columns = [column for column in experiment.columns if any(key == column.key for _, key in cells)]
@@ -90,7 +90,7 @@ def _experiment(table: Measured) -> str:
 
 
 def _sentences(notes: Iterable[str]) -> str:
-    """Notes, which begin small and have no full stop, as sentences."""
+    """Write notes, which begin small and have no full stop, as sentences."""
     return " ".join(f"{note[0].upper()}{note[1:]}." for note in notes)
 
 
@@ -136,7 +136,7 @@ def _hardware(environment: dict[str, object]) -> str:
 
 
 def _percentages(fractions: Sequence[float | None]) -> str:
-    """All of them, and from two on their mean."""
+    """Write all numbers, and their mean if there are several."""
     values = [round(100 * fraction, 9) for fraction in fractions if fraction is not None]
     if not values:
         return "diverged"

@@ -1,9 +1,10 @@
-"""Make the numbers that come with the package anew, of the records of finished runs and of a benchmark.
+"""Write the numbers that come with the package, from the records of finished runs and from the benchmarks.
 
-    python -m tools.package_numbers results/runs benchmarks/results/models-cuda.json
+    python -m tools.package_numbers results/runs benchmarks/results
 
 experiments/recorded.json          what was measured of every experiment at full scale
-experiments/paper/run_times.json   steps that the benchmark timed in turns on a GPU, for the table of run times
+experiments/training_rates.json    seconds per epoch and network, for the cost of experiments
+experiments/paper/run_times.json   steps that a benchmark timed in turns on a GPU, for the table of run times
 explorer/accuracies.json           test accuracies, measured and printed, for the explorer's chart
 """
 
@@ -19,21 +20,23 @@ import zerosnet
 from zerosnet.errors import InputError
 from zerosnet.experiments import EXPERIMENTS, Evidence, collect, read_evidence
 from zerosnet.files import read_json, write_bytes
-from zerosnet.training import Result, Store
+from zerosnet.training import Result, Store, recipe
 
 PACKAGE = Path(zerosnet.__file__).parent
 RECORDED = PACKAGE / "experiments" / "recorded.json"
+RATES = PACKAGE / "experiments" / "training_rates.json"
 RUN_TIMES = PACKAGE / "experiments" / "paper" / "run_times.json"
 ACCURACIES = PACKAGE / "explorer" / "accuracies.json"
 
 _TIMED_DEPTH = 20  # of the networks that the paper timed
 _TIMED = ("mode", "batch", "preresnet_ms", "zerosnet_ms", "ratio")
+_FUSED = 10  # networks in the groups whose rates are kept
 _PRINTED_IN = ("table-preresnet-alpha", "table-lmresnet-k", "table-zerosnet-cifar10")
 _DATASET = "cifar10"
 
 
 def recorded_tables(evidence: Evidence) -> list[dict[str, Any]]:
-    """The values of every cell at full scale that some run gave."""
+    """List the values of every cell at full scale that some run gave."""
     found = []
     for experiment in EXPERIMENTS.values():
         cells = [
@@ -47,19 +50,30 @@ def recorded_tables(evidence: Evidence) -> list[dict[str, Any]]:
 
 
 def run_times(benchmark: dict[str, Any]) -> dict[str, Any]:
-    """The GPU's name, and a row for every mode and batch size that a benchmark timed."""
+    """Name the GPU, and list a row for every mode and batch size that a benchmark timed."""
     (gpu,) = benchmark["environment"]["gpu"]["names"]
     rows = [{key: row[key] for key in _TIMED} for row in benchmark["rows"] if row["depth"] == _TIMED_DEPTH]
     return {"gpu": gpu, "rows": rows}
 
 
+def training_rates(on_gpu: dict[str, Any], on_cpu: dict[str, Any]) -> dict[str, Any]:
+    """Collect seconds per epoch and network: ten networks as one on a GPU by engine and layers, and digits on a CPU."""
+    (gpu,) = on_gpu["environment"]["gpu"]["names"]
+    rates: dict[str, dict[str, float]] = {"native": {}, "torch": {}}
+    for row in on_gpu["rows"]:
+        if row["replicas"] == _FUSED:
+            rates[row["kernels"]][str(row["layers"])] = row["seconds_per_epoch_and_network"]
+    epochs = on_cpu["networks"] * recipe("quick", "digits").epochs
+    return {"gpu": gpu, **rates, "digits_on_two_cores": {"20": on_cpu["seconds"] / epochs}}
+
+
 def accuracies(evidence: Evidence) -> dict[str, Any]:
-    """Measured accuracies on CIFAR-10, and apart from them the printed ones."""
+    """List measured accuracies on CIFAR-10, and apart from them the printed ones."""
     return {"dataset": _DATASET, "measured": _measured(evidence), "printed": _printed()}
 
 
 def _measured(evidence: Evidence) -> list[dict[str, Any]]:
-    """Best test epochs, which the paper reports, and last ones, by its recipe; all seeds of a scheme are one entry.
+    """List best and last test epochs of runs by the paper's recipe, which reports the best; one entry per scheme.
 
     Runs with a precision of their own compare engines and are left out.
     """
@@ -115,13 +129,16 @@ def _write(path: Path, data: Any) -> None:
 
 def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 2:
-        print("usage: python -m tools.package_numbers STORE BENCHMARK", file=sys.stderr)
+        print("usage: python -m tools.package_numbers STORE BENCHMARKS", file=sys.stderr)
         return 2
     try:
         evidence = read_evidence(Store(arguments[0]))
         if evidence.problems:
             raise InputError(evidence.problems[0])
-        _write(RUN_TIMES, run_times(read_json(Path(arguments[1]))))
+        results = Path(arguments[1])
+        on_gpu, on_cpu = (read_json(results / f"training-{device}.json") for device in ("cuda", "cpu"))
+        _write(RUN_TIMES, run_times(read_json(results / "models-cuda.json")))
+        _write(RATES, training_rates(on_gpu, on_cpu))
         _write(RECORDED, recorded_tables(evidence))
         _write(ACCURACIES, accuracies(evidence))
     except (InputError, OSError) as error:

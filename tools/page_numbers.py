@@ -14,12 +14,13 @@ replaced. All numbers come from `benchmarks/results` and `results/runs`, by the 
 import re
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from tools import cost_tables, law_tables, run_tables, speed_tables
 from tools.measured_tables import KINDS
 from zerosnet.errors import InputError
+from zerosnet.experiments import Evidence
 
 ROOT = Path(__file__).parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "results").glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))
@@ -28,8 +29,13 @@ _BLOCK = re.compile(r"(<!-- measured: (?P<name>[^>]+) -->\n).*?(<!-- end -->)", 
 _VALUE = re.compile(r"(<!-- value: (?P<name>[^>]+) -->).*?(<!-- /value -->)", re.DOTALL)
 _STRAY = re.compile(r"^<!-- value: ", re.MULTILINE)
 
+
+def _of_the_runs(kind: Callable[[Evidence], str]) -> str:
+    return kind(run_tables.evidence())
+
+
 TABLES: dict[str, Callable[[], str]] = {
-    **{name: lambda kind=kind: kind(run_tables.evidence()) for name, kind in KINDS.items()},
+    **{name: partial(_of_the_runs, kind) for name, kind in KINDS.items()},
     **run_tables.TABLES,
     **speed_tables.TABLES,
     **cost_tables.TABLES,

@@ -8,7 +8,7 @@ parts, contributions, shares   the accuracy law by its three measures (`zerosnet
 root_condition                 mean accuracy of the zero-stable schemes, or of the others
 constant                       mean accuracy of all networks
 
-A run whose network the law was not made for has only what the others say.
+If the law does not cover a run's network, only the last two predict it.
 """
 
 import json

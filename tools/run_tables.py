@@ -6,7 +6,7 @@ networks is a seed.
 
 import json
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from statistics import mean
 
 import numpy as np
@@ -109,7 +109,7 @@ def ten_schemes() -> str:
         "constant noise -0.4, %": "constant -0.4",
     }
     for name, label in noises.items():
-        numbers[name] = lambda run, label=label: noisy(run, label)
+        numbers[name] = partial(noisy, label=label)
     rows = []
     for name, number in numbers.items():
         stable, others = sides(number)
@@ -167,7 +167,8 @@ def pairs() -> str:
     for group in dict.fromkeys(row.group for row in experiment.rows):
         first, second = (row for row in experiment.rows if row.group == group)
         runs = [deep().get(row.scheme, []) if row.scheme is not None else [] for row in (first, second)]
-        difference = welch(*([best(run) for run in each] for each in runs)) if all(runs) else None
+        accuracies = [[best(run) for run in each] for each in runs]
+        difference = welch(accuracies[0], accuracies[1]) if all(runs) else None
         shown = "too few seeds" if difference is None else str(difference)
         blocks = [_blocks(each) for each in runs]
         rows.append((group, first.labels[1], second.labels[1], shown, " and ".join(blocks)))
@@ -195,8 +196,8 @@ def correlations() -> str:
 
 def less(first: str, second: str) -> Difference:
     """Return the accuracy of one scheme less that of another, over seeds."""
-    runs = [deep()[Scheme.parse(text)] for text in (first, second)]
-    difference = welch(*([best(run) for run in each] for each in runs))
+    ours, theirs = ([best(run) for run in deep()[Scheme.parse(text)]] for text in (first, second))
+    difference = welch(ours, theirs)
     assert difference is not None
     return difference
 

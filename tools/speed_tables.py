@@ -26,10 +26,8 @@ def training() -> str:
     )
     theirs = benchmark("training-cuda")["authors"]
     first = ("ZeroSNet-56, the authors' way", f"{theirs['ms_per_step']:.2f}", f"{theirs['seconds_per_epoch']:.2f}")
-    rows = [(*first, "1", "", "", "")]
-    for layers, replicas in ((56, 1), (56, 10), (56, 30), (20, 10)):
-        rows.append(_training_row(layers, replicas))
-    return table(heads, rows)
+    rows = [_training_row(layers, replicas) for layers, replicas in ((56, 1), (56, 10), (56, 30), (20, 10))]
+    return table(heads, [(*first, "1", "", "", ""), *rows])
 
 
 def _training_row(layers: int, replicas: int) -> tuple[str, ...]:
@@ -55,7 +53,7 @@ def _authors_ms() -> list[float]:
 
 
 def _times_faster(ms: float) -> float:
-    """How many times faster ten fused networks are if a step of the authors' way takes `ms`."""
+    """Compute how many times faster ten fused networks are if a step of the authors' way takes `ms`."""
     return ms * STEPS_PER_EPOCH / 1e3 / _ten()["seconds_per_epoch_and_network"]
 
 

@@ -70,7 +70,7 @@ def test_settings_that_only_some_runs_have_stand_in_lines_of_their_own(store, op
     assert "-" not in lines["constant 0.4"]
 
 
-def test_what_other_packages_print_does_not_get_into_the_results(store, opt, capsys, monkeypatch):
+def test_output_of_other_packages_stays_out_of_the_results(store, opt, capsys, monkeypatch):
     class AutoAttack:
         def __init__(self, model, **settings):
             print("using standard version")
@@ -87,7 +87,7 @@ def test_what_other_packages_print_does_not_get_into_the_results(store, opt, cap
     assert printed.err.count("using standard version") == 2
 
 
-def test_what_comes_from_the_store_is_said_to(store, opt, monkeypatch, capsys):
+def test_results_from_the_store_are_marked(store, opt, monkeypatch, capsys):
     monkeypatch.setattr("zerosnet.training.finished.attacks.cores", lambda: 1)
     (store.find(opt[1]).folder / "attacks" / "paper-noise+images=2.json").unlink(missing_ok=True)
     attack_runs(store, opt[:1], "paper-noise", device=CPU, images=2)

@@ -179,7 +179,7 @@ def test_torchrun_is_refused_by_every_process_before_anything_is_written(rank, w
     assert told.err.count("\n") == 1 and not report.exists()
 
 
-def test_what_train_leaves_is_what_the_table_of_imagenet_asks_for(monkeypatch):
+def test_a_run_of_train_is_the_run_that_the_imagenet_table_asks_for(monkeypatch):
     from zerosnet.experiments import EXPERIMENTS
 
     trained = []

@@ -1,4 +1,4 @@
-"""`zerosnet train`, `sweep` and `evaluate`: from the command line to the store, and what they say to bad input."""
+"""`zerosnet train`, `sweep` and `evaluate`: from the command line to the store, and their answers to bad input."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -69,13 +69,13 @@ def test_the_centre_crop_is_pillows(size, tmp_path):
 
 
 @pytest.mark.parametrize(("mode", "kind"), [("L", "JPEG"), ("CMYK", "JPEG"), ("RGBA", "PNG"), ("P", "PNG")])
-def test_what_is_not_rgb_or_not_jpeg_becomes_rgb(mode, kind, tmp_path):
+def test_other_modes_and_formats_become_rgb(mode, kind, tmp_path):
     Image.new(mode, (20, 10)).save(tmp_path / "a.JPEG", kind)
     assert read_image(tmp_path / "a.JPEG").shape == (3, 10, 20)
 
 
 @pytest.mark.parametrize("content", [b"", b"no image", b"\xff\xd8\xff\xe0 nor this"])
-def test_what_is_no_image_is_broken(content, tmp_path):
+def test_a_file_that_is_no_image_is_broken(content, tmp_path):
     (tmp_path / "a.JPEG").write_bytes(content)
     with pytest.raises(BrokenImage):
         read_image(tmp_path / "a.JPEG")

@@ -153,7 +153,7 @@ def test_a_stream_that_is_given_up_leaves_no_thread(folder):
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("ahead")]
 
 
-def test_who_decodes():
+def test_an_unknown_or_unusable_decoder_is_refused():
     check_decoder("workers", CPU, deterministic=True)
     with pytest.raises(InputError, match="decoder is 'gpu', but there is no CUDA device; expected workers"):
         check_decoder("gpu", CPU, deterministic=False)

@@ -106,7 +106,7 @@ def test_an_image_that_is_no_file_is_named(make, part, tmp_path):
         open_folder("imagefolder", tmp_path)
 
 
-def test_links_to_images_are_images_and_those_to_nothing_are_left_to_the_decoder(tmp_path):
+def test_links_to_images_are_images_and_dangling_links_are_left_to_the_decoder(tmp_path):
     part = write_folder(tmp_path) / "train" / CLASSES[0]
     (part / "link.JPEG").symlink_to(part / f"{CLASSES[0]}_0.JPEG")
     (part / "lost.JPEG").symlink_to(tmp_path / "nowhere")

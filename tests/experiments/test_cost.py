@@ -9,11 +9,11 @@ def test_ten_networks_of_56_layers_cost_what_was_measured():
     specs = [RunSpec("zerosnet56_opt", "cifar10", recipe("paper", "cifar10"), seed) for seed in range(10)]
     found = cost(specs)
     assert (found.networks, found.epochs) == (10, 1600)
-    assert found.gpu_seconds == pytest.approx(1600 * 0.305)
+    assert found.gpu_seconds == pytest.approx(1600 * 0.305, rel=0.01)
     assert found.cpu_seconds is None
 
 
-def test_what_was_never_timed_has_no_cost():
+def test_runs_that_were_never_timed_have_no_cost():
     assert cost(EXPERIMENTS["table-imagenet"].specs("full")).gpu_seconds is None
     assert cost([]).gpu_seconds == 0
 

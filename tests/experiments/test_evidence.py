@@ -56,7 +56,7 @@ def test_a_run_without_readable_spec_or_result_is_named_and_left_out(store):
     assert all(any(str(folder) in problem for problem in evidence.problems) for folder in folders[:3])
 
 
-def test_of_two_copies_of_a_run_the_one_that_got_farther_counts(tmp_path):
+def test_the_copy_of_a_run_that_got_farther_counts(tmp_path):
     spec = specs_of_rows(seeds=(1,), epochs=6)[0]
     write_run(tmp_path / "a", spec, finished=False)
     write_run(tmp_path / "b", spec)
@@ -100,7 +100,7 @@ def test_one_damaged_file_hides_no_other_run(store, name, damage):
     assert len(evidence.problems) == 1 and str(folder / name) in evidence.problems[0]
 
 
-def test_of_two_copies_that_have_not_ended_the_one_with_more_epochs_counts(tmp_path):
+def test_the_unfinished_copy_with_more_epochs_counts(tmp_path):
     spec = specs_of_rows(seeds=(1,), epochs=9)[0]
     for name in ("a", "b"):
         write_run(tmp_path / name, spec, finished=False)

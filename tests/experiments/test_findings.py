@@ -105,6 +105,6 @@ def test_a_number_of_two_tables_counts_once(names, repeated):
     assert len(cells) - len(distinct_cells(cells)) == repeated
 
 
-def test_what_is_computed_is_a_number_of_its_own():
+def test_a_computed_value_is_a_number_of_its_own():
     cells = collect(EXPERIMENTS["table-coefficients"], Evidence()).cells
     assert distinct_cells(cells) == list(cells)

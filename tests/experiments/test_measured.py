@@ -31,7 +31,7 @@ def test_three_seeds_give_mean_deviation_and_difference_last_and_best(store):
     assert cell.difference_in_deviations == pytest.approx(-0.11 / 0.35)
 
 
-def test_what_was_not_run_says_so_and_part_is_part(store):
+def test_status_tells_not_run_from_partly_run(store):
     finish(store, specs_of(OPT)[1], 0.9)
     found = collect(COMPARISON, read_evidence(store))
     assert found.cell(OPT, C10).status == "partial"
@@ -52,7 +52,7 @@ def test_scales_are_never_mixed(store):
     assert collect(EXPERIMENTS["table-imagenet"], read_evidence(store), "demo").cells[0].status == "not at this scale"
 
 
-def test_of_two_stores_the_finished_run_counts(store, tmp_path):
+def test_the_finished_run_of_two_stores_counts(store, tmp_path):
     spec = specs_of(OPT)[0]
     Store(tmp_path / "begun").claim(spec).release()
     finish(store, spec, 0.9)

@@ -37,7 +37,7 @@ def test_an_experiment_is_trained_attacked_and_ablated_and_never_again(small, fe
 
 def test_measurements_say_how_many_there_are_and_how_long_they_will_take(monkeypatch):
     said, now = Said(), iter([0.0, 100.0, 130.0])
-    monkeypatch.setattr("zerosnet.training.engines.time.monotonic", lambda: next(now))
+    monkeypatch.setattr("zerosnet.training.engine.time.monotonic", lambda: next(now))
     jobs = [lambda clock, say, name=name: say(name) for name in ("noise", "FGSM", "blocks")]
     Local().do(jobs, torch.device("cpu"), Clock(), said)
     first, second, third = (f"measurement {number} of 3" for number in (1, 2, 3))

@@ -233,7 +233,7 @@ def test_two_calls_are_bit_identical(channels, width):
 
 @pytest.mark.parametrize("channels, width", WIDTHS)
 @pytest.mark.parametrize("outer", [False, True])
-def test_two_calls_on_the_way_back_are_bit_identical_and_weights_may_be_left_out(channels, width, outer):
+def test_backward_is_bit_identical_twice_and_without_weights(channels, width, outer):
     from zerosnet.kernels.norm_tables import NormGradient, Slope
 
     w = make(channels, width, 10, 128)

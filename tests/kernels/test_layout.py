@@ -108,7 +108,7 @@ def test_sixteen_channels_further_is_an_exclusive_or_away(layout):
         assert aligned % layout.PIXEL_BYTES == 0
 
 
-def test_tiles_cover_the_image_and_the_spans_of_a_thread_are_reached_by_immediate_offsets(layout):
+def test_tiles_cover_the_image_and_threads_use_immediate_offsets(layout):
     seen = []
     for tile in range(4 * layout.PASSES):
         for i in range(layout.SPANS):
@@ -125,7 +125,7 @@ def test_tiles_cover_the_image_and_the_spans_of_a_thread_are_reached_by_immediat
     assert sorted(seen) == list(range(layout.W**2 * layout.C))
 
 
-def test_rows_of_weights_are_a_permutation_that_gives_every_thread_neighbouring_channels(layout):
+def test_permuted_weight_rows_give_every_thread_neighbouring_channels(layout):
     rows = [layout.channel_of_row(n) for n in range(layout.C)]
     assert sorted(rows) == list(range(layout.C))
     for group in range(layout.C // layout.GROUP):
@@ -198,6 +198,6 @@ def test_a_strip_of_the_weight_gradient_is_two_rows_of_eight_pixels(wide, base):
         assert read_by_the_tensor_cores(g + at // 16, p, 16 * chunk) == base + wide.pixel(row + 1, column + 1, chunk)
 
 
-def test_everything_that_the_tensor_cores_read_begins_where_the_pattern_of_addresses_does(wide):
+def test_operands_of_tensor_cores_are_aligned_to_the_address_pattern(wide):
     for begins in (wide.ROW_BYTES, wide.TILE_BYTES, wide.STAGE_BYTES, 2 * wide.C**2):
         assert begins % 1024 == 0

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from benchmarks.memory_floor import block_units, step_bytes
 from tests.kernels.reference import ReferenceKernels
 
 from zerosnet.kernels import (
@@ -20,7 +21,6 @@ from zerosnet.kernels import (
 from zerosnet.kernels import compile as compile_module
 from zerosnet.kernels.compile import KERNELS, PARTS, PRODUCTS, program, source
 from zerosnet.kernels.interface import StateGradient
-from zerosnet.kernels.memory_floor import block_units, step_bytes
 from zerosnet.kernels.native import WIDTHS
 from zerosnet.kernels.norm_tables import Slope
 from zerosnet.kernels.sizes import Sizes

@@ -57,9 +57,7 @@ def test_trained_alphas_add_up_to_one_exactly() -> None:
 @pytest.mark.parametrize(
     ("name", "number"), [("zerosnet20_tra", 0.0), ("zerosnet20_tra", torch.nan), ("zerosnet20_stable", torch.nan)]
 )
-def test_a_replica_whose_coefficients_are_not_finite_has_no_schemes_and_the_others_keep_theirs(
-    name: str, number: float
-) -> None:
+def test_only_the_replica_with_infinite_coefficients_has_no_schemes(name: str, number: float) -> None:
     model = create_model(name, replicas=2, seed=0)
     before = model.schemes()
     (values,) = model.coefficient_parameters()

@@ -60,7 +60,7 @@ def test_elsewhere_it_is_the_three_in_turn(calls: list[Tensor]) -> None:
     assert not calls
 
 
-def test_where_every_bit_counts_it_is_the_three_in_turn(calls: list[Tensor]) -> None:
+def test_deterministic_mode_runs_the_three_operations_in_turn(calls: list[Tensor]) -> None:
     torch.use_deterministic_algorithms(True)
     try:
         with torch.no_grad():
@@ -70,7 +70,7 @@ def test_where_every_bit_counts_it_is_the_three_in_turn(calls: list[Tensor]) -> 
     assert not calls
 
 
-def test_where_cudnn_has_no_engine_it_is_computed_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_computed_plainly_if_cudnn_has_no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conv_norm, "_cudnn_serves", lambda _: True)  # as if: on a CPU its operator refuses
     x, weight, bias = torch.randn(2, 6, 8, 7), torch.randn(6, 2, 3, 3), torch.randn(6)
     with pytest.raises(RuntimeError):

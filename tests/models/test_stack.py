@@ -113,7 +113,7 @@ def test_euler_padded_with_zeros_is_the_preresnet() -> None:
     assert torch.allclose(padded(x), plain(x), atol=1e-12)
 
 
-def test_bottleneck_networks_hand_on_the_raw_stem_and_project_it_where_it_is_first_summed() -> None:
+def test_bottleneck_networks_project_the_raw_stem_at_its_first_sum() -> None:
     model = network(OPT, Structure("cifar", "bottleneck", (4, 2, 2)))
     names = {name for name, _ in model.stack.blocks.named_parameters() if "projections" in name or "opening" in name}
     assert {n for n in names if n[0] in "0123"} == {

@@ -60,7 +60,7 @@ def test_a_demo_is_never_taken_for_a_measurement():
     assert second.heading == "Zero-stable networks are better, on the embedded digits (demo)"
 
 
-def test_what_came_with_the_package_is_not_taken_for_the_readers_runs():
+def test_packaged_records_are_not_taken_for_the_readers_runs():
     (answer,) = answers([], [FINDING], earlier={"table-x"})
     assert answer.heading == "Zero-stable networks are better, measured earlier on the paper's data"
 

@@ -61,7 +61,7 @@ def test_a_changed_batch_is_an_option_of_the_command():
     }
 
 
-def test_what_follows_from_a_changed_batch_needs_no_option():
+def test_settings_that_follow_from_the_batch_need_no_option():
     book = recipe("imagenet", "imagefolder", "zerosnet18_opt", batch=128)
     assert set(RunSpec("zerosnet18_opt", "imagefolder", book, 1).changes) == {"batch", "lr"}
     assert "--batch 128" in train_command(RunSpec("zerosnet18_opt", "imagefolder", book, 1))

@@ -33,7 +33,7 @@ def test_many_of_them_are_counted(tmp_path):
     assert page.partition("Without a curve: ")[2].partition("</p>")[0].endswith("; 2 more.")
 
 
-def test_where_all_have_one_nothing_is_said(tmp_path):
+def test_no_note_if_all_have_one(tmp_path):
     assert "Without a curve" not in page_of(tmp_path, specs_of_rows((56,), (1,)), [])
 
 
@@ -47,7 +47,7 @@ def test_curves_end_with_the_whole_network(tmp_path):
     assert "all of them are on" in page and ">block n; at the right end all are on</text>" in page
 
 
-def test_a_panel_of_too_many_lines_is_parted_into_what_has_a_name_and_other_schemes(tmp_path):
+def test_a_crowded_panel_is_split_into_named_and_other_schemes(tmp_path):
     paper = specs_of_rows((56,), (1,))
     others = [replace(paper[0], scheme=scheme) for scheme in (Scheme([k / 4], [1]) for k in range(1, 4))]
     named = [*paper, replace(paper[0], scheme=None, model="preresnet56")]
@@ -83,14 +83,14 @@ def table_of(tmp_path, specs, used):
     return page[page.index("Blocks of cifar10, 56 layers") :].partition("</table>")[0]
 
 
-def test_used_blocks_have_their_range_where_seeds_differ_and_the_number_of_seeds(tmp_path):
+def test_used_blocks_show_their_range_and_the_number_of_seeds(tmp_path):
     first = specs_of_rows((56,), (1, 2, 3))[12:18]  # zero-stable: all ratios are one half
     table = table_of(tmp_path, first, (24, 25, 25, 19, 19, 19))
     rows = [re.findall(r'<td class="n">(.*?)</td>', row) for row in table.split("</tr>")[1:-1]]
     assert rows == [["27", "27", "24.7 (24 to 25)", "90.00", "3"], ["27", "27", "19", "90.00", "3"]]
 
 
-def test_the_table_has_the_words_of_the_glossary_and_says_where_its_accuracy_comes_from(tmp_path):
+def test_the_table_explains_its_words_and_names_the_source_of_its_accuracy(tmp_path):
     table = table_of(tmp_path, specs_of_rows((56,), (1,))[:1], (5,))
     heads = re.findall(r'<th scope="col"[^>]*>(?:<abbr [^>]*>)?([^<]+)<', table)
     assert heads == ["scheme", "zero-stable", "blocks", "effective depth", "used blocks", "accuracy %", "seeds"]

@@ -27,7 +27,7 @@ def test_the_same_figure_is_the_same_file(tmp_path, suffix):
 @pytest.mark.parametrize(
     "name", ["figure", "figure.gif", "figure.png.txt", "folder.png", "file.txt/figure.png", "a" * 300 + ".png"]
 )
-def test_what_cannot_be_written_is_refused_in_one_line(tmp_path, name):
+def test_an_unwritable_file_is_refused_in_one_line(tmp_path, name):
     (tmp_path / "folder.png").mkdir()
     (tmp_path / "file.txt").write_text("here already")
     before = sorted(tmp_path.rglob("*"))

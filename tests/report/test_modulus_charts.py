@@ -55,6 +55,6 @@ def test_printed_numbers_are_hollow_and_ours_are_not():
     assert {one.name.partition(",")[0]: one.hollow for one in chart.series} == {"ours": False, "paper": True}
 
 
-def test_where_nothing_is_drawn_the_page_says_so():
+def test_the_page_tells_that_nothing_is_drawn():
     page = "".join(modulus_section([], {}))
     assert "None of the runs in the stores has this yet." in page and "<h4>" not in page

@@ -129,7 +129,7 @@ def test_an_empty_store_gives_a_page_that_says_so(tmp_path):
     assert Outline(text).open == []
 
 
-def test_what_comes_with_the_package_is_shown_as_such_and_gives_way_to_the_stores(tmp_path):
+def test_packaged_records_are_marked_and_give_way_to_the_stores(tmp_path):
     (tmp_path / "runs").mkdir()
     words = "recorded with the package; they are not in the stores"
     assert words in write_report(tmp_path / "none.html", [tmp_path / "runs"]).read_text()
@@ -231,7 +231,7 @@ def test_the_command_writes_the_page_of_several_stores(store, tmp_path, capsys):
     assert other.id in target.read_text()
 
 
-def test_what_was_there_stays_where_writing_fails(store, tmp_path, monkeypatch):
+def test_the_old_page_stays_if_writing_fails(store, tmp_path, monkeypatch):
     target = tmp_path / "report.html"
     target.write_text("before")
     monkeypatch.setattr(

@@ -57,11 +57,11 @@ def test_a_difference_without_any_deviation_has_no_size():
     assert "Without a sign: no deviation is known" in key_to_signs()
 
 
-def test_what_agrees_to_the_printed_digits_says_so():
+def test_agreement_to_the_printed_digits_is_shown():
     assert "≈ as printed" in experiment_table(measured(cell((0.278,), printed="0.28M", wanted=1)))
 
 
-def test_what_was_not_run_says_so_beside_the_printed_number():
+def test_a_number_that_was_not_run_is_marked_beside_the_printed_one():
     table = experiment_table(measured(cell()))
     assert "not run" in table and "90.00±0.50" in table and "sd)" not in table
 
@@ -74,7 +74,7 @@ def test_an_experiment_of_our_own_has_nothing_of_the_papers():
     assert not any(word in page for word in ("paper", "difference", "our row", "no number"))
 
 
-def test_what_is_said_of_a_group_stands_in_its_head():
+def test_a_remark_about_a_group_stands_in_its_head():
     rows = (TableRow("r", ("r", "Yes"), group="g <"),)
     page = experiment_table(measured(cell((90.0,)), rows=rows), said={"g <": "+1 < 2"})
     assert "g &lt;<small" in page and "+1 &lt; 2" in page

@@ -98,7 +98,7 @@ def test_without_ablations_there_is_no_second_chart_and_nothing_is_said(tmp_path
     assert BY_MODULUS in found and BY_BLOCKS not in found and "<p>" not in found
 
 
-def test_where_some_have_an_ablation_the_others_are_not_counted(tmp_path):
+def test_networks_without_an_ablation_are_not_counted_if_others_have_one(tmp_path):
     table, pairs = one_seed()
     found = section(stored(tmp_path / "runs", [*table, *pairs], ablated=11))
     assert "Over 11 of the 18 schemes, whose used blocks are known, accuracy goes with" in found
@@ -171,7 +171,7 @@ def made_up(*numbers: tuple[float, float, float]) -> list[PlottedNetwork]:
         ((0.3, 0.1, 0.5, 0.2, 0.4), (3, 1, 5, 2, 4), "was not seen to go with the number of blocks used or"),
     ],
 )
-def test_what_accuracy_goes_with_is_computed(moduli, used, words):
+def test_the_sentence_about_accuracy_follows_from_the_correlations(moduli, used, words):
     said = what_accuracy_goes_with(made_up(*zip(moduli, used, (80, 81, 82, 83, 84))))
     assert said is not None and said.startswith(f"Over 5 schemes accuracy {words} the largest parasitic modulus: rank")
     assert "share a rank" not in said
@@ -191,5 +191,5 @@ def test_equal_numbers_of_blocks_are_named():
 
 
 @pytest.mark.parametrize("used", [(5, 5, 5, 5), (1, 2, 3)])
-def test_where_a_correlation_is_not_known_nothing_is_said(used):
+def test_no_sentence_without_a_correlation(used):
     assert what_accuracy_goes_with(made_up(*zip((0.1, 0.2, 0.3, 0.4), used, (80, 81, 82, 83)))) is None

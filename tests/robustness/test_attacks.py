@@ -19,7 +19,7 @@ from zerosnet.robustness.attacks.gradient import (
     log_odds,
     pgd,
 )
-from zerosnet.robustness.classifiers.normalised import Normalised
+from zerosnet.robustness.classifiers import Normalised
 
 LABELS = torch.tensor([0, 1, 1, 0])
 
@@ -207,7 +207,7 @@ def test_a_network_without_a_gradient_is_refused_and_not_called_robust(make, nor
 
 
 @pytest.mark.parametrize("norm", ["linf", "l2"])
-def test_where_the_gradient_is_zero_an_attack_stays_where_it_started(norm):
+def test_an_attack_stays_at_its_start_if_the_gradient_is_zero(norm):
     found = attack_images(Outputs(lambda x: 0 * x), images(), LABELS, pgd(0.1, 3, norm=norm, random_start=False))
     assert torch.equal(found.images, images())
 

@@ -5,7 +5,7 @@ import torch
 from tests.robustness.attackable import small_convolution
 
 from zerosnet.robustness.attacks.gradient import attack_images, fgsm, pgd
-from zerosnet.robustness.classifiers.normalised import Normalised
+from zerosnet.robustness.classifiers import Normalised
 
 foolbox = pytest.importorskip("foolbox", reason="the test extra brings it")
 

@@ -51,7 +51,7 @@ def test_skipping_fooled_images_changes_nothing(pair):
     assert torch.equal(under_attack(pair, attack), attack_images(pair.model, images, pair.labels, attack).resists)
 
 
-def test_where_nothing_resists_nothing_is_attacked(pair):
+def test_nothing_is_attacked_if_nothing_resists(pair):
     none = torch.zeros(64, 2, dtype=torch.bool)
     assert torch.equal(under_attack(pair, pgd(0.1, 2, restarts=2), resisting=none), none)
 

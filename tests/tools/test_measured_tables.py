@@ -63,7 +63,7 @@ def test_runs_are_listed_with_seeds_and_hardware(evidence):
     assert "| 1, 2, 3 |" in page and "Made-up processor" in page
 
 
-def test_what_a_benchmark_timed_is_there_and_what_is_only_quoted_is_not_waited_for(evidence):
+def test_timed_numbers_are_shown_and_quoted_ones_are_not_expected(evidence):
     page = KINDS["accuracies"](evidence)
     section = page.partition("`table-run-time`")[2].partition("\n\n**")[0]
     assert section.count("| ZeroSNet20 / PreResNet20 (") == 2 and "Not run" not in section

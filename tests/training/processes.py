@@ -62,7 +62,7 @@ def _call(rank: int, size: int, port: str, answers: Any, work: Callable[..., Any
 
 
 def losses_of(store: Path, run: RunSpec, settings: Options, stop_after: int | None = None) -> list[float]:
-    """Train, and say what the loss of every step was; `stop_after` steps a stop is asked for."""
+    """Train, and print the loss of every step; ask to stop after `stop_after` steps."""
     from zerosnet.training.screen.stopping import Clock
 
     losses: list[float] = []

@@ -100,7 +100,7 @@ def test_a_store_without_surrogate_says_how_to_get_one(tmp_path):
         attack_runs(store, [run], "paper-pgd", **FEW)
 
 
-def test_of_several_surrogates_the_first_recipe_in_the_book_is_taken(tmp_path):
+def test_the_surrogate_with_the_first_recipe_of_the_book_is_taken(tmp_path):
     store = Store(tmp_path)
     for name in ("quick", "paper", "fast"):
         finished(store, "preresnet20", 1, name)
@@ -113,7 +113,7 @@ def test_corruptions_that_are_not_given_are_reported_as_not_run(store, opt):
     assert result.not_run and not result.rows
 
 
-def test_corruptions_are_looked_for_by_data_set_and_only_where_they_are_asked_for(store, opt, tmp_path):
+def test_corruptions_are_searched_by_data_set_and_only_if_asked_for(store, opt, tmp_path):
     folder = tmp_path / "CIFAR-10-C"
     folder.mkdir()
     (folder / "labels.npy").write_bytes(b"no array")
@@ -188,7 +188,7 @@ def test_a_store_that_cannot_be_written_is_refused_before_data_are_loaded(tmp_pa
     assert f"store {tmp_path} cannot be written (" in (error := capsys.readouterr().err) and error.count("\n") == 1
 
 
-def test_what_is_stored_is_shown_from_a_store_that_cannot_be_written(tmp_path):
+def test_stored_results_are_read_from_a_read_only_store(tmp_path):
     run = finished(store := Store(tmp_path), "zerosnet20_opt", 1)
     before = attack_runs(store, [run], "paper-noise", **FEW)
     with read_only(tmp_path):

@@ -29,7 +29,7 @@ def test_without_a_gpu_plain_torch_takes_over_and_says_why(kernels):
     assert "no CUDA device" in backend.why_not_native
 
 
-def test_where_the_kernels_cannot_be_built_plain_torch_takes_over_and_says_why(monkeypatch):
+def test_plain_torch_takes_over_and_reports_why_kernels_cannot_be_built(monkeypatch):
     class Broken:
         def __init__(self, *arguments, **options):
             self.native = self

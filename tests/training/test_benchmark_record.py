@@ -40,7 +40,7 @@ def test_a_cut_run_keeps_what_it_had_and_the_complete_result_before_it(tmp_path)
     assert begun(path, FACTS) == {**FACTS, "partial": True, "rows": [1, 2]}
 
 
-def test_nothing_goes_on_with_another_command_another_machine_or_a_complete_result(tmp_path):
+def test_a_benchmark_resumes_only_an_incomplete_result_of_its_command_and_machine(tmp_path):
     path = tmp_path / "training.json"
     assert begun(path, FACTS) == {}
     with pytest.raises(KeyboardInterrupt):

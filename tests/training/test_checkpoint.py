@@ -30,7 +30,7 @@ def equal(a, b):
     )
 
 
-def test_what_is_written_is_read_bit_for_bit(tmp_path):
+def test_a_checkpoint_is_read_back_bit_for_bit(tmp_path):
     state = {"epoch": 3, "loss": 0.1 + 0.2, "name": "ü", "none": None}
     write_checkpoint(tmp_path, 42, TENSORS, state)
     found = read_checkpoint(tmp_path)

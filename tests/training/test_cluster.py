@@ -79,7 +79,7 @@ def wait_for(found: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def test_a_killed_workers_group_goes_on_from_its_checkpoint_and_nothing_runs_twice(cluster, tmp_path, monkeypatch):
+def test_the_group_of_a_killed_worker_goes_on_from_its_checkpoint(cluster, tmp_path, monkeypatch):
     undisturbed, disturbed = Store(tmp_path / "undisturbed"), Store(tmp_path / "disturbed")
     said = Heard(tmp_path / "heard")
     monkeypatch.setattr("zerosnet.training.cluster.LOOK", 0.0)
@@ -122,7 +122,7 @@ def test_a_device_that_the_cluster_has_not_is_refused(cluster):
         Cluster(cluster).device("tpu")
 
 
-def test_where_ray_is_not_installed_the_extra_is_named(monkeypatch):
+def test_the_extra_is_named_if_ray_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(InputError, match=r"zerosnet\[ray\]"), connected("auto"):
         pass

@@ -15,7 +15,7 @@ def test_without_a_gpu_a_function_is_simply_called() -> None:
     assert counter == 0
 
 
-def test_what_is_tried_out_leaves_no_trace() -> None:
+def test_warm_up_calls_leave_the_state_unchanged() -> None:
     parameter = torch.nn.Parameter(torch.randn(3))
     buffer, before = torch.arange(3), parameter.detach().clone()
     place = parameter.data_ptr()
@@ -26,7 +26,7 @@ def test_what_is_tried_out_leaves_no_trace() -> None:
     assert parameter.data_ptr() == place
 
 
-def test_where_nothing_is_asynchronous_the_host_never_waits() -> None:
+def test_the_host_never_waits_on_a_cpu() -> None:
     lead = Lead(CPU)
     for _ in range(100):
         lead.step()

@@ -103,7 +103,7 @@ def test_a_run_asked_for_twice_is_run_once(tmp_path: Path, tiny: DataSet, make_s
     assert not any("another process" in line or "already" in line for line in heard.lines)
 
 
-def test_what_another_process_holds_is_left_to_it(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
+def test_runs_that_another_process_holds_are_left_to_it(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
     store, heard, (held, free) = Store(tmp_path), Heard(), make_specs(2, epochs=1)
     claimed = store.claim(held)
     assert claimed is not None
@@ -174,7 +174,7 @@ def test_a_run_is_not_continued_on_other_data(
     assert all(record.status == "finished" for record in store.records())
 
 
-def test_training_images_are_scored_in_evaluation_mode_after_every_epoch_where_asked_for(
+def test_training_images_are_scored_after_every_epoch_if_asked_for(
     tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs
 ) -> None:
     usual, asked = Store(tmp_path / "usual"), Store(tmp_path / "asked")
@@ -211,7 +211,7 @@ def test_several_groups_train_side_by_side_on_the_cpu(
     assert {record.status for record in parallel.records()} == {"finished"}
 
 
-def test_what_cannot_be_trained_is_refused_before_anything_is_written(
+def test_untrainable_runs_are_refused_before_anything_is_written(
     tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs
 ) -> None:
     (spec,) = make_specs(1)

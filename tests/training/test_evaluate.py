@@ -71,9 +71,7 @@ def blank(count: int, side: int) -> ImageSet:
 
 
 @pytest.mark.parametrize("shares", [True, False])
-def test_a_predictor_that_shares_images_gets_them_once_any_other_one_for_every_replica(
-    small_digits: DataSet, shares: bool
-) -> None:
+def test_only_a_predictor_that_shares_images_gets_them_once(small_digits: DataSet, shares: bool) -> None:
     seen: list[Tensor] = []
 
     class Seen(Predictor):

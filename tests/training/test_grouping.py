@@ -48,7 +48,7 @@ def test_scheme_seed_rate_schedule_and_decay_may_differ(make_specs: MakeSpecs, s
         {"model": "zerosnet20_tra", "scheme": None},
     ],
 )
-def test_what_changes_the_shape_of_the_work_keeps_runs_apart(
+def test_runs_of_different_shapes_are_not_grouped(
     change: dict[str, object], make_specs: MakeSpecs, small_digits: DataSet
 ) -> None:
     spec = make_specs(1)[0]

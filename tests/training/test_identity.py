@@ -86,7 +86,7 @@ def test_an_aspect_without_an_area_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["project", "random_start", "clean_step"])
 @pytest.mark.parametrize("value", ["false", 0, None])
-def test_what_is_neither_true_nor_false_is_refused(name: str, value: object) -> None:
+def test_a_flag_that_is_no_boolean_is_refused(name: str, value: object) -> None:
     settings = {"kind": "white-box", "eps": 0.1, "step": 0.1, "steps": 1, name: value}
     with pytest.raises(InputError, match=f"adversarial {name} is {value!r}; expected true or false"):
         recipe("quick", "digits", adversarial=settings)

@@ -39,7 +39,7 @@ def test_the_benchmark_measures_compute_loader_and_training_beside_each_other():
     assert "left_out" not in found and not any("decoded by" in key for key in source)
 
 
-def test_who_decodes_is_compared_with_networks_of_50_layers(monkeypatch):
+def test_decoders_are_compared_with_networks_of_50_layers(monkeypatch):
     monkeypatch.setattr(benchmarks.imagenet, "_compute", lambda *_: {"compute": {"preresnet50": 8.0}})
     monkeypatch.setattr(
         benchmarks.imagenet, "_end_to_end", lambda *arguments: {"workers": 7.0, "gpu": 5.0}[arguments[-1]]
@@ -78,7 +78,7 @@ def test_a_run_that_is_cut_keeps_what_it_has_measured(tmp_path, monkeypatch):
     assert left["partial"] and len(left["compute"]) == 3
 
 
-def test_what_fails_is_named_and_the_rest_is_measured(monkeypatch):
+def test_a_failing_case_is_named_and_the_rest_is_measured(monkeypatch):
     def fails(*_):
         raise RuntimeError("no such luck")
 

@@ -41,7 +41,7 @@ def test_an_unknown_logger_is_bad_input() -> None:
 
 
 @pytest.mark.parametrize("name", LOGGERS)
-def test_where_a_package_is_not_installed_its_extra_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_extra_is_named_if_a_package_is_not_installed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(InputError, match=rf"{name} is not installed; .*'zerosnet\[{name}\]'"):
         check_loggers([name])

@@ -83,7 +83,7 @@ def test_a_replica_moves_to_the_same_bits_alone_fused_and_flat(name: str) -> Non
 
 @pytest.mark.parametrize("name", RULES)
 @pytest.mark.parametrize("flat_update", [False, True])
-def test_a_dead_replica_with_nan_gradients_stays_and_its_neighbours_do_not_notice(name: str, flat_update: bool) -> None:
+def test_a_dead_replica_with_nan_gradients_does_not_change_nor_touch_others(name: str, flat_update: bool) -> None:
     rule, seeds = RULES[name][0], [0, 1, 2]
     parameters, optimizer = fused(seeds, rule, torch.float32, flat_update=flat_update)
     twin, twin_optimizer = fused(seeds, rule, torch.float32, flat_update=flat_update)

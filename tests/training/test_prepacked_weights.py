@@ -58,7 +58,7 @@ def test_losses_and_gradients_are_those_of_weights_made_ready_one_by_one(replica
 @pytest.mark.parametrize(
     ("name", "scheme"), [("zerosnet20", "adams-bashforth(2)"), ("zerosnet164", SCHEMES[0]), ("preresnet20", None)]
 )
-def test_so_they_are_for_several_betas_and_for_bottlenecks_and_where_blocks_are_computed_again(
+def test_prepacked_weights_match_with_several_betas_bottlenecks_and_checkpointing(
     name: str, scheme: str | None, checkpointing: bool, as_on_a_gpu: None
 ) -> None:
     network, optimizer = made(1, name, scheme)

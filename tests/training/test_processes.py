@@ -64,7 +64,7 @@ def test_processes_that_do_not_share_the_batch_evenly_say_so_once(folder, tmp_pa
     assert not (tmp_path / "runs").exists()
 
 
-def test_where_a_process_dies_the_others_end_and_the_run_goes_on(folder, alone, tmp_path):
+def test_a_dead_process_ends_the_others_and_the_run_goes_on_later(folder, alone, tmp_path):
     run = spec(epochs=4000)  # hours: it is not over before a process is killed
     each, answers = start(2, losses_of, tmp_path, run, options(folder, every="0.01s", **SHARED))
     deadline = time.monotonic() + 300

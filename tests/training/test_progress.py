@@ -116,7 +116,7 @@ def test_all_takes_no_less_than_the_slowest_group_at_work(make_specs: MakeSpecs)
     assert lines.outlook.left() == slow.left() == "13:30"
 
 
-def test_what_others_do_and_networks_that_diverged_are_not_waited_for(make_specs: MakeSpecs) -> None:
+def test_the_estimate_leaves_out_runs_of_others_and_diverged_networks(make_specs: MakeSpecs) -> None:
     lines, specs = Lines(quiet=True), make_specs(3, epochs=5)
     lines.expect({spec.id: 1.0 for spec in specs})
     dead, last = (lines.group([spec], [None], 0, 10) for spec in specs[:2])

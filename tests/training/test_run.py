@@ -53,7 +53,7 @@ def test_a_finished_run_has_exactly_one_weights_file_and_no_other_tensors(run):
     assert not list(run.folder.rglob("*.tmp"))
 
 
-def test_where_weights_cannot_be_written_the_run_has_not_ended(run):
+def test_a_run_has_not_ended_if_its_weights_cannot_be_written(run):
     run.save_checkpoint(10, {"w": torch.ones(3)}, {"epoch": 1})
 
     def fail(path):

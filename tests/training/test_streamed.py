@@ -217,7 +217,7 @@ def test_a_batch_that_cannot_be_shared_evenly_is_refused(batch, size, micro, mes
         micro_batch(batch, World(size=size), micro)
 
 
-def test_what_is_impossible_is_said_before_anything_is_written(folder, tmp_path):
+def test_impossible_runs_are_refused_before_anything_is_written(folder, tmp_path):
     store = Store(tmp_path / "runs")
     for run, settings, message in [
         (with_batch(spec(), 64), options(folder), "only 36 training images"),

@@ -69,7 +69,7 @@ def test_a_continued_run_measures_only_what_is_missing(measured):
     assert done + measured == [case.name for case in CASES]
 
 
-def test_what_does_not_fit_into_the_time_is_named_and_left_to_the_next_run(measured, monkeypatch):
+def test_cases_beyond_the_time_limit_are_left_to_the_next_run(measured, monkeypatch):
     monkeypatch.setattr(training, "TIME_LIMIT", 20)
     (*_, whole) = small()
     fitting = [case.name for case in CASES if case.seconds_needed < 20]

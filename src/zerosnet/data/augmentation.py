@@ -1,4 +1,4 @@
-"""How images are changed before a network sees them: input scalings and augmentation, as values."""
+"""Input scalings and augmentation of images, as values."""
 
 import math
 from dataclasses import dataclass

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
+from pathlib import Path
 from typing import Protocol
 
 import torch
@@ -120,3 +121,16 @@ def pixel_statistics(data: Pictures, scaling: str) -> tuple[tuple[float, ...], t
     if fixed is None:
         return data.mean, data.std
     return (fixed[0],) * data.in_chans, (fixed[1],) * data.in_chans
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read an official file of a data set; a missing or unreadable one is the user's mistake."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(
+            f"{path} is missing; expected the official files below the data folder "
+            "(--data DIR; --download fetches the public data sets)"
+        ) from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}); expected an official data file") from None

@@ -35,7 +35,7 @@ class Source:
     download: str | None = None
     streamed: bool = False
     size: int | None = None
-    """Height and width of its images, where the files decide it."""
+    """Height and width of the images if the files decide them."""
 
 
 # the readers are imported when a data set is read, so that its name is checked without torch

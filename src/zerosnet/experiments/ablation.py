@@ -37,7 +37,7 @@ FILE = "ablation.json"
 
 @dataclass(frozen=True)
 class Ablation:
-    """What switching blocks off does to a finished run's network, on the first `images` test images.
+    """The effect of switching blocks off in a finished run's network, on the first `images` test images.
 
     Attributes:
         accuracy: Of the whole network, a fraction.
@@ -132,7 +132,7 @@ def can_ablate(record: RunRecord) -> bool:
 
 
 def _ablations(group: Sequence[Member], data: DataSet, device: torch.device) -> list[Ablation]:
-    """The curves of networks that are fused, in one pass over the test images."""
+    """Measure the curves of fused networks in one pass over the test images."""
     records, networks = zip(*group)
     network = cast(Network, as_classifier(records, networks, data, device).model)
     mean, std = (torch.tensor(v, device=device) for v in pixel_statistics(data, records[0].spec.recipe.scaling))

@@ -17,7 +17,7 @@ from zerosnet.numerics import OPTIMUM, Scheme, root_condition
 
 @dataclass(frozen=True)
 class Finding:
-    """One column of one group of rows.
+    """A column of a group of rows.
 
     Attributes:
         stable_against_not: Difference of the means over rows, zero-stable less not, with Welch's interval.
@@ -81,7 +81,7 @@ class PairFinding:
 
     @property
     def names(self) -> tuple[str, str]:
-        """What the two rows are called within their group."""
+        """The names of the two rows within their group."""
         first, second = (key.removeprefix(f"{self.group}: ") for key in (self.first, self.second))
         return first, second
 

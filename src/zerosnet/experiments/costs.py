@@ -1,25 +1,26 @@
-"""The cost of experiments, from measured rates: benchmarks/results/training-{cuda,cpu}.json."""
+"""The cost of experiments, from measured rates.
 
+training_rates.json comes with the package; `tools/package_numbers.py` writes it from benchmarks/results.
+"""
+
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from functools import cache
+from importlib import resources
 from typing import Any
 
 from zerosnet.training import RunSpec
 
-# seconds an epoch of 50,000 images of 32 x 32 takes for one of ten networks trained as one, on one H200, by layers
-_H200 = {20: 0.123, 56: 0.305}
-# how much longer the plain engine takes, which trains on images of other sizes: ten 56-layer networks in one run
-_PLAIN = 0.706 / 0.305
-# seconds an epoch of 1,442 digits takes for one network, two at a time on two cores; in proportion to layers
-_TWO_CORES_20_LAYERS = 27.76 / (10 * 8)
 _BASIC = 110  # deeper networks are built of bottlenecks, which were not timed
-# training images, and the time of one against that of a 32 x 32 image on a GPU
+_TIMED_IMAGES = 50_000  # per epoch of the GPU's rates, 32 x 32 pixels each
+# training images, and pixels of one over those of a 32 x 32 image
 _SIZES = {
     "cifar10": (50_000, 1.0),
     "cifar100": (50_000, 1.0),
-    "mnist": (60_000, 0.766 * _PLAIN),
-    "digits": (1_442, 0.0625 * _PLAIN),
+    "mnist": (60_000, 28**2 / 32**2),
+    "digits": (1_442, 8**2 / 32**2),
 }
 
 
@@ -42,7 +43,7 @@ class Cost:
 
 
 def cost(specs: Iterable[RunSpec]) -> Cost:
-    """The cost of runs.
+    """Add up the cost of runs.
 
     The rate at other depths than 20 and 56 is on the line through the two. Adversarial training is counted by its
     passes: seven steps on a 20-layer surrogate and two on the network, for one of the network alone.
@@ -53,21 +54,36 @@ def cost(specs: Iterable[RunSpec]) -> Cost:
 
 
 def _gpu_seconds(spec: RunSpec) -> float | None:
-    if spec.dataset not in _SIZES or _layers(spec.model) > _BASIC:
-        return None
-    images, relative = _SIZES[spec.dataset]
-    slope = (_H200[56] - _H200[20]) / 36
-    of_depth = lambda layers: _H200[20] + slope * (layers - 20)  # noqa: E731
     layers, settings = _layers(spec.model), spec.recipe.adversarial
-    passes = of_depth(layers)
+    if spec.dataset not in _SIZES or layers > _BASIC:
+        return None
+    images, pixels = _SIZES[spec.dataset]
+    passes = _of_depth(layers)
     if settings is not None:
         attacked = 20 if settings.surrogate is not None else layers
-        passes = passes * (2 if settings.clean_step else 1) + settings.steps * of_depth(attacked)
-    return spec.recipe.epochs * passes * relative * images / 50_000
+        passes = passes * (2 if settings.clean_step else 1) + settings.steps * _of_depth(attacked)
+    if pixels != 1.0:  # our own kernels are for 32 x 32 pixels
+        passes *= _rates()["torch"]["56"] / _rates()["native"]["56"]
+    return spec.recipe.epochs * passes * pixels * images / _TIMED_IMAGES
 
 
 def _cpu_seconds(spec: RunSpec) -> float | None:
-    return spec.recipe.epochs * _TWO_CORES_20_LAYERS * _layers(spec.model) / 20 if spec.dataset == "digits" else None
+    if spec.dataset != "digits":
+        return None
+    return spec.recipe.epochs * float(_rates()["digits_on_two_cores"]["20"]) * _layers(spec.model) / 20
+
+
+@cache
+def _rates() -> dict[str, Any]:
+    """Read seconds per epoch and network, by the number of layers as text."""
+    stored: dict[str, Any] = json.loads(resources.files(__package__).joinpath("training_rates.json").read_text("utf-8"))
+    return stored
+
+
+def _of_depth(layers: int) -> float:
+    """Compute seconds per epoch on a GPU, on the line through the two depths that were timed."""
+    shallow, deep = (float(_rates()["native"][depth]) for depth in ("20", "56"))
+    return shallow + (deep - shallow) / 36 * (layers - 20)
 
 
 def _layers(model: str) -> int:

@@ -60,7 +60,7 @@ class TableRow:
 
 @dataclass(frozen=True)
 class Cell:
-    """One number to be found: what the paper printed there, what to train for it and what to read of that run.
+    """A number to be found: what the paper printed there, what to train for it and what to read of that run.
 
     Attributes:
         training: None if nothing is trained: `compute` gives the number, or there is only what the paper quotes.

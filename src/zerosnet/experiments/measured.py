@@ -23,7 +23,7 @@ Number = tuple[Reading, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class MeasuredCell:
-    """One cell: the values of its seeds (accuracies in per cent), their summaries, and the paper's number.
+    """A cell: the values of its seeds (accuracies in per cent), their summaries, and the paper's number.
 
     Attributes:
         wanted: How many seeds the scale asks for; 1 for what is computed without a run.

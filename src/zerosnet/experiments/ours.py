@@ -107,7 +107,7 @@ PAIRS: dict[str, tuple[tuple[str, Scheme], tuple[str, Scheme]]] = {
         ("not zero-stable, f drowned by growth", Scheme.parse("1,1,1;1")),
     ),
 }
-"""What a pair differs in, of stability, consistency and beta, and its two schemes."""
+"""Pairs of schemes, by what they differ in: stability, consistency or beta."""
 
 
 def pairs() -> Experiment:

@@ -11,7 +11,7 @@ from zerosnet.training import Result, RunSpec
 
 @dataclass(frozen=True)
 class Reading:
-    """What to read of a run: a result of its training (`what`), or a setting of a protocol (`what` is then "attack").
+    """A number to read from a run: a result of its training, `what`, or if `what` is "attack" a setting of a protocol.
 
     method, label, eps and images pick the setting: eps in [0, 1], images None for the one with most of them.
     """

@@ -31,7 +31,7 @@ from zerosnet.training import (
 
 Item = TypeVar("Item")
 DEMO = ("table-zerosnet-cifar10", "table-robustness", "table-constant-noise", "table-fgsm")
-"""What `zerosnet reproduce` runs when it is asked for nothing in particular; all read the same networks."""
+"""Experiments that `zerosnet reproduce` runs by default; all read the same networks."""
 
 
 @dataclass(frozen=True)

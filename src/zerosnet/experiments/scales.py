@@ -45,7 +45,7 @@ Settings = tuple[str, Recipe] | None
 
 @dataclass(frozen=True)
 class Scale:
-    """How a training is run at this size.
+    """A size of experiments: how their trainings are changed.
 
     Attributes:
         settings: Data set and recipe; None leaves the training out.

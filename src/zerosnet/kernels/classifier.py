@@ -37,7 +37,7 @@ class NativeClassifier(nn.Module):
 
 
 class _Logits(torch.autograd.Function):
-    """(B, K, classes), with the backward kernels as its derivative."""
+    """Logits (B, K, classes), with the backward kernels as their derivative."""
 
     @staticmethod
     def forward(ctx: Any, images: Tensor, native: NativeNetwork) -> Tensor:

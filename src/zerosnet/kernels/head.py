@@ -11,7 +11,13 @@ from zerosnet.models import Linear
 
 
 class Head:
-    """`norm` is the batch norm before the pool, `gradients` where those of the classifier go; None: nowhere."""
+    """The head of a network.
+
+    Args:
+        fc: The classifier.
+        norm: The batch norm before the pool.
+        gradients: Places for the gradients of the classifier; None: they are not computed.
+    """
 
     def __init__(self, fc: Linear, norm: NormGradient, gradients: tuple[Tensor, Tensor] | None) -> None:
         self.fc, self.norm, self.gradients = fc, norm, gradients
@@ -19,11 +25,11 @@ class Head:
 
     @torch.no_grad()
     def logits(self, tape: Tape) -> Tensor:
-        """(K, B, classes), without gradients."""
+        """Compute the logits (K, B, classes), without gradients."""
         return self._classify(self._pool(tape))
 
     def losses(self, tape: Tape, objective: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
-        """Losses (K,), an objective of the logits (K, B, classes), and those logits.
+        """Compute losses (K,), an objective of the logits (K, B, classes), and those logits.
 
         The gradient of the sum of losses is left in the last state, for the way back through the blocks.
         """
@@ -39,7 +45,7 @@ class Head:
         return losses.detach(), logits.detach()
 
     def from_logits(self, tape: Tape, gradient: Tensor) -> None:
-        """Leave the gradient of the last state there, from that of the logits (K, B, classes)."""
+        """Compute the gradient of the last state, and leave it there, from that of the logits (K, B, classes)."""
         matrix = self.fc.weight.detach().unflatten(0, (self.replicas, -1))
         self._backward(tape, torch.bmm(gradient.to(matrix.dtype), matrix))
 

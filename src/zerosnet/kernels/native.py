@@ -23,7 +23,7 @@ from zerosnet.kernels.interface import (
     StateGradient,
 )
 from zerosnet.kernels.norm_tables import Norm, NormGradient, Slope
-from zerosnet.kernels.stage_change import PointConvolution, StridedConvolution
+from zerosnet.kernels.patches import PointConvolution, StridedConvolution
 from zerosnet.kernels.tape import BlockTape, Node, Projected, Tape
 from zerosnet.models import Basic, BatchNorm, Block, CifarStem, Conv, Linear, Network
 
@@ -33,9 +33,9 @@ WIDTHS = ((16, 32), (32, 16), (64, 8))
 class NativeNetwork:
     """Forward and backward of a network for one batch size.
 
-    `kernels` makes the kernels of a width from (channels, width); the plain model of them serves where there is no GPU.
-    `weights` False: for images' gradients only, with no room for those of the weights. `gradients` is where the
-    parameters' gradients go, in their order and their layout in memory; None: into tensors of its own.
+    `kernels` makes the kernels of a width from (channels, width); a test double serves without a GPU.
+    With `weights` False only gradients of images are computed. The gradients of the parameters are written into
+    `gradients`, in their order and their layout in memory; None: into tensors of its own.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class NativeNetwork:
         return self.kernels[module.channels].table()
 
     def _coefficients(self) -> Tensor:
-        """(blocks, K, 5): four alphas and beta; differentiable where they are trained."""
+        """Return (blocks, K, 5): four alphas and beta; differentiable if they are trained."""
         like = self.head.fc.weight
         blocks = []
         for row in self.network.stack.rows(like):
@@ -105,9 +105,9 @@ class NativeNetwork:
                 norm.write_running()
 
     def forward(self, images: Tensor, *, training: bool, record: bool = True) -> Tape:
-        """All states, for images (B, K C, 32, 32); in training also the batch statistics, running ones included.
+        """Compute all states for images (B, K C, 32, 32); in training also the batch statistics, running ones included.
 
-        What the parameters are is taken from the last `refresh`. Without `record` only the last block is kept: enough
+        Parameters are those of the last `refresh`. Without `record` only the last block is kept: enough
         for the logits, at a fraction of the memory.
         """
         coefficients = self._coefficients() if self._fixed is None else self._fixed
@@ -206,7 +206,7 @@ class NativeNetwork:
 
     @torch.no_grad()
     def image_gradient(self, first: Tensor) -> Tensor:
-        """Gradient of the images, (B, K C, H, W), from that of the first state."""
+        """Compute the gradient of the images, (B, K C, H, W), from that of the first state."""
         matrix = px.patch_matrix(self.stem, self.replicas)
         return px.planes(px.fold_patches(px.product(first, matrix.transpose(1, 2)).to(matrix.dtype)))
 
@@ -244,7 +244,7 @@ class NativeNetwork:
         return source
 
     def _close(self, node: Node, slope: Slope | None, tape: Tape, slopes: Tensor) -> None:
-        """The gradient of a state whose users have all been met: alpha-weighted gradients, projection, f's slope."""
+        """Add up the gradient of a state whose readers are done: alpha-weighted gradients, projection, f's slope."""
         terms = tuple(tape.gradients[block] for block, _ in node.users)
         node.gradient = node.kernels.activation()
         state = node.state.high if self.is_trained else None
@@ -257,16 +257,16 @@ class NativeNetwork:
                 slopes[block, :, lag] = dots[:, i]
 
     def _beta_slopes(self, betas: Tensor) -> Tensor:
-        """(blocks, K). f is linear in its last weight: dL/dbeta = <G, f> = <dL/dW, W> / beta.
+        """Compute dL/dbeta, (blocks, K). f is linear in its last weight: dL/dbeta = <G, f> = <dL/dW, W> / beta.
 
-        To be called once the weights' gradients have been joined: they are added up beside the main work.
+        Call it once the gradients of the weights have been joined: they are added up beside the main work.
         """
         weights = [f.conv2.weight for f in self.slopes]
         rows = [(w * self.gradients[w]).unflatten(0, (self.replicas, -1)).sum((1, 2, 3, 4)) for w in weights]
         return torch.stack(rows) / betas
 
     def _term_weights(self, node: Node, tape: Tape) -> Tensor:
-        """(K, 4): the alphas of a state's users."""
+        """Return the alphas of a state's readers, (K, 4)."""
         key = tuple(node.users)
         if key not in self._weights or self.is_trained:
             numbers = tape.coefficients.detach()

@@ -8,6 +8,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from zerosnet.kernels.interface import Kernels
+from zerosnet.kernels.norm_tables import NormGradient
+
 _PIECES = 64  # a long sum over pixels is cut into pieces, so that it fills the chip; they are added in fixed order
 
 
@@ -79,3 +82,37 @@ def gather_patches(columns: Tensor) -> Tensor:
         dy, dx = divmod(tap, 3)
         total[:, :, dy : dy + 2 * height : 2, dx : dx + 2 * width : 2] += column
     return total[:, :, 1:-1, 1:-1]
+
+
+class StridedConvolution:
+    """z = conv3x3(relu(bn(y))) with stride 2, f's first convolution."""
+
+    def __init__(self, y: Tensor, norm: Tensor, weight: Tensor, replicas: int, kernels: Kernels) -> None:
+        self.y, self.kernels = y, kernels
+        self.patches = kernels.patches(y, norm)
+        self.matrix = patch_matrix(weight, replicas).to(y.dtype)
+        self.result = product(self.patches, self.matrix)
+
+    def weight_gradient(self, gradient: Tensor) -> Tensor:
+        return from_patch_matrix(outer_sum(self.patches, gradient))
+
+    def input_gradient(self, gradient: Tensor, norm: NormGradient, training: bool) -> Tensor:
+        """Compute the gradient of bn(y), behind the ReLU."""
+        columns = product(gradient, self.matrix.transpose(1, 2))
+        return self.kernels.gather_patches(columns, self.y, norm, training)
+
+
+class PointConvolution:
+    """A projection of a state: conv1x1 with stride 2."""
+
+    def __init__(self, y: Tensor, weight: Tensor, replicas: int, kernels: Kernels) -> None:
+        self.pixels = kernels.take_even(y)
+        self.matrix = point_matrix(weight, replicas).to(y.dtype)
+        self.result = product(self.pixels, self.matrix)
+
+    def weight_gradient(self, gradient: Tensor) -> Tensor:
+        return from_point_matrix(outer_sum(self.pixels, gradient))
+
+    def input_gradient(self, gradient: Tensor) -> Tensor:
+        """Compute the gradient at the pixels it saw, every second one: (K, B, H/2, W/2, C)."""
+        return product(gradient, self.matrix.transpose(1, 2))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from torch import Tensor, nn
 
 from zerosnet.kernels.interface import Kernels, State
-from zerosnet.kernels.stage_change import PointConvolution, StridedConvolution
+from zerosnet.kernels.patches import PointConvolution, StridedConvolution
 
 
 @dataclass(eq=False)
@@ -42,7 +42,7 @@ class BlockTape:
 
 @dataclass(eq=False)
 class Tape:
-    """One forward pass, and how far its backward pass has come."""
+    """A forward pass, and how far its backward pass has come."""
 
     coefficients: Tensor
     images: Tensor

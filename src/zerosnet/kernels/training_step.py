@@ -28,7 +28,7 @@ def native_network(
 class NativeStep:
     """Images (B, K C, 32, 32) and labels (K, B) to losses (K,), correct answers (K,) and gradients.
 
-    `gradients` is where the network's gradients go, an optimiser's buffer for example; None: into tensors of its own.
+    The network's gradients are written into `gradients`, such as an optimiser's buffer; None: into tensors of its own.
     """
 
     def __init__(

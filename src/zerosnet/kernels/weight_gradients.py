@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 class WeightAdder:
-    """Adds up the blocks' weight gradients from two buffers in turn, and does what else can be done `beside`."""
+    """A second stream that adds up the blocks' weight gradients from two buffers in turn, `beside` the main work."""
 
     def __init__(self, buffers: Tensor) -> None:
         self.buffers, self.turn = buffers, 0

@@ -11,5 +11,5 @@ from zerosnet.report.figures.schemes import scheme_figure as scheme_figure
 from zerosnet.report.files import figure_file as figure_file
 from zerosnet.report.files import page_file as page_file
 from zerosnet.report.files import save_figure as save_figure
+from zerosnet.report.page.commands import run_facts as run_facts
 from zerosnet.report.page.document import write_report as write_report
-from zerosnet.report.page.facts import run_facts as run_facts

@@ -1,4 +1,4 @@
-"""What perturbations do: noises, attacks and protocols, as functions of a network and images.
+"""Robustness: noises, attacks and protocols, as functions of a network and images.
 
 Images are in [0, 1] everywhere; a network's normalisation is inside it (`Normalised`). Nothing here knows of runs.
 """

@@ -5,11 +5,11 @@ from zerosnet.robustness.attacks.gradient import climb as climb
 from zerosnet.robustness.attacks.gradient import fgsm as fgsm
 from zerosnet.robustness.attacks.gradient import pgd as pgd
 from zerosnet.robustness.attacks.sanity import sanity_checks as sanity_checks
-from zerosnet.robustness.classifiers.fastest import fast as fast
-from zerosnet.robustness.classifiers.fastest import why_not_native as why_not_native
-from zerosnet.robustness.classifiers.normalised import Normalised as Normalised
-from zerosnet.robustness.classifiers.normalised import frozen as frozen
-from zerosnet.robustness.classifiers.normalised import is_right as is_right
+from zerosnet.robustness.classifiers import Normalised as Normalised
+from zerosnet.robustness.classifiers import fast as fast
+from zerosnet.robustness.classifiers import frozen as frozen
+from zerosnet.robustness.classifiers import is_right as is_right
+from zerosnet.robustness.classifiers import why_not_native as why_not_native
 from zerosnet.robustness.perturbations.corruptions import Corruptions as Corruptions
 from zerosnet.robustness.perturbations.corruptions import find_corruptions as find_corruptions
 from zerosnet.robustness.perturbations.counter import counted_uniform as counted_uniform

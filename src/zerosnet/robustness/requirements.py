@@ -1,4 +1,4 @@
-"""What attacks and noises ask of networks, images, labels and sizes; whatever is wrong is said before any work."""
+"""Checks of the networks, images, labels and sizes that attacks and noises get, made before any work."""
 
 from typing import Any
 
@@ -7,13 +7,13 @@ from torch import Tensor, nn
 
 from zerosnet.checks import is_number
 from zerosnet.errors import InputError
-from zerosnet.robustness.classifiers.normalised import frozen, replicas_of, unit_images
+from zerosnet.robustness.classifiers import frozen, replicas_of, unit_images
 
 WHOLE = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
 def require_unit_images(images: Tensor) -> None:
-    """Complain about images that are neither uint8 nor floats of [0, 1], or not of shape (N, C, H, W)."""
+    """Raise an error unless images are uint8 or floats of [0, 1], of shape (N, C, H, W)."""
     if not isinstance(images, Tensor):
         raise InputError(f"images are a {type(images).__name__}; expected a tensor, (N, C, H, W)")
     if images.ndim != 4 or not len(images):
@@ -28,7 +28,7 @@ def require_unit_images(images: Tensor) -> None:
 
 
 def require_logits(model: nn.Module, images: Tensor) -> int:
-    """Run the model on one image and return its number of classes; complain unless it returns one logits tensor."""
+    """Run the model on one image and return its number of classes; it must return one logits tensor."""
     with frozen(model), torch.no_grad():
         output = model(unit_images(images[:1]))
     replicas = replicas_of(model)
@@ -44,7 +44,7 @@ def require_logits(model: nn.Module, images: Tensor) -> int:
 
 
 def require_labels(labels: Tensor, count: int, classes: int, replicas: int = 1) -> None:
-    """Complain unless labels are classes, one an image, (count,), or one an image and replica, (count, replicas)."""
+    """Raise an error unless labels are classes, one per image (count,) or per image and replica (count, replicas)."""
     shapes = {(count,), (count, replicas)} if replicas > 1 else {(count,)}
     kind = labels.dtype if isinstance(labels, Tensor) else None
     if kind not in WHOLE or tuple(labels.shape) not in shapes:
@@ -56,7 +56,7 @@ def require_labels(labels: Tensor, count: int, classes: int, replicas: int = 1) 
 
 
 def require_size(name: str, value: Any, largest: float = 1.0) -> None:
-    """Complain unless a radius or step is a number from 0 to `largest`."""
+    """Raise an error unless a radius or step is a number from 0 to `largest`."""
     if not (is_number(value) and 0 <= value <= largest):
         expected = "0 to 1, the scale of the images" if largest == 1 else "a finite number from 0 on"
         raise InputError(f"{name} is {value!r}; expected {expected}")

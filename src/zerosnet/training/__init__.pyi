@@ -1,11 +1,11 @@
 from zerosnet.training.arithmetic import find_device as find_device
 from zerosnet.training.arithmetic import precision as precision
 from zerosnet.training.arithmetic import torch_settings as torch_settings
+from zerosnet.training.engine import Engine as Engine
+from zerosnet.training.engine import Job as Job
+from zerosnet.training.engine import Local as Local
+from zerosnet.training.engine import open_engine as open_engine
 from zerosnet.training.engine import train as train
-from zerosnet.training.engines import Engine as Engine
-from zerosnet.training.engines import Job as Job
-from zerosnet.training.engines import Local as Local
-from zerosnet.training.engines import open_engine as open_engine
 from zerosnet.training.finished.attacks import attack_path as attack_path
 from zerosnet.training.finished.attacks import attack_runs as attack_runs
 from zerosnet.training.finished.attacks import pick_attack as pick_attack

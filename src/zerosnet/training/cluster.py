@@ -18,8 +18,7 @@ import torch
 from zerosnet.data import source
 from zerosnet.errors import InputError, MissingExtra
 from zerosnet.training.arithmetic import precision
-from zerosnet.training.engine import load_all, train
-from zerosnet.training.engines import Job
+from zerosnet.training.engine import Job, load_all, train
 from zerosnet.training.grouping import share_out
 from zerosnet.training.options import Options
 from zerosnet.training.runs.claims import has_ended

@@ -1,9 +1,15 @@
-"""Train runs: plan which of them share a step, claim them, and take every group from where it stands to its end."""
+"""The engines that train and measure runs: this machine, or a Ray cluster.
+
+`train` plans which runs share a step, claims them, and takes every group from where it stands to its end.
+"""
 
 import sys
+import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Protocol
 
 import torch
 
@@ -16,13 +22,14 @@ from zerosnet.training.fused.cuda_graph import forget_compiled
 from zerosnet.training.fused.trainer import FusedTrainer
 from zerosnet.training.grouping import check_batch_norm, group, run_precision, work
 from zerosnet.training.loop import GO_ON, STOP, train_group
-from zerosnet.training.options import Options, StreamOptions
+from zerosnet.training.options import EngineOptions, Options, StreamOptions
 from zerosnet.training.parallel import cores, in_parallel
 from zerosnet.training.runs.claims import claimed, has_ended, meeting_points
 from zerosnet.training.runs.spec import RunSpec, distinct
 from zerosnet.training.runs.store import Store
 from zerosnet.training.screen.displays import Lines, Progress, say_recipes
 from zerosnet.training.screen.stopping import Clock
+from zerosnet.training.screen.time_left import duration
 from zerosnet.training.streamed.processes import (
     World,
     decoding_workers,
@@ -37,7 +44,7 @@ from zerosnet.training.trainer import Trainer
 
 @dataclass(frozen=True)
 class Plan:
-    """What is going to be trained.
+    """A plan of what to train.
 
     Attributes:
         groups: Runs that share a step.
@@ -197,3 +204,51 @@ def load_all(specs: Sequence[RunSpec], options: Options) -> dict[RunSpec, DataSe
         if batch > images:
             raise InputError(f"batch is {batch}, but there are only {images} training images; expected at most as many")
     return {spec: loaded[spec.dataset, spec.validation] for spec in specs}
+
+
+Job = Callable[[Clock, Callable[[str], None]], object]
+"""Work that can be sent elsewhere: a function of the clock to obey and of a function that prints a line."""
+
+
+class Engine(Protocol):
+    """A place to work: `Local`, or `zerosnet.training.cluster.Cluster`."""
+
+    def device(self, name: str) -> torch.device:
+        """Resolve auto, cpu or cuda to the device that a job gets."""
+
+    def places(self, device: torch.device) -> int:
+        """Count the jobs that run at a time."""
+
+    def train(self, specs: Sequence[RunSpec], store: Store, options: Options, clock: Clock, progress: Progress) -> None:
+        """Train all runs that have not ended; the store holds the outcome."""
+
+    def do(self, jobs: Sequence[Job], device: torch.device, clock: Clock, progress: Progress) -> None:
+        """Do other work."""
+
+
+class Local:
+    """This machine. Jobs run one after the other; each uses all of it."""
+
+    device = staticmethod(find_device)
+    train = staticmethod(train)
+
+    def places(self, device: torch.device) -> int:
+        return 1
+
+    def do(self, jobs: Sequence[Job], device: torch.device, clock: Clock, progress: Progress) -> None:
+        began = time.monotonic()
+        for done, job in enumerate(jobs):
+            if clock.must_stop():
+                return
+            pace = f", left {duration((time.monotonic() - began) / done * (len(jobs) - done))}" if done else ""
+            progress.say(f"measurement {done + 1} of {len(jobs)}{pace}")
+            job(clock, progress.say)
+
+
+def open_engine(options: EngineOptions) -> AbstractContextManager[Engine]:
+    """Choose the engine, connected for the duration of a `with` block."""
+    if options.engine == "local":
+        return nullcontext(Local())
+    from zerosnet.training.cluster import connected
+
+    return connected(options.address)

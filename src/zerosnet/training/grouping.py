@@ -102,7 +102,7 @@ def group(
 def share_out(
     specs: Sequence[RunSpec], data: Mapping[RunSpec, DataSet], device: "Device", replicas: int | None, places: int
 ) -> list[list[RunSpec]]:
-    """Runs that train together, for many places side by side: long groups first, and none much above a place's share.
+    """Group runs for many places side by side: long groups first, and none much above a place's share.
 
     So the last place to be ready is not far behind the others; long runs are in small groups, short ones in large.
     """
@@ -115,7 +115,7 @@ def share_out(
 
 
 def work(spec: RunSpec, data: DataSet) -> float:
-    """About how much there is to compute, in layers times pixels over all images, epochs and passes."""
+    """Estimate how much there is to compute, in layers times pixels over all images, epochs and passes."""
     adversarial = spec.recipe.adversarial
     passes = 1 if adversarial is None else 1 + adversarial.steps + adversarial.clean_step
     layers, pixels = network_config(spec, data).structure.depth, data.size[0] * data.size[1]
@@ -129,7 +129,7 @@ def fitting(spec: RunSpec, data: DataSet, device: "Device") -> int:
 
 
 def _cuda_memory(spec: RunSpec, data: DataSet, device: "Device") -> tuple[int, int]:
-    """Free bytes, and the peak of one step."""
+    """Measure free bytes, and the peak of one step."""
     torch.cuda.empty_cache()
     free, _ = torch.cuda.mem_get_info(device)
     before = torch.cuda.memory_allocated(device)
@@ -146,7 +146,7 @@ def _cuda_memory(spec: RunSpec, data: DataSet, device: "Device") -> tuple[int, i
 
 
 def _host_memory(spec: RunSpec, data: DataSet) -> tuple[int, int]:
-    """Free bytes, and about twice what autograd keeps of a forward pass of two images, counted without computing it."""
+    """Estimate free bytes, and twice what autograd keeps of a forward pass of two images, without computing it."""
     kept: dict[int, torch.UntypedStorage] = {}
 
     def count(tensor: Tensor) -> Tensor:

@@ -31,7 +31,7 @@ def _check_choice(name: str, value: str | None, accepted: tuple[str | None, ...]
 
 @dataclass(frozen=True)
 class DataOptions:
-    """Where to compute, and where the images are."""
+    """The device and the folder of the images."""
 
     device: Annotated[str, "auto, cpu, cuda or cuda:N."] = "auto"
     data: Annotated[Path | None, "The folder that holds the data set's files; digits need none."] = None
@@ -44,7 +44,7 @@ class DataOptions:
 
 @dataclass(frozen=True)
 class StreamOptions:
-    """How images that are decoded while they are used reach one network.
+    """Options of networks on streamed images.
 
     Test images are always decoded by workers, so that scores compare.
     """
@@ -64,7 +64,7 @@ class StreamOptions:
 
 @dataclass(frozen=True)
 class Options(DataOptions):
-    """Where and how to train.
+    """Options of a training.
 
     `train_accuracy` takes a third of the time of an epoch; without it the training images are scored at the end only.
     """
@@ -87,7 +87,7 @@ class Options(DataOptions):
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """Which machines train: this one, or a cluster."""
+    """The machines that train: this one, or a cluster."""
 
     engine: Annotated[str, "local (this machine) or ray (a cluster)."] = "local"
     address: Annotated[str, "The Ray cluster: auto, HOST:PORT, or local to start one here."] = "auto"

@@ -1,6 +1,6 @@
 """CIFAR-10 and CIFAR-100 from their official "python version" files.
 
-These files are pickles, and unpickling runs what a file says. So nothing is unpickled before its MD5 was compared
+These files are pickles, and unpickling runs the code in a file. So nothing is unpickled before its MD5 was compared
 with the published one.
 """
 
@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from zerosnet.data.dataset import ImageSet
-from zerosnet.data.files import read_bytes
+from zerosnet.data.dataset import ImageSet, read_bytes
 from zerosnet.errors import InputError
 
 

@@ -16,7 +16,7 @@ class EpochPlan:
     """The plan of one epoch for one network, or with `stack` for K of them; small tensors on the CPU.
 
     `order` holds the index of each image in the order of use. `dy` and `dx`, int8 from -crop to crop, shift the crop
-    window against the image; None where nothing is cropped. `flip` says which images are mirrored; None where none is.
+    window against the image; None if nothing is cropped. `flip` marks the images that are mirrored; None if none is.
     For one network the tensors are flat, (steps*batch,); stacked they are (steps, K, batch), so that
     ``plan.order[step]`` is the (K, batch) index that `gather` takes.
     """
@@ -40,7 +40,7 @@ class EpochPlan:
 def epoch_plan(seed: int, epoch: int, n: int, *, batch: int, augmentation: Augmentation) -> EpochPlan:
     """Draw epoch `epoch` (counted from 0) of the network with seed `seed` over `n` images.
 
-    A pure function of its arguments. Every image is used at most once an epoch; the n mod batch images that do not
+    A pure function of its arguments. Every image is used at most once per epoch; the n mod batch images that do not
     fill a batch are dropped, other ones in each epoch, as the order is shuffled anew.
     """
     steps = n // batch

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from zerosnet.data.dataset import ImageSet
-from zerosnet.data.files import read_bytes
+from zerosnet.data.dataset import ImageSet, read_bytes
 from zerosnet.errors import InputError
 
 
@@ -19,8 +18,8 @@ from zerosnet.errors import InputError
 class IdxLayout:
     """The place of the files below the data folder, how many images of which size they hold, and known MD5 sums.
 
-    md5       by a file's name, where the official files' sums are known
-    foreign   what a file of another data set, which looks just like these, is, by its sum
+    md5       sums of the official files that are known, by a file's name
+    foreign   names of other data sets whose files look just like these, by a file's sum
     """
 
     folder: str

@@ -30,7 +30,7 @@ UNCOUNTED = -1  # the label of what fills up the last batch of an evaluation, an
 
 
 class BatchPiece(NamedTuple):
-    """Decoded images, uint8 (n, side, side, 3), which of them to mirror, labels, and a line for each broken file."""
+    """Decoded images, uint8 (n, side, side, 3), marks of those to mirror, labels, and a line per broken file."""
 
     images: Tensor
     flips: Tensor
@@ -91,7 +91,7 @@ class Decoder(Dataset[BatchPiece]):
 
 
 class Stream:
-    """Batches of fixed size on a device, in the order of `items`, each on its way while the one before it is used.
+    """Batches of fixed size on a device, in the order of `items`; the next one is copied while one is used.
 
     `workers` 0 decodes in this process; `persistent` ones wait for the next pass. With `on_device` workers only read
     files, and a thread has the device decode them. A broken file is handed to `report`, once.
@@ -167,7 +167,7 @@ class Stream:
 
 
 def joined(device: torch.device, pieces: Sequence[BatchPiece]) -> BatchPiece:
-    """Pieces as one, on a device."""
+    """Join pieces to one, on a device."""
     columns = zip(*(piece[:3] for piece in pieces))
     images, flips, labels = (torch.cat([t.to(device, non_blocking=True) for t in column]) for column in columns)
     return BatchPiece(images, flips, labels, [line for piece in pieces for line in piece.broken])
@@ -210,10 +210,10 @@ def _as_it_is(piece: Any) -> Any:
 def training_items(
     n: int, *, seed: int, batch: int, part: tuple[int, int], micro: int, position: int, steps: int
 ) -> Iterator[list[Item]]:
-    """The micro-batches of one process from step `position` on, up to step `steps`.
+    """Yield the micro-batches of one process from step `position` on, up to step `steps`.
 
-    A step's batch is cut into micro-batches in order; process r of w takes the r-th w-th of them. So which images make
-    a micro-batch depends on its size alone, not on the number of processes.
+    A step's batch is cut into micro-batches in order; process r of w takes part r of w equal parts. So the images
+    of a micro-batch depend on its size, not on the number of processes.
     """
     rank, size = part
     share = batch // size
@@ -228,7 +228,7 @@ def training_items(
 
 
 def evaluation_items(n: int, *, batch: int, part: tuple[int, int]) -> Iterator[list[Item]]:
-    """Every image once, shared out among the processes; all have equally many batches, filled up with nothing."""
+    """Share all images out among the processes, each once; all get equally many batches, filled up with blanks."""
     rank, size = part
     share = -(-n // size)
     mine = range(rank * share, min((rank + 1) * share, n))
@@ -238,6 +238,6 @@ def evaluation_items(n: int, *, batch: int, part: tuple[int, int]) -> Iterator[l
 
 
 def to_numbers(images: Tensor, flips: Tensor, mean: Tensor, std: Tensor, dtype: torch.dtype) -> Tensor:
-    """(B, H, W, C) bytes to (B, C, H, W) normalised numbers in channels_last memory, mirrored where asked for."""
+    """(B, H, W, C) bytes to (B, C, H, W) normalised numbers in channels_last memory, mirrored if marked."""
     turned = torch.where(flips[:, None, None, None], images.flip(2), images)
     return ((turned.to(dtype) / 255 - mean.to(dtype)) / std.to(dtype)).permute(0, 3, 1, 2)

@@ -22,11 +22,11 @@ Box = tuple[int, int, int, int]
 
 
 class BrokenImage(Exception):
-    """Why a file is no image."""
+    """The reason why a file is no image."""
 
 
 def random_crop(width: int, height: int, augmentation: Augmentation, chance: random.Random) -> Box:
-    """A box with area uniform in `area` (as a part of the image) and log aspect ratio uniform in `aspect`.
+    """Draw a box with area uniform in `area` (as a part of the image) and log aspect ratio uniform in `aspect`.
 
     Boxes that do not fit are drawn again; after ten attempts the largest middle with an accepted aspect is taken.
     """
@@ -37,7 +37,7 @@ def random_crop(width: int, height: int, augmentation: Augmentation, chance: ran
         area = width * height * chance.uniform(*augmentation.area)
         aspect = math.exp(chance.uniform(low, high))
         w, h = round(math.sqrt(area * aspect)), round(math.sqrt(area / aspect))
-        left, top = chance.random(), chance.random()  # drawn also where the box does not fit: a fixed number a turn
+        left, top = chance.random(), chance.random()  # drawn even if the box does not fit: a fixed count per attempt
         if 0 < w <= width and 0 < h <= height:
             return int(left * (width - w + 1)), int(top * (height - h + 1)), w, h
     least, most = augmentation.aspect
@@ -48,9 +48,9 @@ def random_crop(width: int, height: int, augmentation: Augmentation, chance: ran
 def training_image(
     path: Path, side: int, augmentation: Augmentation, seed: int, epoch: int, index: int
 ) -> tuple[Tensor, bool]:
-    """The training image (side, side, 3) of an epoch and whether it is to be mirrored.
+    """Decode the training image (side, side, 3) of an epoch, and tell whether to mirror it.
 
-    A pure function of (seed, epoch, index): which process decodes it, when, and beside which others does not matter.
+    This is a pure function of (seed, epoch, index): it does not matter which process decodes it, or when.
     """
     image = read_image(path)
     (left, top, width, height), flip = draw_crop(image.shape[2], image.shape[1], augmentation, seed, epoch, index)
@@ -60,14 +60,14 @@ def training_image(
 def draw_crop(
     width: int, height: int, augmentation: Augmentation, seed: int, epoch: int, index: int
 ) -> tuple[Box, bool]:
-    """The box of a training image of that size in an epoch, and whether it is to be mirrored."""
+    """Draw the box of a training image of that size in an epoch, and whether to mirror it."""
     chance = random.Random(stream_seed(seed, "resized-crop", epoch, index))
     flip = augmentation.flip and chance.random() < 0.5
     return random_crop(width, height, augmentation, chance), flip
 
 
 def centre_image(path: Path, side: int) -> Tensor:
-    """The middle (side, side, 3) of the image, whose shorter side is first resized to 256/224 of `side`."""
+    """Decode the middle (side, side, 3) of an image, whose shorter side is first resized to 256/224 of `side`."""
     image = read_image(path)
     height, width = image.shape[1:]
     shorter = round(side * SHORTER_SIDE)
@@ -78,7 +78,7 @@ def centre_image(path: Path, side: int) -> Tensor:
 
 
 def read_image(path: Path) -> Tensor:
-    """Read an image file as uint8 (3, height, width); raises `BrokenImage` if it is none, or not all of one."""
+    """Read an image file as uint8 (3, height, width); raises `BrokenImage` if it is no image or a truncated one."""
     try:
         content = path.read_bytes()
         if content.startswith(_JPEG):
@@ -97,8 +97,8 @@ def _decode_jpeg(content: bytes) -> Tensor:
 def resize(image: Tensor, height: int, width: int) -> Tensor:
     """(3, h, w) to (height, width, 3), bilinear with antialiasing, as Pillow does it.
 
-    A part of an image is copied out of it first: only where all channels of a pixel and all pixels lie side by side
-    does torch keep them so, which is faster and spares whoever wants (height, width, 3) a transposition.
+    A part of an image is copied first: torch keeps channels last only if the input is dense in that order. That is
+    faster, and (height, width, 3) needs no transposition.
     """
     if image.shape[1:] != (height, width):
         pixels = image[None].contiguous(memory_format=torch.channels_last)

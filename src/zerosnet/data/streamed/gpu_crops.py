@@ -1,6 +1,6 @@
 """Boxes of images of any size to squares of one size, a whole batch in one kernel, on the GPU.
 
-Needs Triton, which PyTorch brings along where it has CUDA; imported by those who have images there, and only then.
+Needs Triton, which comes with PyTorch for CUDA. Import this module only if images are on a GPU.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ def resized_crops(images: Sequence[Tensor], boxes: Sequence[Box], side: int) -> 
 
 @triton.jit
 def _resize_boxes(table, out, side, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
-    """One row of one square: BLOCK pixels, four channels of which three are there."""
+    """Compute one row of one square: BLOCK pixels, with four channels of which three exist."""
     y, n = tl.program_id(0), tl.program_id(1)
     corner = tl.load(table + 5 * n).to(tl.pointer_type(tl.uint8))
     planes, rows = tl.load(table + 5 * n + 1), tl.load(table + 5 * n + 2)

@@ -1,4 +1,4 @@
-"""JPEG files decoded, cut and resized by the GPU; what it cannot decode, the processor does.
+"""Decode, crop and resize JPEG files on the GPU; files that it cannot decode are decoded on the CPU.
 
 The same boxes of the same images as `batches.Decoder`, but not the same pixels: each decoder rounds in its own way.
 """
@@ -47,7 +47,7 @@ class File(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """The files of a piece, end to end, a row of `files` for each, and in `rest` what its worker has decoded."""
+    """The bytes of a piece's files, one row of `files` for each, and in `rest` the images that its worker decoded."""
 
     content: Tensor
     files: Tensor
@@ -56,9 +56,9 @@ class Contents(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Reader(Dataset[Contents]):
-    """A worker's task if the GPU decodes: it reads files and draws boxes for it.
+    """A worker's task if the GPU decodes: read files and draw their boxes.
 
-    It decodes itself what the GPU is not asked for: a file that is no ordinary JPEG, a truncated one, or a huge one.
+    The worker itself decodes files that are no ordinary JPEG, truncated, or huge.
     """
 
     decoder: Decoder
@@ -83,10 +83,10 @@ class Reader(Dataset[Contents]):
 
 
 def decode_on(device: torch.device, decoder: Decoder, pieces: Sequence[Contents]) -> BatchPiece:
-    """The training images of a reader's pieces, as one; all but the lines about broken files is on the device.
+    """Decode the training images of a reader's pieces into one piece on the device.
 
-    torchvision's decoder writes on a stream of its own into memory that may still be read on the current one
-    (pytorch/vision#9606), so that is waited for: before anything is allocated, and before anything is freed.
+    torchvision's decoder writes on a stream of its own into memory that may still be read on the current stream
+    (pytorch/vision#9606). So wait for the current stream before anything is allocated or freed.
     """
     files = [File(*row) for piece in pieces for row in piece.files.tolist()]
     contents = [content for piece in pieces for content in _apart(piece)]
@@ -112,7 +112,7 @@ def decode_on(device: torch.device, decoder: Decoder, pieces: Sequence[Contents]
 
 
 def _in_portions(files: Sequence[File]) -> Iterator[list[int]]:
-    """The places of the files that the device is to decode, as many at a time as it does well."""
+    """Yield the places of the files that the device decodes, in portions of a size that suits it."""
     portion: list[int] = []
     pixels = 0
     for place, file in enumerate(files):
@@ -138,14 +138,14 @@ def _fits(image: Tensor, file: File) -> bool:
 
 
 def _cropped(decoder: Decoder, files: Sequence[File], images: Sequence[Tensor]) -> BatchPiece:
-    """The training images of files that are decoded, where these are."""
+    """Crop decoded images to training images, on their device."""
     pixels = cut(images, [file.box for file in files], decoder.side)
     labels = decoder.files.labels[[file.number for file in files]]
     return BatchPiece(pixels, torch.tensor([bool(file.flip) for file in files]), labels, [])
 
 
 def _put_together(parts: Sequence[BatchPiece], places: Sequence[int], device: torch.device) -> BatchPiece:
-    """Pieces as one on the device, its k-th image moved to place `places[k]`."""
+    """Join pieces on the device, and move image k to place `places[k]`."""
     whole = joined(device, parts)
     if list(places) == sorted(places):
         return whole
@@ -154,7 +154,7 @@ def _put_together(parts: Sequence[BatchPiece], places: Sequence[int], device: to
 
 
 def _decoded(contents: list[Tensor], device: torch.device) -> list[Tensor | None]:
-    """Images (3, h, w) on the device; None for those that its decoder refuses, which are found by halving."""
+    """Decode images (3, h, w) on the device; None for those that its decoder refuses, which are found by halving."""
     from torchvision.io import ImageReadMode, decode_jpeg
 
     try:
@@ -169,7 +169,7 @@ def _decoded(contents: list[Tensor], device: torch.device) -> list[Tensor | None
 
 
 def cut(images: Sequence[Tensor], boxes: Sequence[Box], side: int) -> Tensor:
-    """A box of each image (3, h, w), resized to a square: (n, side, side, 3), on the images' device."""
+    """Cut a box out of each image (3, h, w) and resize it: (n, side, side, 3), on the images' device."""
     if images[0].device.type == "cuda":
         from zerosnet.data.streamed.gpu_crops import resized_crops  # imports Triton
 
@@ -180,7 +180,7 @@ def cut(images: Sequence[Tensor], boxes: Sequence[Box], side: int) -> Tensor:
 
 @cache
 def reason_against(device: torch.device) -> str | None:
-    """Why a device cannot decode, in a few words; None if it can."""
+    """Give the reason why a device cannot decode, in a few words; None if it can."""
     if device.type != "cuda":
         return "there is no CUDA device"
     try:

@@ -39,7 +39,7 @@ class FileSet:
 
 @dataclass(frozen=True, eq=False)
 class FolderData:
-    """A data set that is decoded while it is used; `side` is that of the square images a network is shown."""
+    """A data set that is decoded while it is used; the network gets square images of `side` pixels."""
 
     name: str
     train: FileSet
@@ -61,7 +61,7 @@ class FolderData:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of all names and labels, by which a folder that has changed is known; images are not read for it."""
+        """A hash of all names and labels, which tells whether a folder has changed; no image is read."""
         result = blake2b(digest_size=8)
         for part in (self.train, self.test, self.validation):
             for array in () if part is None else (part.names, part.labels.numpy()):
@@ -84,7 +84,7 @@ def scan_imagefolder(
 
 
 def _scan(part: Path, classes: Sequence[str]) -> FileSet:
-    """The images of a part, of which every class must have some."""
+    """List the images of a part; every class must have some."""
     names: list[bytes] = []
     labels: list[int] = []
     for label, name in enumerate(classes):
@@ -97,9 +97,9 @@ def _scan(part: Path, classes: Sequence[str]) -> FileSet:
 
 
 def _files(folder: Path) -> list[str]:
-    """The names of the images in a folder, which must be files: who reads a named pipe waits for ever.
+    """List the names of the images in a folder; they must be files, since reading a named pipe never ends.
 
-    A link that leads nowhere is left to the decoder, to which it is one more broken image.
+    A dangling link is kept: the decoder treats it as a broken image.
     """
     with os.scandir(folder) as entries:
         found = [entry for entry in entries if os.path.splitext(entry.name)[1].lower() in SUFFIXES]  # noqa: PTH122

@@ -1,7 +1,7 @@
 """Read the header of a JPEG file without decoding it."""
 
 BEGINNING, END = b"\xff\xd8\xff", b"\xff\xd9"
-TAIL = 1024  # bytes at the end of a file among which the image's end must be: cameras add some of their own
+TAIL = 1024  # the image must end within that many bytes of the file's end; cameras add bytes of their own
 FRAMES = (0xC0, 0xC1, 0xC2)  # markers before the size of an image: baseline, extended, progressive
 OTHER_FRAMES = {*range(0xC3, 0xD0)} - {0xC4, 0xC8, 0xCC}  # lossless, hierarchical, arithmetic coding
 ALONE = {0x01, *range(0xD0, 0xD8)}  # markers without a length
@@ -38,5 +38,5 @@ def _size(frame: bytes, transformed: bool) -> tuple[int, int] | None:
     """Read a frame header: precision, height, width, number of components, and three bytes for each of them."""
     height, width = (int.from_bytes(frame[k : k + 2], "big") for k in (1, 3))
     colours, names = frame[5], frame[6:12:3]
-    ordinary = colours == 1 or (colours == 3 and transformed and names != b"RG")  # that of R, G, B are red and green
+    ordinary = colours == 1 or (colours == 3 and transformed and names != b"RG")  # components R and G: no YCbCr
     return (width, height) if frame[0] == 8 and width and height and ordinary else None

@@ -6,7 +6,7 @@ from queue import SimpleQueue
 from typing import TypeVar
 
 Result = TypeVar("Result")
-PARTING = 5.0  # seconds that a call under way is waited for when nobody wants its result any more
+PARTING = 5.0  # seconds to wait for a running call when the iterator is closed
 
 
 def one_ahead(function: Callable[[], Result | None]) -> Iterator[Result]:
@@ -22,8 +22,7 @@ def by_a_thread(
 ) -> Iterator[Result]:
     """Yield each result, in order, from a thread that is `ahead` of them; it calls `begin` first.
 
-    An error comes in the place of the result and ends the thread. A call that hangs does not keep whoever closes the
-    iterator.
+    An error takes the place of a result and ends the thread. Closing the iterator does not wait for a call that hangs.
     """
     wanted: SimpleQueue[None] = SimpleQueue()
     made: SimpleQueue[tuple[Result | None, BaseException | None]] = SimpleQueue()

@@ -49,7 +49,7 @@ def labelled(record: Mapping[str, str], heads: Sequence[str], **fields: object) 
 
 
 def cells(row: TableRow, record: Mapping[str, str], training: TrainingPlan | None, measures: Measures) -> list[Cell]:
-    """One cell per column: the printed number if the table has one, and the reading of the row's training."""
+    """Make one cell per column: the printed number if the table has one, and the reading of the row's training."""
     return [
         Cell(row.key, column.key, parse_printed(record.get(column.key, "")), training, reading)
         for column, reading in measures

@@ -1,4 +1,4 @@
-"""What the paper printed: numbers as values, and the tables they stand in.
+"""The paper's printed numbers as values, and the tables they stand in.
 
 Every table is a text file below tables/, its cells as in the paper: "93.28±0.12", bold as "**93.28**±0.12", footnote
 marks behind the number ("†" taken from another paper, "*" pre-activation), a reduction in brackets.

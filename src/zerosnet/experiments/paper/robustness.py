@@ -69,7 +69,7 @@ def _networks(
 
 
 def _noise(head: str) -> tuple[Column, Reading]:
-    """What a column head of the paper stands for: "[-0.08, 0]", "delta = 0.01", "mu=0.3"; no noise else."""
+    """Read the noise of a column head of the paper: "[-0.08, 0]", "delta = 0.01", "mu=0.3"; no noise else."""
     kind, _, level = head.replace(" ", "").partition("=")
     if head.startswith("["):
         label = f"uniform {head}"

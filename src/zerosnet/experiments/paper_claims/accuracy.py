@@ -1,4 +1,4 @@
-"""What the paper says of its accuracies."""
+"""The paper's claims about its accuracies."""
 
 from zerosnet.experiments.paper.declare import MODULI, paper_row
 from zerosnet.experiments.paper_claims.verdicts import (

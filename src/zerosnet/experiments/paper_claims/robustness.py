@@ -1,4 +1,4 @@
-"""What the paper says of noise and adversarial examples."""
+"""The paper's claims about noise and adversarial examples."""
 
 from zerosnet.experiments.paper_claims.verdicts import (
     FAILS,

@@ -1,4 +1,4 @@
-"""What the paper says of its coefficients, parameters and run time."""
+"""The paper's claims about its coefficients, parameters and run time."""
 
 from fractions import Fraction
 

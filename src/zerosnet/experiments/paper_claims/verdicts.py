@@ -41,7 +41,7 @@ class PrintedRow:
 
     @property
     def moduli(self) -> tuple[float, ...]:
-        """In rising order; the optimum is (1/3, 1/3, 1)."""
+        """The moduli in rising order; the optimum is (1/3, 1/3, 1)."""
         head = next(head for head in self.labels if "oduli" in head)
         return tuple(sorted(map(float, self.labels[head].split(","))))
 

@@ -22,7 +22,7 @@ ONE_STEP = Scheme([1], [1])
 
 
 def one_step_blocks(steps: int, counts: tuple[int, ...], stage_change: str) -> tuple[bool, ...]:
-    """Whether each block is in start-up: it is until there are as many states as the scheme has steps.
+    """Tell which blocks are in start-up: a block is until there are as many states as the scheme has steps.
 
     Examples:
         >>> one_step_blocks(3, (3, 3), "restart")

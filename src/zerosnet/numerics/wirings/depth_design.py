@@ -26,7 +26,7 @@ from zerosnet.numerics.wirings.step import Floats
 
 MOST_STEPS = 6
 GROWTHS = (0.5, 2.0)
-"""Where a free growth of the betas is looked for."""
+"""The range in which a free growth of the betas is searched."""
 
 _STARTS, _DRAWS, _KEPT, _ROUNDS = 2, 120, 20, 25
 _SPREAD, _INFLATION, _LEAST_STEP = 0.6, 1.5, 1e-7

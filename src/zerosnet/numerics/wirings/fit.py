@@ -99,7 +99,7 @@ def _line(x: Floats, y: Floats) -> tuple[float, float, float]:
 
 
 def _golden_section(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function of one minimum between low and high is least."""
+    """Find the minimum of a function that has one between low and high."""
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     f_left, f_right = function(left), function(right)
     for _ in range(_ROUNDS):

@@ -27,7 +27,7 @@ from zerosnet.numerics.wirings.wiring import Wiring
 LAW_FILE = Path(__file__).with_name("law.json")
 MEASURES = ("parts", "contributions", "shares")
 COVERAGE = 0.9
-"""Of a prediction interval."""
+"""The level of a prediction interval."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ def answers(
     pairs: Sequence[PairFinding] = (),
     earlier: Collection[str] = (),
 ) -> list[Answer]:
-    """What the measured numbers say, the most important first; a demo is kept apart from measurements.
+    """Make the cards of the answers, the most important first; a demo is kept apart from measurements.
 
     `earlier` names the experiments whose numbers came with the package: the reader has run none of them.
     """
@@ -58,7 +58,7 @@ def _where(one: Finding | PairFinding, earlier: Collection[str]) -> str:
 
 
 def _of_pairs(pairs: Sequence[PairFinding], where: str) -> Answer | None:
-    """What is left of the difference where two schemes differ in little else; the certain ones first."""
+    """List the differences of pairs of schemes that differ in little else; the certain ones first."""
     known = [one for one in pairs if one.difference is not None]
     known.sort(key=lambda one: one.difference is not None and not one.difference.certain)
     lines = tuple(f"{one.group} ({one.names[0]}, less {one.names[1]}): {signed(one.said)}" for one in known)
@@ -93,7 +93,7 @@ _NEEDED = (
 
 
 def agreement(found: Iterable[Measured]) -> Answer | None:
-    """How many of our numbers are near those that the paper printed with a deviation, each counted once."""
+    """Count our numbers that are near those that the paper printed with a deviation, each once."""
     cells = [cell for one in found if one.scale == "full" for cell in one.cells if cell.runs]
     printed = [cell for cell in cells if cell.printed is not None and cell.printed.deviation is not None]
     compared = [cell for cell in distinct_cells(printed) if cell.difference_in_deviations is not None]
@@ -146,7 +146,7 @@ def _lines(
     settings: Mapping[tuple[str, str], str],
     split: Collection[str],
 ) -> Iterable[str]:
-    """One line for every table and group: by how many points, over how many settings.
+    """Write one line per table and group: by how many points, over how many settings.
 
     `settings` are the titles of columns; they are named in tables that are `split` between answers. What tables of
     noise have without noise is another table's.

@@ -169,7 +169,7 @@ def _series(series: Series, x: Axis, y: Axis) -> Html:
 
 
 def _marked(series: Series, count: int) -> Iterable[int]:
-    """Which points carry a mark: all, or on long lines a few, each at places of its own; on nameless lines none."""
+    """Choose the points that carry a mark: all; on long lines a few, at places of its own; none on nameless lines."""
     if series.line and not series.legend:
         return ()
     if not series.line or count <= _MARKED:

@@ -27,7 +27,7 @@ def claims_section(
 
 
 def claims_answer(claims: Iterable[Claim]) -> Answer:
-    """How many of the sentences hold, for the first screen."""
+    """Count the claims that hold, for the first screen."""
     counts = Counter(one.verdict for one in claims)
     wrong = [one.name for one in claims if one.verdict == FAILS]
     line = ", ".join(f"{counts[verdict]} {word}" for verdict, word in _PLURALS.items() if counts[verdict])

@@ -1,4 +1,4 @@
-"""The exact command that makes a number again."""
+"""The exact command that makes a number again, and the facts about a run that the card of its network shows."""
 
 import json
 import shlex
@@ -6,14 +6,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from zerosnet import files
+from zerosnet.data import SCALINGS, image_size, source
 from zerosnet.errors import InputError
 from zerosnet.experiments import Experiment, RunEvidence
 from zerosnet.numerics import Scheme
-from zerosnet.training import RECIPES, RunSpec, recipe
+from zerosnet.training import RECIPES, RunRecord, RunSpec, recipe
 
 _EMBEDDED = {"digits"}
 _OPTIONS = {"epochs": "--epochs", "batch": "--batch"}
 """Settings of a recipe that `zerosnet train` has an option for."""
+_METRICS = {
+    "test_accuracy": "test, last epoch",
+    "best_test_accuracy": "test, best epoch",
+    "validation_accuracy": "validation, last epoch",
+    "train_accuracy": "train, last epoch",
+}
 
 
 def reproduce_command(experiment: Experiment, scale: str) -> str:
@@ -82,3 +90,23 @@ def attack_command(runs: Sequence[RunEvidence], name: str) -> str:
 def _data(datasets: Iterable[str]) -> list[str]:
     """The option for the folder of the files, if one of the data sets has some."""
     return ["--data", "DIR"] if set(datasets) - _EMBEDDED else []
+
+
+def run_facts(record: RunRecord) -> dict[str, Any]:
+    """The facts of `zerosnet.models.model_card` for a run: metrics, recipe, command, hardware."""
+    spec = record.spec
+    result = {} if record.result is None else record.result.to_json()
+    entry = source(spec.dataset)
+    scaling = SCALINGS[spec.recipe.scaling]
+    mean, std = (entry.mean, entry.std) if scaling is None else ([n] * len(entry.mean) for n in scaling)
+    environment = record.folder / "environment.json"
+    return {
+        "run": record.id,
+        "dataset": spec.dataset,
+        "seed": spec.seed,
+        "metrics": {name: result[key] for key, name in _METRICS.items() if key in result},
+        "recipe": spec.recipe.to_json(),
+        "command": train_command(spec),
+        "environment": files.read_json(environment) if environment.exists() else None,
+        "input": {"input_size": [len(mean), *image_size(spec.dataset)], "mean": list(mean), "std": list(std)},
+    }

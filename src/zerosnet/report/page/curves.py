@@ -57,7 +57,7 @@ def attack_charts(panel: Panel, name: str) -> list[Chart]:
 
 
 def depth_charts(panel: Panel) -> list[Chart]:
-    """What every block adds to the state, and the accuracy with all blocks from n on switched off, at the end none."""
+    """Draw what every block adds to the state, and the accuracy with only the first n blocks switched on."""
     found = [[run.ablation for run in one.runs if run.ablation is not None] for one in panel.members]
     off = [_mean(_percentages(ablation.curve) for ablation in each) for each in found]
     share = [_mean([(n, r) for n, r in enumerate(a.ratios) if r] for a in each) for each in found]

@@ -47,7 +47,8 @@ _SCALES = ("full", "reduced", "demo")
 def write_report(path: str | Path, stores: Evidence | Sequence[Store | str | Path]) -> Path:
     """Write the page about some stores, or about evidence that was read of them; nothing is trained or measured.
 
-    A store that is not there is an error; an empty one gives a page that says so. The file appears whole or not at all.
+    A store that is not there is an error; an empty one gives a page without results. The file appears
+    whole or not at all.
     """
     target = page_file(path)
     if isinstance(stores, Evidence):

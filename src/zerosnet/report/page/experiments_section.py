@@ -19,7 +19,7 @@ _WORDS = {
 
 
 def experiment_section(found: Sequence[Measured], runs: Mapping[str, RunEvidence]) -> Html:
-    """One experiment, measured at one or more scales; the first is shown even if nothing of it was run."""
+    """Show an experiment, measured at one or more scales; the first is shown even if nothing of it was run."""
     experiment = found[0].experiment
     parts: list[Html] = [element("h3", experiment.title, id=experiment.name)]
     for measured in found:

@@ -12,7 +12,7 @@ _KINDS = ((True, "zero-stable", 0), (False, "not zero-stable", 1))
 
 
 def modulus_charts(measured: Measured) -> list[Chart]:
-    """One chart for every group of rows that have schemes, of an experiment whose first column is test accuracy."""
+    """Draw one chart per group of rows with schemes, for an experiment whose first column is test accuracy."""
     experiment = measured.experiment
     column = experiment.columns[0]
     first = [cell for cell in experiment.cells if cell.column == column.key]
@@ -32,7 +32,7 @@ def modulus_charts(measured: Measured) -> list[Chart]:
 
 
 def most_measured_first(charts: Iterable[Chart]) -> list[Chart]:
-    """By the number of points that are ours; those with as many keep their order."""
+    """Sort by the number of points that are ours; the order of equals is kept."""
     return sorted(charts, key=lambda chart: -sum(len(one.points) for one in chart.series if not one.hollow))
 
 

@@ -11,7 +11,7 @@ _MOST_MACHINES = 2
 
 
 def tested() -> Html:
-    """What the paper claims, in words for a reader who has not read it."""
+    """Explain the paper's claims to a reader who has not read it."""
     return element(
         "p",
         "A residual network can be read as a numerical scheme. The paper ",

@@ -22,7 +22,7 @@ _SIZES = (
 def experiment_table(measured: Measured, warnings: str | None = None, said: Mapping[str, str] | None = None) -> Html:
     """The table; `warnings` is the place on the page that names the failed sanity checks of attacks.
 
-    `said` is what there is to say about a group of rows, by its name.
+    `said` holds a remark about a group of rows, by its name.
     """
     experiment, cells = measured.experiment, {(cell.row, cell.column): cell for cell in measured.cells}
     remarks = tuple(dict.fromkeys(cell.note for cell in measured.cells if cell.note))
@@ -112,7 +112,7 @@ def folded(summary: object, content: object, length: int, most: int) -> Html:
 
 
 def key_to_signs() -> Html:
-    """What the signs and colours of differences mean."""
+    """Explain the signs and colours of differences."""
     less = "".join(f"{down} " for _, _, down, size in _SIZES if size)
     words = (
         ("≈", "within one deviation", ""),

@@ -59,7 +59,7 @@ def used_blocks_section(found: Sequence[Measured], evidence: Evidence) -> list[H
 
 
 def networks_alike(found: Iterable[Measured], evidence: Evidence) -> list[PlottedNetwork]:
-    """What the tables of one scale hold of them, every scheme once."""
+    """List the networks in the tables of one scale, every scheme once."""
     tables = {one.experiment.name: one for one in found}
     networks: dict[Scheme, PlottedNetwork] = {}
     for measured in (tables[name] for name in (_TABLE, _PAIRS) if name in tables):

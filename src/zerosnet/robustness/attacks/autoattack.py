@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from zerosnet.errors import InputError
-from zerosnet.robustness.classifiers.normalised import frozen
+from zerosnet.robustness.classifiers import frozen
 from zerosnet.robustness.protocols.attacked import Subject, under
 
 
@@ -27,7 +27,7 @@ Ensemble = Callable[[Tensor, Tensor, int], Tensor]
 
 
 def require_autoattack() -> tuple[Package, Any]:
-    """Whichever package is installed, and its class `AutoAttack`."""
+    """Find the package that is installed, and its class `AutoAttack`."""
     for package in PACKAGES:
         try:
             return package, import_module(package.name).AutoAttack
@@ -38,7 +38,7 @@ def require_autoattack() -> tuple[Package, Any]:
 
 
 def ensemble(model: nn.Module, eps: float, device: str, *, version: str = "standard", seed: int = 1) -> Ensemble:
-    """The standard ensemble in L-infinity, as a function of images, labels and batch size that returns examples.
+    """Make the standard ensemble in L-infinity, a function of images, labels and batch size that returns examples.
 
     APGD on the cross-entropy, targeted APGD on the DLR loss, targeted FAB, and the black-box Square attack.
     """
@@ -54,7 +54,7 @@ def ensemble(model: nn.Module, eps: float, device: str, *, version: str = "stand
 
 
 def under_autoattack(target: Subject, eps: float) -> Tensor:
-    """Which images one network gets right under AutoAttack, (N, 1); judged here, by the same code as all attacks."""
+    """Tell which images one network gets right under AutoAttack, (N, 1); judged by the same code as all attacks."""
     attack = ensemble(target.model, eps, str(target.images.device))
     with frozen(target.model):
         examples = [attack(images, labels, target.batch) for images, labels, _ in map(target.at, target.chunks())]

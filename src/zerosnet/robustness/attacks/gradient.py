@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from zerosnet.data import stream
 from zerosnet.errors import InputError
-from zerosnet.robustness.classifiers.normalised import (
+from zerosnet.robustness.classifiers import (
     each_replica,
     frozen,
     is_right,
@@ -76,7 +76,7 @@ NORMS = {
 
 @dataclass(frozen=True)
 class Attack:
-    """One gradient attack; `pgd` and `fgsm` make the usual ones.
+    """A gradient attack; `pgd` and `fgsm` make the usual ones.
 
     Untargeted, it climbs the loss of the true labels; `targeted`, it descends the loss of labels that it is given.
     Without `projection` it may leave the ball, as far as steps * step. Starts depend on `seed`, the image's index and
@@ -107,7 +107,7 @@ class Attack:
 
     @property
     def reach(self) -> float:
-        """How far from the image the attack can get, in its norm."""
+        """The largest distance from the image that the attack can reach, in its norm."""
         return self.eps if self.projection else self.steps * self.step
 
     def to_json(self) -> dict[str, Any]:
@@ -117,7 +117,7 @@ class Attack:
 def pgd(eps: float, steps: int = 20, *, step: float | None = None, **options: Any) -> Attack:
     """PGD with `steps` steps of size eps/4 unless told otherwise; `options` are the other fields of `Attack`."""
     if step is None:
-        step = eps / 4 if isinstance(eps, int | float) else math.nan  # `Attack` says what is wrong with eps
+        step = eps / 4 if isinstance(eps, int | float) else math.nan  # `Attack` reports what is wrong with eps
     return Attack(eps, step, steps, **options)
 
 
@@ -129,9 +129,9 @@ def fgsm(eps: float, **options: Any) -> Attack:
 def log_odds(logits: Tensor, labels: Tensor) -> Tensor:
     """m = log((1 - p_y) / p_y), the log-odds that the label is wrong, (B, K).
 
-    Logits are (B, K, classes); labels are (B,), or (B, K) where every replica has its own. The cross-entropy is
-    log(1 + e^m), so both rise together and their gradients point the same way; but where p_y rounds to 1 the gradient
-    of the cross-entropy rounds to 0, and a network sure of itself would look robust.
+    Logits are (B, K, classes); labels are (B,), or (B, K) if every replica has its own. The cross-entropy is
+    log(1 + e^m), so both rise together and their gradients point the same way. But if p_y rounds to 1, the gradient
+    of the cross-entropy rounds to 0, and a network that is sure of itself would look robust.
     """
     chosen = labels_per_replica(labels, logits.shape[1])[..., None]
     others = logits.scatter(-1, chosen, -math.inf)
@@ -139,10 +139,10 @@ def log_odds(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def input_gradient(model: nn.Module, images: Tensor, labels: Tensor) -> Tensor:
-    """The gradient of each replica's log-odds with respect to its images, (B, K*C, H, W).
+    """Compute the gradient of each replica's log-odds with respect to its images, (B, K*C, H, W).
 
-    Where it is not finite it is 0: an attack must not win by breaking the image. Where there is none at all an attack
-    would find nothing, and the network would look robust.
+    Elements that are not finite become 0: an attack must not win by breaking the image. A network without any gradient
+    is refused: attacks would find nothing, and it would look robust.
     """
     with torch.enable_grad():
         images = images.detach().requires_grad_(True)
@@ -155,7 +155,7 @@ def input_gradient(model: nn.Module, images: Tensor, labels: Tensor) -> Tensor:
 
 
 def climb(model: nn.Module, images: Tensor, labels: Tensor, attack: Attack, start: Tensor | None = None) -> Tensor:
-    """One run of the attack from images + eps * start; images and result are (B, K*C, H, W).
+    """Run the attack once from images + eps * start; images and result are (B, K*C, H, W).
 
     The model must be frozen (see `frozen`) and in evaluation mode; `attack_images` takes care of both.
     """
@@ -173,7 +173,7 @@ def climb(model: nn.Module, images: Tensor, labels: Tensor, attack: Attack, star
 
 
 def draw_starts(attack: Attack, index: Tensor, shape: torch.Size, restart: int) -> Tensor | None:
-    """Random points of the unit ball, one for every image, (len(index), C, H, W); None where none is wanted."""
+    """Draw random points of the unit ball, one per image, (len(index), C, H, W); None without a random start."""
     if not attack.random_start:
         return None
     draw = NORMS[attack.norm].start
@@ -195,7 +195,7 @@ class AttackOutcome(NamedTuple):
 def attempt(
     model: nn.Module, images: Tensor, labels: Tensor, attack: Attack, *, index: Tensor, restart: int = 0
 ) -> AttackOutcome:
-    """One restart of the attack on a batch; the arguments are those of `attack_images`."""
+    """Make one restart of the attack on a batch; the arguments are those of `attack_images`."""
     replicas = replicas_of(model)
     with frozen(model):
         own = each_replica(images, replicas) if _is_shared(model, images) else images
@@ -210,9 +210,9 @@ def attack_images(
 ) -> AttackOutcome:
     """Attack a batch of images, (B, C, H, W), or (B, K*C, H, W) with images of each replica's own: uint8, or [0, 1].
 
-    Of several restarts the worst is kept for each image and replica: one that is not resisted rather than one that is,
-    then the one that gains more. Targeted, `labels` are the targets. `index` holds the images' places in their data
-    set, on which the random starts depend (0, 1, 2, ... by default). The model is left as it was found.
+    Per image and replica the strongest restart is kept: one that fools the network goes before one that does not, and
+    then the one that gains more counts. Targeted, `labels` are the targets. `index` holds the images' places in their
+    data set, on which the random starts depend (0, 1, 2, ... by default). The model is left as it was found.
     """
     require_unit_images(images)
     require_labels(labels, len(images), require_logits(model, images), replicas_of(model))
@@ -241,5 +241,5 @@ def _judge(model: nn.Module, images: Tensor, labels: Tensor, targeted: bool) -> 
 
 
 def _is_shared(model: nn.Module, images: Tensor) -> bool:
-    """Whether the images are one set for all replicas; a `Normalised` network knows how many channels an image has."""
+    """Tell whether all replicas get the same images; a `Normalised` network knows how many channels an image has."""
     return images.shape[1] == getattr(model, "channels", images.shape[1] // replicas_of(model))

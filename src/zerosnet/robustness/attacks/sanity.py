@@ -21,21 +21,21 @@ Pair = tuple[ResultRow, ResultRow]
 
 
 def chance(row: ResultRow) -> int:
-    """One image in a thousand, and at least one image: less is no evidence."""
+    """Return the number of images that may differ by chance: one in a thousand, and at least one."""
     return max(1, row.images // 1000)
 
 
 def clearly_more(one: ResultRow, other: ResultRow) -> bool:
-    """Whether the first row has more right than the second, of as many images."""
+    """Tell whether the first row has more images right than the second, beyond chance."""
     return one.correct > other.correct + chance(one)
 
 
 def sanity_checks(
     rows: Sequence[ResultRow], num_classes: int, known_accuracy: float | None = None
 ) -> tuple[Check, ...]:
-    """All checks of one network's rows; `known_accuracy` is what its training measured when clean.
+    """Make all checks of one network's rows; `known_accuracy` is what its training measured when clean.
 
-    A check for which there are no rows is not made, and says so: it has neither passed nor failed.
+    A check for which there are no rows is reported as not made: it has neither passed nor failed.
     """
     return (
         units(rows),
@@ -91,7 +91,7 @@ def falls_with_eps(rows: Sequence[ResultRow]) -> Check:
 
 
 def pgd_not_weaker_than_fgsm(rows: Sequence[ResultRow]) -> Check:
-    """Where both saw the gradients and had the same reach, PGD leaves no more than FGSM does."""
+    """PGD leaves no more than FGSM, if both saw the gradients and had the same reach."""
     fgsm = [row for row in rows if row.method == "fgsm"]
     pgd = [row for row in rows if row.method.startswith("pgd") and row.access == "white-box"]
     pairs = [(many, one) for one in fgsm for many in pgd if _comparable(one, many)]
@@ -112,7 +112,7 @@ def more_steps_not_weaker(rows: Sequence[ResultRow]) -> Check:
 
 
 def huge_eps_fools_everything(rows: Sequence[ResultRow]) -> Check:
-    """In a ball that holds plain grey for every image about nothing is left."""
+    """About nothing is left in a ball that holds plain grey for every image."""
     name, left = f"eps {HUGE_EPS} leaves about nothing", [row for row in rows if row.method == "huge eps"]
     if not left:
         return _not_made(name, "no attack of that eps")

@@ -19,7 +19,7 @@ SEVERITIES = 5
 
 
 class NotGiven(Exception):
-    """A protocol that needs files of the user's was called without: it is reported as not run."""
+    """A protocol that needs files from the user was called without them; it is reported as not run."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,12 @@ FOLDERS = {"cifar10": "CIFAR-10-C", "cifar100": "CIFAR-100-C"}  # as published; 
 
 
 def folder_of(dataset: str) -> str:
-    """The name that the folder with a data set's corruptions has."""
+    """Name the folder of a data set's corruptions."""
     return FOLDERS.get(dataset, f"{dataset}-C")
 
 
 def find_corruptions(folder: Path, dataset: str = "cifar10") -> Corruptions | None:
-    """The corruptions of a data set in a folder, or in its subfolder CIFAR-10-C (by data set); None without any."""
+    """Find the corruptions of a data set in a folder, or in its subfolder such as CIFAR-10-C; None without any."""
     for place in (folder, folder / folder_of(dataset)):
         if (place / "labels.npy").exists():
             names = tuple(sorted(path.stem for path in place.glob("*.npy") if path.stem != "labels"))
@@ -54,7 +54,7 @@ def find_corruptions(folder: Path, dataset: str = "cifar10") -> Corruptions | No
 
 
 def require_fitting(found: Corruptions, target: Subject) -> None:
-    """Complain about files that are not images and labels as the subject has them; only their heads are read."""
+    """Raise an error unless the files hold images and labels as the subject has them; only their heads are read."""
     labels = _read(found.folder / "labels.npy")
     if labels.ndim != 1 or labels.dtype.kind not in "iu" or not 0 <= labels.min() <= labels.max() < target.num_classes:
         raise InputError(
@@ -71,7 +71,7 @@ def require_fitting(found: Corruptions, target: Subject) -> None:
 
 
 def under_corruptions(target: Subject, found: Corruptions, count: int | None = None) -> list[Measurement]:
-    """Accuracy for each corruption and severity, on `count` images of each (all by default), the same of every one.
+    """Measure the accuracy per corruption and severity, always on the same `count` images (all by default).
 
     The images of the subject are not used, its network is.
     """

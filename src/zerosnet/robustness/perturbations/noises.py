@@ -15,7 +15,7 @@ from torch import Tensor
 from zerosnet.checks import is_number
 from zerosnet.data import stream
 from zerosnet.errors import InputError
-from zerosnet.robustness.classifiers.normalised import unit_images
+from zerosnet.robustness.classifiers import unit_images
 from zerosnet.robustness.requirements import require_size, require_unit_images
 
 # what is drawn for one image; always on the CPU, because no two devices agree on the last bit of a normal number
@@ -72,7 +72,7 @@ def random_signs(eps: float) -> Noise:
 
 
 def draw_field(name: str, index: Tensor, shape: torch.Size, seed: int = NOISE_SEED) -> Tensor:
-    """The field `name` of the images with these indices, (len(index), *shape), on the CPU."""
+    """Draw the field `name` of the images with these indices, (len(index), *shape), on the CPU."""
     return torch.stack([FIELDS[name](shape, stream(seed, f"{name} noise", i)) for i in index.tolist()])
 
 
@@ -90,7 +90,7 @@ def add_noise(images: Tensor, noise: Noise, *, index: Tensor | None = None, seed
 
 
 def shifted(images: Tensor, noise: Noise, field: Tensor | None) -> Tensor:
-    """The same for floats of [0, 1] whose field has been drawn: levels of one kind share it."""
+    """Add noise to floats of [0, 1] whose field has been drawn: levels of one kind share it."""
     return (images + (noise.shift if field is None else noise.shift + noise.scale * field)).clamp(0, 1)
 
 

@@ -1,4 +1,4 @@
-"""What is attacked, and how many of its images each replica still gets right: under noise, attack, or transfer."""
+"""The subject of an attack, and which of its images each replica still gets right under noise, attack or transfer."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from zerosnet.data import image_weight, stream
 from zerosnet.errors import InputError
 from zerosnet.robustness.attacks.gradient import Attack, attempt, climb
-from zerosnet.robustness.classifiers.fastest import fast
-from zerosnet.robustness.classifiers.normalised import (
+from zerosnet.robustness.classifiers import (
     each_replica,
+    fast,
     frozen,
     is_right,
     replica_logits,
@@ -52,7 +52,7 @@ class Subject:
         return replicas_of(self.model)
 
     def chosen(self, count: int | None, seed: int = 1) -> "Subject":
-        """A random part of the images, decided by the seed alone; all of them where there are no more than `count`."""
+        """Choose `count` images at random, by the seed alone; all of them if there are no more."""
         if count is None or count >= len(self):
             return self
         picked = torch.randperm(len(self), generator=stream(seed, "chosen images"))[:count].sort().values
@@ -61,13 +61,14 @@ class Subject:
         return replace(part, batch=min(self.batch, count))
 
     def compiled(self) -> "Subject":
-        """The same with networks in their fastest form, for CUDA; after the checks, which show another shape."""
+        """Return the subject with networks in their fastest form, for CUDA; call it after the checks, which use another
+        shape."""
         size = (self.images.shape[2], self.images.shape[3])
         surrogate = None if self.surrogate is None else fast(self.surrogate, size)
         return replace(self, model=fast(self.model, size), surrogate=surrogate)
 
     def chunks(self, positions: Tensor | None = None) -> Iterator[Tensor]:
-        """Positions (all by default) in pieces of `batch`; on CUDA the last one is filled up, to keep one shape."""
+        """Split positions (all by default) into pieces of `batch`; on CUDA the last one is filled up to that size."""
         positions = torch.arange(len(self)) if positions is None else positions
         for begin in range(0, len(positions), self.batch):
             chunk = positions[begin : begin + self.batch]
@@ -76,7 +77,7 @@ class Subject:
             yield chunk
 
     def at(self, chunk: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Images as floats, labels and index of these positions."""
+        """Return images as floats, labels and index of these positions."""
         there = chunk.to(self.images.device)
         return unit_images(self.images[there]), self.labels[there], self.index[chunk]
 
@@ -106,9 +107,9 @@ Versions = Callable[[Tensor, Tensor, Tensor], Iterable[Tensor]]
 
 @torch.no_grad()
 def under(target: Subject, count: int, versions: Versions) -> Tensor:
-    """Which images each replica gets right in each of `count` versions of them, (count, N, K).
+    """Tell which images each replica gets right in each of `count` versions of them, (count, N, K).
 
-    `versions` makes them of a batch's images, labels and index, one after the other.
+    `versions` yields the versions, made from the images, labels and index of a batch.
     """
     right = torch.zeros(count, len(target), target.replicas, dtype=torch.bool)
     with frozen(target.model):
@@ -121,7 +122,7 @@ def under(target: Subject, count: int, versions: Versions) -> Tensor:
 
 
 def under_noises(target: Subject, noises: Sequence[Noise], seed: int = NOISE_SEED) -> Tensor:
-    """Which noisy images each replica gets right, (noises, N, K); levels of one kind share their field."""
+    """Tell which noisy images each replica gets right, (noises, N, K); levels of one kind share their field."""
     kinds = {noise.field for noise in noises if noise.field is not None}
 
     def noisy(images: Tensor, labels: Tensor, index: Tensor) -> Iterator[Tensor]:
@@ -133,9 +134,9 @@ def under_noises(target: Subject, noises: Sequence[Noise], seed: int = NOISE_SEE
 
 
 def under_attack(target: Subject, attack: Attack, resisting: Tensor | None = None) -> Tensor:
-    """Which images each replica gets right under every restart of an attack that sees its gradients, (N, K).
+    """Tell which images each replica gets right under every restart of an attack that sees its gradients, (N, K).
 
-    `resisting` says which are worth attacking at all (all by default): with those that are right when clean, the image
+    `resisting` marks the images to attack (all by default). If it marks those that are right when clean, the image
     itself counts as an attack, as it should. A restart skips images on which every replica has already been fooled.
     """
     _require_untargeted(attack)
@@ -150,7 +151,7 @@ def under_attack(target: Subject, attack: Attack, resisting: Tensor | None = Non
 
 
 def under_transfer(target: Subject, attacks: Sequence[Attack]) -> Tensor:
-    """Which examples, made on the surrogate without a look at the network, each replica gets right, (attacks, N, K)."""
+    """Tell which examples each replica gets right, (attacks, N, K); they are made on the surrogate alone."""
     surrogate = target.surrogate
     if surrogate is None:
         raise InputError("a transfer attack needs a surrogate, and there is none")

@@ -1,4 +1,4 @@
-"""What the protocols measure: each function here takes a subject and gives one `Measured` a setting."""
+"""The measurements of the protocols: each function takes a subject and returns one `Measurement` per setting."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,9 +28,9 @@ RESTARTS = 5
 
 @dataclass(frozen=True)
 class ProtocolOptions:
-    """What a user may change: restarts of `pgd-whitebox`, number of images (all by default), where corruptions are.
+    """Options of a user: restarts of `pgd-whitebox`, number of images (all by default), the folder of corruptions.
 
-    `dataset` is the one whose corruptions are meant.
+    `dataset` names the data set whose corruptions are used.
     """
 
     restarts: int | None = None
@@ -49,18 +49,18 @@ def clean(target: Subject) -> Measurement:
 
 
 def attacked(target: Subject, method: str, attack: Attack, right: Tensor, access: str, **settings: Any) -> Measurement:
-    """The outcome of a gradient attack, with all its settings."""
+    """Describe the outcome of a gradient attack, with all its settings."""
     label = f"{method}, {len(target)} images, eps {attack.eps:.4g}"
     return Measurement(label, method, right, access, attack.eps, attack.reach, attack.to_json() | settings)
 
 
 def seen(target: Subject, method: str, attack: Attack, start: Measurement) -> Measurement:
-    """A white-box attack; images that are wrong when clean (`start`) count as fooled."""
+    """Make a white-box attack; images that are wrong when clean (`start`) count as fooled."""
     return attacked(target, method, attack, under_attack(target, attack, resisting=start.right), "white-box")
 
 
 def controls(target: Subject, start: Measurement, levels: tuple[float, ...]) -> list[Measurement]:
-    """What the sanity checks need beside an attack: random signs of the same size, and a ball that holds plain grey."""
+    """Measure what the sanity checks need: random signs of the same size, and a ball that holds plain grey."""
     signs = under_noises(target, [random_signs(eps) for eps in levels])
     settings = {"seed": NOISE_SEED}
     blind = [
@@ -78,7 +78,8 @@ def paper_noise(target: Subject, options: ProtocolOptions) -> list[Measurement]:
 
 
 def paper_fgsm(target: Subject, options: ProtocolOptions) -> list[Measurement]:
-    """On 100 images and on all; what FGSM turns right counts as right, as in the source. PGD-20 beside it, on all."""
+    """Attack 100 images and all of them by FGSM, and all by PGD-20. What FGSM turns right counts as right, as in the
+    source."""
     levels = tuple(signed / 2 for signed in SIGNED_EPS)
     # with the batch of all images a compiled network sees one shape, and is compiled once
     few = replace(target.chosen(PAPER_IMAGES), batch=target.batch)
@@ -95,7 +96,7 @@ def paper_fgsm(target: Subject, options: ProtocolOptions) -> list[Measurement]:
 
 
 def paper_pgd(target: Subject, options: ProtocolOptions) -> list[Measurement]:
-    """Examples of the surrogate; beside them, on the network itself, the same attack and one by the book."""
+    """Attack by examples of the surrogate; beside it the same attack, and a standard one, on the network itself."""
     start = clean(target)
     sources = [pgd(eps, 7, projection=False, random_start=False) for eps in PAPER_EPS]
     transferred = under_transfer(target, sources)

@@ -1,4 +1,4 @@
-"""What a protocol measured of one network, as values that go to JSON and back."""
+"""The result of a protocol for one network, as values that go to JSON and back."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -13,7 +13,7 @@ from zerosnet.errors import InputError
 class Check:
     """A sanity check of adversarial numbers: what holds if the attacks did their work.
 
-    `passed` is None where it was not made because its numbers were not measured; `detail` then says which.
+    `passed` is None if the numbers it needs were not measured; `detail` then names them.
     """
 
     name: str
@@ -26,9 +26,9 @@ class ResultRow:
     """Accuracy in one setting.
 
     method     what was done, one name for all its levels: "clean", "noise", "fgsm", "pgd-20", "transfer", ...
-    access     "white-box" where the attack saw the network's gradients, "black-box" where not, None for no attack
-    eps        radius, in [0, 1] units; None where there is none
-    reach      how far the attack could get: more than eps where it does not project
+    access     "white-box" if the attack saw the network's gradients, "black-box" if not, None for no attack
+    eps        radius, in [0, 1] units; None if there is none
+    reach      how far the attack could get: more than eps if it does not project
     settings   everything else that decides the number
     """
 
@@ -45,7 +45,7 @@ class ResultRow:
 
 @dataclass(frozen=True)
 class Measurement:
-    """A setting measured for all replicas at once: `right` is (N, K); the other fields are those of `Row`."""
+    """A setting measured for all replicas at once: `right` is (N, K); the other fields are those of `ResultRow`."""
 
     label: str
     method: str
@@ -66,7 +66,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class ProtocolResult:
-    """What a protocol measured of one network, the sanity checks of its adversarial numbers, and what to know of it."""
+    """The numbers of a protocol for one network, the sanity checks of its adversarial numbers, and notes to read."""
 
     protocol: str
     rows: tuple[ResultRow, ...] = ()

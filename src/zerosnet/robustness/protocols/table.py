@@ -1,4 +1,4 @@
-"""The protocols, as values: what is measured of a network, and what to know of the numbers.
+"""The protocols, as values: what is measured, and notes on how to read the numbers.
 
 The paper's own (`paper-*`) run as they were; those that a reviewer of today would ask for stand beside them.
 """
@@ -29,7 +29,7 @@ class Protocol:
     fused         it can take several networks at once
     restarts      it makes restarts, whose number is an option
     corrupted     it reads corrupted images from files
-    ready         called before any work; complains about what is missing
+    ready         called before any work; raises an error if something is missing
     """
 
     name: str
@@ -113,7 +113,7 @@ def protocol(name: str) -> Protocol:
 def run_protocol(
     name: str, target: Subject, options: ProtocolOptions | None = None, *, known: Sequence[float | None] | None = None
 ) -> list[ProtocolResult]:
-    """Run a protocol on a subject; one result a replica.
+    """Run a protocol on a subject; one result per replica.
 
     `known` is the clean accuracy that training measured for each replica on the same images: a sanity check.
     """
@@ -124,7 +124,7 @@ def run_protocol(
     if not chosen.fused and target.replicas > 1:
         raise InputError(f"protocol {name} takes one network at a time, not {target.replicas} fused ones")
     if known is not None and len(known) != target.replicas:
-        raise InputError(f"known has {len(known)} accuracies; expected one a network: {target.replicas}")
+        raise InputError(f"known has {len(known)} accuracies; expected one per network: {target.replicas}")
     part = target.chosen(options.images)
     expected = known if known is not None and part is target else [None] * target.replicas
     settings = {"images": len(part), "of": len(target), "classes": target.num_classes}

@@ -101,7 +101,7 @@ def attack_runs(
 
 
 def _whole(options: ProtocolOptions, data: DataSet) -> ProtocolOptions:
-    """The options without a number of images if these are all that there are."""
+    """Drop the number of images from the options if it covers all images."""
     there = len(data.test) if options.corruptions is None else max(len(data.test), options.corruptions.per_severity)
     return options if options.images is None or options.images < there else replace(options, images=None)
 
@@ -160,7 +160,7 @@ def _give_up(stop: threading.Event, *_: Any) -> None:
 
 
 def _differences(record: RunRecord, chosen: Protocol) -> list[str]:
-    """The differences from the paper's protocol, if it is one of the paper's."""
+    """List the differences from the paper's protocol, if it is one of the paper's."""
     if chosen.recipe is None:
         return []
     data, recipe = record.spec.dataset, record.spec.recipe.name
@@ -169,12 +169,12 @@ def _differences(record: RunRecord, chosen: Protocol) -> list[str]:
 
 
 def attack_path(record: RunRecord, name: str, options: ProtocolOptions | None = None) -> Path:
-    """The file of a result."""
+    """Return the path of a result."""
     return record.folder / FOLDER / f"{_file_name(name, options)}.json"
 
 
 def _file_name(name: str, options: ProtocolOptions | None) -> str:
-    """The name of a result's file without its ending; a reduced result has another one than a whole one."""
+    """Name a result's file, without its ending; a reduced result has another name than a whole one."""
     reduced = {} if options is None else {"images": options.images, "restarts": options.restarts}
     return name + "".join(f"+{key}={value}" for key, value in reduced.items() if value is not None)
 
@@ -182,7 +182,7 @@ def _file_name(name: str, options: ProtocolOptions | None) -> str:
 def pick_attack(
     find: Callable[[str], Measurement | None], name: str, options: ProtocolOptions | None = None
 ) -> Measurement | None:
-    """The result of protocol `name`, from a function that finds results by file name; None if there is none.
+    """Find the result of protocol `name` by a function that finds results by file name; None if there is none.
 
     What was measured on all images also answers for as many, or more.
     """
@@ -196,7 +196,7 @@ def pick_attack(
 
 
 def read_attack(record: RunRecord, name: str, options: ProtocolOptions | None = None) -> Measurement | None:
-    """What a protocol measured of a run, read from its folder; None if it has not been run, or could not be."""
+    """Read the result of a protocol from a run's folder; None if it has not been run, or could not be."""
 
     def find(file: str) -> Measurement | None:
         path = record.folder / FOLDER / f"{file}.json"

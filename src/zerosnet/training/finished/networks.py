@@ -27,7 +27,7 @@ Member = tuple[RunRecord, Network]
 
 
 def load_network(record: RunRecord) -> Network:
-    """The network of a finished run, as its last epoch left it."""
+    """Load the network of a finished run, as its last epoch left it."""
     if record.status != "finished":
         raise InputError(f"run {record.id} is {record.status}; expected a finished one")
     if not record.has_weights:
@@ -54,7 +54,7 @@ def trained_run(name: str) -> Iterator[RunRecord]:
 
 
 def find_surrogate(store: Store, dataset: str, model: str = "preresnet20", seed: int = 1) -> RunRecord:
-    """The finished, normally trained run of this model and seed; of several the one whose recipe is first in the book.
+    """Find the finished, normally trained run of this model and seed; the first recipe of the book goes first.
 
     The paper does not name the network on which its PGD examples were made; PreResNet-20 with seed 1 is our choice.
     """
@@ -76,7 +76,7 @@ def find_surrogate(store: Store, dataset: str, model: str = "preresnet20", seed:
 
 
 def surrogate_of(spec: RunSpec, store: Store) -> RunRecord | None:
-    """The run on whose network the examples of an adversarial training are made; None if it needs none.
+    """Find the run whose network makes the examples of an adversarial training; None if it needs none.
 
     A training that has begun goes on with the surrogate that it began with.
     """
@@ -90,7 +90,7 @@ def surrogate_of(spec: RunSpec, store: Store) -> RunRecord | None:
 
 
 def numbers_of(record: RunRecord, device: torch.device) -> Precision:
-    """The numbers that a run's network computes with: as in its training, as far as the device has them."""
+    """Choose the precision of a run's network: that of its training, as far as the device has it."""
     spec = record.spec
     if spec.precision in ("bf16", "mixed") and device.type != "cuda":
         spec = replace(spec, precision=None)
@@ -98,13 +98,13 @@ def numbers_of(record: RunRecord, device: torch.device) -> Precision:
 
 
 def fusion_key(record: RunRecord, network: Network) -> Hashable:
-    """Equal for runs whose networks can be shown the same images as one fused network."""
+    """Make a key that is equal for runs whose networks can be fused to classify the same images."""
     spec = record.spec
     return network.config.fusion_key, spec.dataset, spec.recipe.scaling, spec.precision
 
 
 def fused_groups(records: Sequence[RunRecord], most: int, workers: int) -> list[list[Member]]:
-    """Runs and their networks by what can be fused, at most `most` at a time, and in as many groups as workers.
+    """Group runs and their networks by what can be fused, at most `most` per group, with a group for every worker.
 
     Networks on streamed data stay alone: they are wide enough to fill a device.
     """
@@ -121,7 +121,7 @@ def fused_groups(records: Sequence[RunRecord], most: int, workers: int) -> list[
 
 
 def convolutions_of(record: RunRecord, device: torch.device) -> str:
-    """The type that a run's convolutions compute in on a device, as records name it."""
+    """Name the type that a run's convolutions compute in on a device, as records do."""
     numbers = numbers_of(record, device)
     return str(numbers.conv_dtype or numbers.dtype).removeprefix("torch.")
 
@@ -139,7 +139,7 @@ def check_fits(network: Network, data: DataSet | FolderData, name: str) -> None:
 def as_classifier(
     records: Sequence[RunRecord], networks: Sequence[Network], data: DataSet, device: torch.device
 ) -> Normalised:
-    """The networks of runs with one `fusion_key`, fused, on a device, ready for images of [0, 1]."""
+    """Fuse the networks of runs with one `fusion_key`, on a device, to a classifier of images of [0, 1]."""
     for record, network in zip(records, networks):
         check_fits(network, data, record.id)
     numbers = numbers_of(records[0], device)

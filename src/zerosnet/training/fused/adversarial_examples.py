@@ -16,7 +16,7 @@ from zerosnet.training.recipes.adversarial import Adversarial
 
 
 class Examples(Protocol):
-    """Makes of images (B, K*C, H, W) and labels (K, B) the images to learn from, of the same shape."""
+    """A function that turns images (B, K*C, H, W) and labels (K, B) into the images to learn from."""
 
     def __call__(self, images: Tensor, labels: Tensor) -> Tensor: ...
 
@@ -38,10 +38,14 @@ class AsTheyAre:
 class AdversarialExamples:
     """L-infinity examples of the images, made on the network in training or on a frozen surrogate, in evaluation mode.
 
-    source       takes images of [0, 1]: the network with its normalisation inside, or the surrogate with its own
-    statistics   mean and std, (C,), of the images that come in and go out
-    counter      the number of the step in the epoch, (1,), on the device
-    compiled     use the fastest form of the source; with `native` that may be our own kernels
+    Args:
+        settings: The attack.
+        source: A network that takes images of [0, 1]: the one in training, or the surrogate.
+        seeds: One seed per replica.
+        statistics: Mean and std, (C,), of the images that come in and go out.
+        counter: The number of the step in the epoch, (1,), on the device.
+        compiled: Use the fastest form of the source.
+        native: That form may be our own kernels.
     """
 
     def __init__(
@@ -86,7 +90,7 @@ class AdversarialExamples:
         return ((found.reshape(apart.shape) - self._mean) / self._std).reshape(images.shape)
 
     def _starts(self, apart: Tensor) -> Tensor:
-        """Points of [-1, 1] for every pixel, (B, K, C, H, W), replica k's by its own seed."""
+        """Draw numbers of [-1, 1] per pixel, (B, K, C, H, W), for replica k by its own seed."""
         position = torch.cat([self._epoch, self._step])
         drawn = counted_uniform(self._seeds, position, apart[:, 0].numel())
         by_image = drawn.view(self.replicas, len(apart), *apart.shape[2:]).transpose(0, 1)
@@ -104,7 +108,7 @@ def make_examples(
     compiled: bool,
     native: bool,
 ) -> Examples:
-    """Make what the settings of a recipe ask for; `model` is in training, and its images have `statistics`."""
+    """Make the examples that a recipe asks for; `model` is in training, and its images have `statistics`."""
     if settings is None:
         return AsTheyAre()
     if settings.kind == "surrogate":

@@ -15,11 +15,11 @@ from zerosnet.training.options import check_kernels
 
 ASKED_FOR = "asked for"
 NATIVE = "bf16 convolutions, state in two bf16 halves, its gradient in bf16"
-TORCH_BATCH = 500  # with weights scaled and rounded anew in every batch; as much memory as a training step's, or less
+TORCH_BATCH = 500  # weights are scaled and rounded anew for every batch; needs no more memory than a training step
 PLAIN = {torch.bfloat16: "bf16 convolutions, state in float32", None: "all in the type of the parameters"}
 
 
-_REPORTED: dict[str, object] = {}  # why plain torch was used, in the life of this process
+_REPORTED: dict[str, object] = {}  # reasons for plain torch that this process has reported
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ def choose_backend(
     compiled: bool,
     optimizer: Optimizer | None = None,
 ) -> Backend:
-    """Make the backend of that name, or the best there is; one that cannot serve gives way to plain torch.
+    """Make the backend of that name, or the best there is; plain torch if our own kernels cannot serve.
 
-    `optimizer` is the one that will be given the gradients, for a step that computes in its buffers.
+    The step leaves its gradients in the buffers of `optimizer`, if there is one.
     """
     check_kernels(kernels)
     why = ASKED_FOR if kernels == "torch" else reason_against(network, size, network.conv_dtype, device) or ""

@@ -16,10 +16,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compile_static(function: Function) -> Function:
-    """torch.compile for the one set of shapes a training has.
+    """Compile a function for the one set of shapes that a training has.
 
-    Where bits matter the function stays as it is: the compiler tries how many threads a sum is quickest with, also in
-    torch's deterministic mode, so that gradients compiled anew had other bits.
+    In torch's deterministic mode the function stays as it is: the compiler chooses the number of threads of a sum by
+    timing, so that gradients would have other bits after each compilation.
     """
     if torch.are_deterministic_algorithms_enabled():
         return function
@@ -48,10 +48,9 @@ class CapturedFunction:
 def captured(
     function: Callable[[], Any], state: Iterable[Tensor], device: torch.device, pool: Any = None
 ) -> Callable[[], Any]:
-    """The function as a CUDA graph, or the function itself on other devices.
+    """Record a function as a CUDA graph; other devices get the function itself.
 
-    `state` are all tensors that the function changes. The calls that warm up leave them exactly as they were, each of
-    them: there may be fewer steps in an epoch than calls.
+    `state` lists all tensors that the function changes. Every call that warms up leaves them exactly as they were.
     """
     if device.type != "cuda":
         return function
@@ -85,9 +84,9 @@ def graph_pool(device: torch.device) -> Any:
 
 
 class Lead:
-    """Keeps the host a bounded number of steps ahead of the device, so that it can stop within a moment when asked to.
+    """A bound on the number of steps that the host is ahead of the device, so that a training can stop within a moment.
 
-    It waits for a step that lies far back, so the device never runs dry. Where nothing is asynchronous it does nothing.
+    The host waits for a step that lies far back, so the device never runs dry. Without CUDA nothing is waited for.
     """
 
     EVERY, MARKS = 8, 4  # the host leads by less than (MARKS + 1) * EVERY steps

@@ -13,8 +13,8 @@ from zerosnet.training.fused.step import per_replica, sample_losses
 
 # images of 32 x 32; does not depend on the number of replicas: results are the same to the bit alone or fused
 CPU_BATCH = 256
-CUDA_IMAGES = 2_500  # such images times replicas that fill a large GPU in one forward pass, in little memory
-LEAST = 100  # of each replica, also where all of them are more than that
+CUDA_IMAGES = 2_500  # such images, times replicas, fill a large GPU in one forward pass, in little memory
+LEAST = 100  # images per replica, however many replicas there are
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Score:
 class Predict(Protocol):
     """The network in evaluation mode: images (B, K*C, H, W) to logits (K, B, classes).
 
-    One that `shares_images` takes (B, C, H, W) where all replicas are to see the same.
+    If it `shares_images` it also takes (B, C, H, W), the same images for all replicas.
     """
 
     replicas: int
@@ -55,7 +55,7 @@ class Predictor:
         self._forward: Callable[[Tensor], Tensor] = compile_static(forward) if compiled else forward
 
     def refresh(self) -> None:
-        """Nothing to do: the network itself is asked."""
+        """Do nothing: the network itself is used."""
 
     def __call__(self, images: Tensor) -> Tensor:
         if self.model.training:
@@ -127,7 +127,7 @@ class Evaluation:
 def batch_size(images: ImageSet, replicas: int, device: torch.device, least: int = LEAST) -> int:
     """Choose how many images to take at a time, such that they fill the device and the batches evenly.
 
-    `least` is the smallest batch on a GPU, however many the replicas are.
+    `least` is the smallest batch on a GPU, however many replicas there are.
     """
     most = max(CUDA_IMAGES // replicas, least) if device.type == "cuda" else CPU_BATCH
     passes = -(-len(images) // max(1, most // image_weight(images.images)))
@@ -141,7 +141,7 @@ def evaluate(
     *,
     replicas: int = 1,
 ) -> list[Score]:
-    """Scores of a network, or of the replicas of a fused one, on a set; plainly, with nothing compiled or captured."""
+    """Score a network, or the replicas of a fused one, on a set; nothing is compiled or captured."""
     device, dtype = next((p.device, p.dtype) for p in model.parameters())
     mean, std = (torch.tensor(values, dtype=dtype, device=device) for values in statistics)
     was_training = model.training

@@ -12,7 +12,7 @@ from zerosnet.training.fused.cuda_graph import compile_static
 
 
 class Feed:
-    """The batches of a step: its row of the epoch's plan, found by a counter that lives on the device.
+    """The batches of an epoch: a counter on the device picks the step's row of the epoch's plan.
 
     The tables of an epoch are copied over those of the last one, in place, so that a captured step finds them where it
     was recorded. While the device works on an epoch a thread draws the next one.
@@ -43,7 +43,7 @@ class Feed:
         self._gather = compile_static(gather) if compiled else gather
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="epoch-plan")
         self._next: tuple[int, Future[list[Tensor | None]]] = (0, self._worker.submit(self._tables, 0))
-        # where the step reads: a counter and tables with a row a step
+        # read by the step: a counter, and tables with one row per step
         self.counter = torch.zeros(1, dtype=torch.int64, device=self.device)
         self._current = [None if t is None else t.to(self.device) for t in self._next[1].result()]
 
@@ -58,7 +58,7 @@ class Feed:
             self._next = (epoch + 1, self._worker.submit(self._tables, epoch + 1))
 
     def batch(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Images (B, K*C, H, W), labels (K, B) and learning rates (K,) of the step that the counter names."""
+        """Return images (B, K*C, H, W), labels (K, B) and learning rates (K,) of the step that the counter names."""
         order, dy, dx, flip, rates = (
             None if table is None else table.index_select(0, self.counter)[0] for table in self._current
         )

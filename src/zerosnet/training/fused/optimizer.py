@@ -22,9 +22,11 @@ ALIGNMENT = 64  # elements; convolutions and vector loads want every tensor to s
 
 
 class Rule(Protocol):
-    """An update as a pure elementwise function; `rates` are what it needs of a replica at a step.
+    """An update as a pure elementwise function of a parameter, its gradient and its buffers.
 
-    `buffers` names what it remembers of every parameter, `powers` the numbers whose powers it needs.
+    Attributes:
+        buffers: Names of the tensors that are kept per parameter.
+        powers: Numbers whose powers, by the number of steps, the rates need.
     """
 
     @property
@@ -183,7 +185,7 @@ RULES: dict[str, Callable[[Recipe], Rule]] = {
 
 
 def make_optimizer(model: Network, recipes: Sequence[Recipe]) -> Optimizer:
-    """Three groups of parameters: all others, the coefficients of trainable schemes, and norms with biases."""
+    """Make the optimiser with three groups: weights, coefficients of trainable schemes, and norms with biases."""
     coefficients = {id(p) for p in model.coefficient_parameters()}
     parameters = dict(model.named_parameters())
     return Optimizer(
@@ -203,7 +205,7 @@ class Flat:
     """Parameters, which stack their replicas along dim 0, moved into one buffer; each stays a view of its part.
 
     Memory order is kept (channels_last weights too): dim 0 is the outermost one in both layouts, so the part of one
-    replica is contiguous. `slot` says of every element which group and which replica it belongs to:
+    replica is contiguous. `slots` holds for every element its group and its replica as one number:
 
         slot = group * replicas + replica
     """
@@ -230,15 +232,15 @@ class Flat:
         self.slots = slots.to(first.device)
 
     def empty(self) -> Tensor:
-        """A buffer of zeros of the same layout: momentum, gradients, ..."""
+        """Make a buffer of zeros of the same layout: momentum, gradients, ..."""
         return torch.zeros_like(self.values)
 
     def views(self, buffer: Tensor) -> list[Tensor]:
-        """The buffer seen as tensors of the parameters' shapes."""
+        """View a buffer as tensors of the parameters' shapes."""
         return [buffer.as_strided(shape, stride, start) for start, shape, stride in self._layout]
 
     def rows(self, buffer: Tensor) -> list[Tensor]:
-        """The buffer seen as one matrix a parameter, a row a replica."""
+        """View a buffer as one matrix per parameter, with one row per replica."""
         return [buffer[start : start + shape.numel()].view(self.replicas, -1) for start, shape, _ in self._layout]
 
     def fill(self, buffer: Tensor, tensors: Sequence[Tensor]) -> None:
@@ -250,14 +252,14 @@ class Flat:
             torch._foreach_copy_([target for target, _ in chosen], [source for _, source in chosen])
 
     def rows_of(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """Tensors of the parameters' shapes as matrices in the buffer's memory order, a row a replica."""
+        """View tensors of the parameters' shapes as matrices in the buffer's memory order, with one row per replica."""
         return [
             _in_order(tensor, stride).view(self.replicas, -1) for tensor, (_, _, stride) in zip(tensors, self._layout)
         ]
 
 
 def _in_order(tensor: Tensor, stride: tuple[int, ...]) -> Tensor:
-    """The elements of a tensor as a vector, in the order of memory that `stride` describes."""
+    """Return the elements of a tensor as a vector, in the order of memory that `stride` describes."""
     if any(n > 1 and own != other for n, own, other in zip(tensor.shape, tensor.stride(), stride)):
         tensor = torch.empty_strided(tensor.shape, stride, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
     return tensor.as_strided((tensor.numel(),), (1,))

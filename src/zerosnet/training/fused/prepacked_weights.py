@@ -1,4 +1,4 @@
-"""Weights of all convolutions made ready in one kernel, and their gradients taken back in a few.
+"""Half-precision copies of all convolution weights, made in one kernel, and the way back for their gradients.
 
 A convolution in half precision on float32 parameters computes with ready = half(scale * w), and hands back
 dL/dw = scale * float32(dL/dready). Convolution by convolution that is two kernels of a microsecond each, a twentieth of
@@ -16,7 +16,7 @@ from zerosnet.training.fused.optimizer import Optimizer
 
 
 def ready_weights(network: Network, optimizer: Optimizer) -> "ReadyWeights | None":
-    """Make them; None if convolutions have no type of their own, scales are trained, or the update is not flat."""
+    """Make the copies; None if convolutions have no type of their own, scales are trained, or updates are not flat."""
     trained = any(True for _ in network.coefficient_parameters())
     if network.conv_dtype is None or trained or optimizer.gradients is None:
         return None
@@ -45,7 +45,7 @@ class ReadyWeights:
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Made anew from the parameters; meanwhile the convolutions take them instead of their own weights."""
+        """Refresh the copies, and let the convolutions use them instead of their own weights for a while."""
         with torch.no_grad():
             torch.mul(self.flat.values, self.scales, out=self.buffer)
         try:
@@ -58,7 +58,7 @@ class ReadyWeights:
 
     @torch.no_grad()
     def take_back(self, gradients: Sequence[Tensor]) -> Sequence[Tensor]:
-        """The gradients of the parameters, from those of the leaves; they lie where the optimizer wants them."""
+        """Turn the gradients of the leaves into those of the parameters, in the optimizer's buffer."""
         self.flat.fill(self.flat_gradients, gradients)
         self.flat_gradients.mul_(self.scales)
         return self.gradients

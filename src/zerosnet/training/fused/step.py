@@ -25,13 +25,13 @@ class StepResult(NamedTuple):
 
 
 class GradientStep(Protocol):
-    """Computes one step of K replicas; it changes nothing but the network's running statistics and its own gradients.
+    """A function that computes one step of K replicas; it changes only running statistics and its own gradients.
 
-    It makes no synchronisation with the host and allocates nothing that outlives it, so that it can be captured.
+    It never waits for the host and allocates nothing that outlives it, so that it can be captured.
     """
 
     def __call__(self, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Sequence[Tensor]]:
-        """images (B, K*C, H, W), labels (K, B); returns what `StepResult` names."""
+        """Compute the step for images (B, K*C, H, W) and labels (K, B); return what `StepResult` names."""
         ...
 
 
@@ -40,7 +40,7 @@ class TorchStep:
 
     The losses of the replicas are summed before the backward pass. No parameter of one replica enters the loss of
     another, so the gradient of the sum with respect to a replica's parameters is the gradient of its own mean loss.
-    `ready` makes the weights of all convolutions ready at once.
+    `ready` holds copies of all convolution weights in half precision.
     """
 
     def __init__(
@@ -75,12 +75,12 @@ class TorchStep:
 
 
 def per_replica(logits: Tensor, replicas: int) -> Tensor:
-    """Logits (B, classes) of one network or (B, K, classes) of K as (K, B, classes)."""
+    """Reshape logits (B, classes) of one network or (B, K, classes) of K to (K, B, classes)."""
     return logits.view(len(logits), replicas, -1).transpose(0, 1)
 
 
 def sample_losses(logits: Tensor, labels: Tensor, label_smoothing: float = 0.0) -> Tensor:
-    """Cross entropy of every sample: logits (K, B, classes), labels (K, B) to (K, B), in at least float32."""
+    """Compute cross entropies (K, B) of logits (K, B, classes) and labels (K, B), in at least float32."""
     replicas, batch, classes = logits.shape
     flat = logits.contiguous().view(-1, classes)
     flat = flat if flat.dtype == torch.float64 else flat.float()
@@ -89,6 +89,6 @@ def sample_losses(logits: Tensor, labels: Tensor, label_smoothing: float = 0.0) 
 
 
 def scores(logits: Tensor, labels: Tensor, label_smoothing: float = 0.0) -> tuple[Tensor, Tensor]:
-    """Mean loss (K,) and number of correct answers (K,) of logits (K, B, classes)."""
+    """Compute the mean loss (K,) and the number of correct answers (K,) of logits (K, B, classes)."""
     correct = (logits.argmax(-1) == labels).sum(1)
     return sample_losses(logits, labels, label_smoothing).mean(1), correct

@@ -30,7 +30,7 @@ def paper(dataset: str) -> Recipe:
 
 
 def official(dataset: str) -> Recipe:
-    """What the authors' published code does, which differs from the paper.
+    """The training of the authors' published code, which differs from the paper.
 
     Weight decay 5e-4, on the coefficients of trainable schemes too; one epoch less; learning rate 0 in the first step.
     """

@@ -1,6 +1,6 @@
 """Checkpoints: everything a run needs to go on, complete or not there at all, checked when read, never unpickled.
 
-Every run has its own, in its own folder, also where it is trained side by side with others: so runs can be regrouped,
+Every run has its own, in its own folder, even if it is trained side by side with others: so runs can be regrouped,
 moved, and continued alone or in any company. A checkpoint is one safetensors file `<position>.safetensors` with the
 run's tensors (replica k of the fused network, in the shapes of a single one), its state as JSON, the run's id, and a
 checksum over all of them in its header. The last two are kept; a damaged one is passed over for the one before it, and
@@ -33,7 +33,7 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 class Checkpoint:
     """A run at a position: CPU tensors by name, and a JSON-ready state.
 
-    `position` counts finished steps. `damaged` says which newer files were passed over, and why.
+    `position` counts finished steps. `damaged` lists the newer files that were passed over, and why.
     """
 
     position: int
@@ -107,7 +107,7 @@ def read_checkpoint(folder: Path, at_most: int | None = None, run: str = "") -> 
 
 
 def positions(folder: Path) -> list[int]:
-    """The positions of the checkpoints in a folder, whole or not, in order."""
+    """List the positions of the checkpoints in a folder, whole or not, in order."""
     return sorted(int(path.stem) for path in folder.glob(f"*{_SUFFIX}") if path.stem.isdigit())
 
 
@@ -116,11 +116,11 @@ def _path(folder: Path, position: int) -> Path:
 
 
 class Damaged(Exception):
-    """Why a file is not a whole checkpoint."""
+    """The reason why a file is not a whole checkpoint."""
 
 
 def _read(path: Path, position: int) -> tuple[dict[str, Tensor], dict[str, Any], str]:
-    """Tensors, state, and the id of the run; that is empty in files of old versions."""
+    """Read tensors, state, and the id of the run, which is empty in files of old versions."""
     from safetensors import SafetensorError
     from safetensors.torch import load
 
@@ -149,7 +149,7 @@ def checksum(tensors: Mapping[str, Tensor], state: str, position: int, run: str 
 
 
 def snapshot(tensors: Mapping[str, Tensor], replicas: int) -> list[dict[str, Tensor]]:
-    """Each replica's own part of a fused network's tensors, on the CPU, with one copy a data type from the device.
+    """Copy each replica's part of a fused network's tensors to the CPU, by one copy per data type.
 
     All tensors stack their replicas along the first dimension. The parts do not share memory with the originals, so
     that training may go on while they are written.
@@ -168,7 +168,7 @@ def snapshot(tensors: Mapping[str, Tensor], replicas: int) -> list[dict[str, Ten
 
 @torch.no_grad()
 def copy_into(own: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> None:
-    """Put a checkpoint's tensors into a training's own, in place."""
+    """Copy a checkpoint's tensors into those of a training, in place."""
     if set(own) != set(tensors) or any(own[name].shape != tensors[name].shape for name in own):
         raise InputError("a checkpoint does not fit its network; was it written for another version?")
     for name, tensor in own.items():
@@ -176,12 +176,12 @@ def copy_into(own: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> None:
 
 
 def join(parts: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """The inverse of `snapshot`: the tensors of the fused network, stacked along the first dimension."""
+    """Stack the tensors of replicas along the first dimension: the inverse of `snapshot`."""
     return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
 
 
 class BackgroundWriter:
-    """A thread that writes checkpoints; what it could not write is raised by the next call.
+    """A thread that writes checkpoints; its errors are raised by the next call.
 
     Hand over only what training no longer changes, such as the parts that `snapshot` gives:
 
@@ -219,7 +219,7 @@ class BackgroundWriter:
 
 
 def _all(jobs: Sequence[Callable[[], object]]) -> None:
-    """Try all jobs, so that one run's full disk does not cost the others theirs; then raise the first error."""
+    """Try all jobs, even if one fails; then raise the first error."""
     errors = []
     for job in jobs:
         try:

@@ -46,9 +46,9 @@ def _claim_all(store: Store, specs: Sequence[RunSpec], progress: Progress, stack
 def meeting_points(
     runs: Sequence[Run], steps: Mapping[RunSpec, int], world: World, progress: Progress
 ) -> list[tuple[int, list[RunSpec]]]:
-    """Find where runs of a group can go on together: pairs of a position and the specs that have a checkpoint there.
+    """Find the positions at which runs of a group can go on together, each with the specs that have a checkpoint there.
 
-    The process that writes finds out, and all are told. `steps` are those of an epoch.
+    The process that writes looks for them and tells the others. `steps` are those of an epoch.
 
     A kill between the checkpoints of two runs leaves them one apart; as every run keeps its last two, they meet at the
     earlier one. Runs that were begun at different times stay apart. A damaged checkpoint is passed over, and so is one

@@ -21,7 +21,7 @@ class Journal:
         self._loggers = [open_loggers(log, run) for run in runs]
 
     def last(self) -> list[dict[str, Any] | None]:
-        """The newest row of every run with the best test accuracy so far, for display."""
+        """Return the newest row of every run, with its best test accuracy so far, for display."""
         if not self.runs:
             return [None for _ in self.trainer.specs]
         return [{**rows[-1], "best_test_accuracy": best(rows)[1]} if rows else None for rows in self.rows]
@@ -55,7 +55,7 @@ class Journal:
                 logger.log(row)
 
     def finished(self, k: int, seconds: float, train: Score) -> Result:
-        """The result of a run that has come to its last epoch."""
+        """Make the result of a run that has come to its last epoch."""
         rows = self.rows[k]
         last, (best_epoch, best_accuracy) = rows[-1], best(rows)
         return Result(
@@ -74,7 +74,7 @@ class Journal:
         )
 
     def diverged(self, k: int, seconds: float) -> Result:
-        """The result of a run whose loss or weights are no longer finite."""
+        """Make the result of a run whose loss or weights are no longer finite."""
         rows = self.rows[k]
         reason = f"loss or weights not finite after {int(self.trainer.lived[k])} steps"
         best_epoch, best_accuracy = best([row for row in rows if finite(row["test_loss"]) is not None])
@@ -89,7 +89,7 @@ class Journal:
 
 
 def best(rows: Sequence[Mapping[str, Any]]) -> tuple[int | None, float | None]:
-    """The epoch with the highest test accuracy, the first of several, and that accuracy."""
+    """Find the first epoch with the highest test accuracy, and that accuracy."""
     if not rows:
         return None, None
     row = max(rows, key=lambda row: (row["test_accuracy"], -row["epoch"]))

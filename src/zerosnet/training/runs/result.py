@@ -1,4 +1,4 @@
-"""How a run ended, as a value."""
+"""The end of a run, as a value."""
 
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -17,7 +17,7 @@ class Result:
     test_*            at the last epoch: the number to compare with; top5: one of the best five answers is right
     best_*            the best test epoch, reported because the paper reports it; nothing is selected by it
     train_*           on the training images without augmentation, in eval mode, at the end
-    validation_*      on the images that were cut off the training set, at the end, where there are some
+    validation_*      on the images that were cut off the training set, at the end, if there are some
     seconds           time of training, summed over all pieces in which it was done; of a fused run its share
     test_images       that could be decoded and count, where files were skipped
     skipped_files     how many, training files included, as the process that writes has met them

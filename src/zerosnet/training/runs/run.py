@@ -2,7 +2,7 @@
 
 spec.json             the resolved spec, from which the run can be replayed
 environment.json      versions, hardware and commit it was last continued with (and `earlier` ones that differ)
-metrics.jsonl         one line an epoch
+metrics.jsonl         one line per epoch
 checkpoints/          where it goes on after an interruption; empty once it has ended
 weights.safetensors   the last epoch, once finished
 result.json           how it ended; its presence means that it has
@@ -59,7 +59,7 @@ class Run:
         return found if isinstance(found, dict) else {}
 
     def write_environment(self, environment: Mapping[str, Any]) -> None:
-        """Record what the run is trained with; where it is continued elsewhere, both are kept."""
+        """Record what the run is trained with; if it goes on elsewhere, both records are kept."""
         path, record, before = self.folder / "environment.json", dict(environment), self.environment()
         if before:
             earlier = before.pop("earlier", [])
@@ -83,7 +83,7 @@ class Run:
         return next((k for k, epoch in enumerate(numbers) if epoch != k + 1), len(numbers))
 
     def rewind(self, epochs: int) -> None:
-        """Forget the metrics after the first `epochs`, which are trained again; to be called when a run goes on."""
+        """Drop the metrics after the first `epochs`: those epochs are trained again when a run goes on."""
         if self.whole_epochs() < epochs:
             raise InputError(f"{self.folder / 'metrics.jsonl'} lacks one of the first {epochs} epochs")
         kept = self.metrics()[:epochs]
@@ -98,7 +98,7 @@ class Run:
         write_checkpoint(self.checkpoints, position, tensors, state, self.id)
 
     def load_checkpoint(self, at_most: int | None = None) -> Checkpoint | None:
-        """The newest checkpoint that is whole (and not past a position); None: the run begins at the beginning."""
+        """Read the newest checkpoint that is whole (and not past a position); None if there is none."""
         return read_checkpoint(self.checkpoints, at_most, self.id)
 
     # -- its end -------------------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ class Run:
     def finish(self, result: Result, save_weights: Callable[[Path], object] | None = None) -> None:
         """End the run: weights first (`save_weights` writes them to the path it is given), then the result.
 
-        The result appears last and at once: where it is, everything is. Checkpoints are removed after it.
+        The result appears last and at once: if it is there, everything is. Checkpoints are removed after it.
         """
         files.remove_temporaries(self.folder)
         if save_weights is not None:
@@ -123,7 +123,7 @@ class Run:
     # -- the claim -----------------------------------------------------------------------------------------------------
 
     def release(self) -> None:
-        """Let others have it."""
+        """Let other processes claim the run."""
         lock, self._lock = self._lock, None
         if lock is not None:
             os.close(lock)
@@ -153,7 +153,7 @@ def find_folder(root: Path, spec: RunSpec) -> Path:
 
 
 def try_lock(folder: Path, *, create: bool) -> int | None:
-    """Take a run's lock: its descriptor, or None where another process holds it.
+    """Take a run's lock and return its descriptor; None if another process holds it.
 
     The kernel lets go of it when the process ends, however it ends.
     """

@@ -21,13 +21,13 @@ _LARGEST = 3.4e38  # about the largest number of fp32
 
 @dataclass(frozen=True)
 class RunSpec:
-    """One training, with everything that decides its outcome and nothing about where it runs.
+    """A training, with everything that decides its outcome and nothing about where it runs.
 
     Device, kernels, and how many networks are trained side by side are not part of it. `scheme` None is the model's
     own; `precision` None is the device's usual one; `validation` None trains on the whole training set.
 
     Attributes:
-        stage_change: What becomes of older states where a stage begins; None is the model's own rule.
+        stage_change: What becomes of older states when a stage begins; None is the model's own rule.
         beta_growth: The betas of the n-th multistep block are multiplied by its n-th power, n from 0.
         block_schemes: One scheme per multistep block, or per block, in place of `scheme`.
     """

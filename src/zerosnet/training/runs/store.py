@@ -21,7 +21,7 @@ _LISTING_HOLDS = 0.2  # seconds; a listing takes a lock for a moment to see whet
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What the store knows about a run; read, not claimed.
+    """The record of a run in the store; read, not claimed.
 
     Attributes:
         status: "finished" or "diverged" (it has ended), "running" (a process holds it), "stopped" (to be continued).
@@ -35,7 +35,7 @@ class RunRecord:
 
     @property
     def weights(self) -> Path:
-        """The file of a finished run's network; records that were sent elsewhere come without it."""
+        """The file of a finished run's network; published records come without it."""
         return self.folder / WEIGHTS
 
     @property
@@ -46,12 +46,12 @@ class RunRecord:
         return read_metrics(self.folder)
 
     def check_writable(self, part: str = "") -> None:
-        """Refuse, before anything is computed, a run to whose folder, or this part of it, nothing can be added."""
+        """Raise an error unless files can be added to the run's folder, or to this part of it."""
         inner = self.folder / part
         _make_sure(inner if inner.is_dir() else self.folder, self.folder.parent)
 
     def summary(self) -> dict[str, Any]:
-        """A JSON-ready line for a list of runs."""
+        """Describe the run in one JSON-ready line of a list."""
         spec = self.spec
         line: dict[str, Any] = {
             "id": self.id,
@@ -109,12 +109,12 @@ class Store:
         return run
 
     def get(self, spec: RunSpec) -> RunRecord | None:
-        """The run of a spec; None if the store has none."""
+        """Find the run of a spec; None if the store has none."""
         folder = self.folder(spec)
         return _record(folder) if (folder / SPEC).exists() else None
 
     def find(self, name: str) -> RunRecord:
-        """A run by its id, or by any part of it that only one run has; s1 is seed 1 before it is a part of s11."""
+        """Find a run by its id, or by a part of it that only one run has; s1 is seed 1 before it is a part of s11."""
         if name.strip(".") and Path(name).name == name and (self.root / name / SPEC).exists():
             return _record(self.root / name)
         matches = [folder for folder in self._folders() if name in folder.name]
@@ -130,14 +130,14 @@ class Store:
         return _record((exact or matches)[0])
 
     def records(self) -> list[RunRecord]:
-        """All runs, ordered by id; raise an InputError that names the file if one cannot be read."""
+        """List all runs, ordered by id; raise an InputError that names the file if one cannot be read."""
         records, problems = self.scan()
         if problems:
             raise InputError(problems[0])
         return records
 
     def scan(self) -> tuple[list[RunRecord], list[str]]:
-        """All runs that can be read, ordered by id, and a line for each one that cannot."""
+        """List all runs that can be read, ordered by id, and a line for each one that cannot."""
         records, problems = [], []
         for folder in self._folders():
             try:
@@ -151,7 +151,7 @@ class Store:
 
 
 def _make_sure(folder: Path, root: Path) -> None:
-    """Make a folder of a store if it is missing; refuse a store in which that, or writing into it, is impossible."""
+    """Make a folder of a store if it is missing; raise an error if that, or writing into it, is impossible."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -161,7 +161,7 @@ def _make_sure(folder: Path, root: Path) -> None:
 
 
 def _settle(run: Run) -> None:
-    """Make sure that the folder is this spec's, and clear away what a killed process left half-written."""
+    """Check that the folder is this spec's, and remove half-written files of a killed process."""
     path = run.folder / SPEC
     files.remove_temporaries(run.folder)
     if not path.exists():

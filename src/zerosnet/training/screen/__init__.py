@@ -1,1 +1,1 @@
-"""What a person sees and controls while networks train."""
+"""Progress, loggers and signals: what a person sees and controls while networks train."""

@@ -82,7 +82,7 @@ class Progress(Protocol):
 
 
 class Lines:
-    """Plain lines: one per epoch and group, and one a minute if epochs are long; nothing at all if quiet.
+    """Plain lines: one per epoch and group, and one per minute if epochs are long; nothing at all if quiet.
 
     If several groups train side by side, each line names its group.
     """

@@ -81,7 +81,7 @@ class WeightsAndBiases:
 
 
 LOGGERS: "dict[str, Callable[[Run], Logger]]" = {"tensorboard": TensorBoard, "wandb": WeightsAndBiases}
-"""By name, which is the name of the package and of the extra that brings it."""
+"""Loggers by name; package and extra have the same name."""
 
 
 def check_loggers(names: Iterable[str]) -> None:

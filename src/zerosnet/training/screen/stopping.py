@@ -1,4 +1,4 @@
-"""When to stop and when to save: signals, a time limit, and the interval between checkpoints."""
+"""Decide when to stop and when to save: signals, a time limit, and the interval between checkpoints."""
 
 import math
 import re

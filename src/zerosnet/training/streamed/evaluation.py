@@ -29,7 +29,7 @@ from zerosnet.training.streamed.processes import World, decoding_workers
 
 EVALUATION_BATCH = {"cuda": 256, "cpu": 32}  # images of 224 x 224 that fill a device in one forward pass
 Prepare = Callable[[Tensor, Tensor], Tensor]
-"""Makes of images (B, H, W, C) in bytes, and of which of them to mirror, what a network is shown."""
+"""A function of images (B, H, W, C) in bytes and of marks to mirror them, which returns a network's input."""
 
 
 class StreamedEvaluation:
@@ -74,7 +74,7 @@ class StreamedEvaluation:
             persistent=persistent,
         )
         self.sums = torch.zeros(4, dtype=torch.float64, device=device)  # loss, top-1, top-5, images
-        self.images = 0  # that counted in the last scores, over all processes
+        self.images = 0  # that the last scores counted, over all processes
 
     def run(self) -> None:
         """Pass over the images once."""

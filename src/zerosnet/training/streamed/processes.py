@@ -20,7 +20,7 @@ STARTED_BY_TORCHRUN = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR")
 
 
 class LostProcess(OSError):
-    """Another process of the world is gone: this one cannot go on either."""
+    """An error: another process of the world is gone, and this one cannot go on either."""
 
     def __init__(self, rank: int) -> None:
         super().__init__(
@@ -31,7 +31,7 @@ class LostProcess(OSError):
 
 @dataclass(frozen=True)
 class World:
-    """The place of this process among `size`: `rank` 0 alone writes; `local_size` of them are on this machine."""
+    """The place of this process among `size`. Only rank 0 writes; `local_size` processes are on this machine."""
 
     rank: int = 0
     size: int = 1
@@ -74,9 +74,9 @@ class World:
                 distributed.broadcast(tensor, src=0)
 
     def together(self, work: Callable[[], T]) -> T:
-        """Do something that bad input can make fail, on every process; one line, and no process waits for another.
+        """Do work that bad input can make fail, in every process; if it fails anywhere, all processes end.
 
-        The lowest process that failed says so; the others wait till it has gone and leave without a word.
+        The lowest process that failed raises its error. The others wait for its end and leave silently.
         """
         results, error = [], None
         try:
@@ -102,7 +102,7 @@ def under_torchrun() -> bool:
 
 
 def local_world() -> World:
-    """This process's place, as `torchrun` put it into the environment."""
+    """Read this process's place from the environment that `torchrun` sets."""
     if not under_torchrun():
         return World()
     names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
@@ -110,12 +110,12 @@ def local_world() -> World:
 
 
 def own_device(device: torch.device, world: World) -> torch.device:
-    """The device of this process: on a machine with several GPUs each process has its own."""
+    """Choose the device of this process: on a machine with several GPUs each process has its own."""
     if device.type != "cuda" or world.size == 1:
         return device
     there = torch.cuda.device_count()
     if world.local_size > there:
-        raise InputError(f"{world.local_size} processes on a machine with {there} GPUs; expected at most one a GPU")
+        raise InputError(f"{world.local_size} processes on a machine with {there} GPUs; expected at most one per GPU")
     torch.cuda.set_device(world.local_rank)
     return torch.device("cuda", world.local_rank)
 
@@ -131,7 +131,7 @@ def decoding_workers(wanted: int | None, world: World) -> int:
 def joined(world: World, device: torch.device) -> Iterator[World]:
     """Meet the other processes, for a while: NCCL for what is on GPUs, gloo for what is on the host.
 
-    Where a process dies the others get an error from the network, which is told as what it is.
+    If a process dies, the others get an error of the network; it becomes a `LostProcess`.
     """
     if world.size == 1:
         yield world

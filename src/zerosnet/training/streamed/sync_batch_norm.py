@@ -10,7 +10,7 @@ from zerosnet.models import BatchNorm
 
 
 class SynchronisedBatchNorm(BatchNorm):
-    """Batch norm over the images of all processes, which have equally many each; alone it is plain batch norm.
+    """Batch norm over the images of all processes, equally many in each; with one process it is plain batch norm.
 
     torch.nn.SyncBatchNorm is for its own kind of batch norm, and for GPUs only.
     """
@@ -48,7 +48,7 @@ class _AddUp(Function):
 
 
 def synchronise_batch_norms(module: nn.Module) -> None:
-    """Put a synchronised batch norm into the place of every one, with the same parameters and buffers."""
+    """Replace every batch norm by a synchronised one with the same parameters and buffers."""
     for name, child in module.named_children():
         if type(child) is BatchNorm:
             twin = SynchronisedBatchNorm(

@@ -119,7 +119,7 @@ class StreamedTrainer:
         self.sums = torch.zeros(1, 2, dtype=torch.float64, device=device)  # of losses and of correct answers
         self.loss = torch.zeros(1, dtype=torch.float64, device=device)  # of the last step, over all processes
         self.position = 0
-        self.skipped: set[str] = set()  # what was said about broken files, by this process
+        self.skipped: set[str] = set()  # lines about broken files that this process reported
         self._batches: Iterator[Batch] | None = None  # from the first epoch on
         self.tests = {"test": self._evaluation(data.test)}
         if data.validation is not None:

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from zerosnet.errors import InputError
+from zerosnet.kernels import NativeClassifier, reason_against
+from zerosnet.models import Network
 
 
 class Normalised(nn.Module):
@@ -23,7 +26,7 @@ class Normalised(nn.Module):
     def __init__(self, model: nn.Module, mean: Sequence[float], std: Sequence[float]) -> None:
         super().__init__()
         if not mean or len(mean) != len(std) or min(std) <= 0:
-            raise InputError(f"mean is {tuple(mean)}, std is {tuple(std)}; expected one a channel, std above 0")
+            raise InputError(f"mean is {tuple(mean)}, std is {tuple(std)}; expected one per channel, std above 0")
         self.model = model
         self.replicas = int(getattr(model, "replicas", 1))
         self.channels = len(mean)
@@ -54,7 +57,7 @@ def labels_per_replica(labels: Tensor, replicas: int) -> Tensor:
 
 
 def is_right(logits: Tensor, labels: Tensor) -> Tensor:
-    """Which replicas name the label, (B, K), for logits (B, K, classes); logits that are not numbers name nothing."""
+    """Tell which replicas are right, (B, K), by logits (B, K, classes); NaN is wrong."""
     guess = logits.argmax(-1)
     return (guess == labels_per_replica(labels, logits.shape[1])) & ~logits.isnan().any(-1)
 
@@ -65,7 +68,7 @@ def replicas_of(model: nn.Module) -> int:
 
 @contextmanager
 def frozen(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode and parameters without gradients inside; every module and parameter as it was afterwards."""
+    """Set evaluation mode and switch gradients of parameters off, for a while; then restore every module."""
     modes = [(module, module.training) for module in model.modules()]
     tracked = [parameter for parameter in model.parameters() if parameter.requires_grad]
     try:
@@ -83,3 +86,23 @@ def frozen(model: nn.Module) -> Iterator[None]:
 def unit_images(images: Tensor) -> Tensor:
     """Images as floats of [0, 1]; uint8 is divided by 255."""
     return images.float() / 255 if images.dtype == torch.uint8 else images
+
+
+def fast(classifier: nn.Module, size: tuple[int, int], *, native: bool = True) -> nn.Module:
+    """Make the same function of images (of that `size`) in evaluation mode; it shares the classifier's parameters.
+
+    Gradients with respect to the images come with it; those of the parameters do not. `native` False: not our kernels.
+    """
+    if not native or why_not_native(classifier, size) is not None:
+        return cast(nn.Module, torch.compile(classifier, dynamic=False))
+    assert isinstance(classifier, Normalised) and isinstance(classifier.model, Network)
+    statistics = (values.flatten().tolist() for values in (classifier.mean, classifier.std))
+    return Normalised(NativeClassifier(classifier.model), *statistics)
+
+
+def why_not_native(classifier: nn.Module, size: tuple[int, int]) -> str | None:
+    """Give the reason why our own kernels do not serve a classifier of images of that size; None if they do."""
+    network = classifier.model if isinstance(classifier, Normalised) else None
+    if not isinstance(network, Network):
+        return "it is not a network of this package"
+    return reason_against(network, size, network.conv_dtype, next(network.parameters()).device)

@@ -1,1 +1,0 @@
-"""Networks as attacks see them."""
