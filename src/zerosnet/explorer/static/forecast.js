@@ -13,7 +13,8 @@ export function drawForecast(rooms, legend, forecast) {
   rooms.words.replaceChildren(...words(forecast));
   bars(rooms.shares, shares, low, "share of the new state", "share");
   bars(rooms.parts, parts, low, "part of what the head reads", "part", calibration.constants.tau);
-  legend.replaceChildren(...STAGES.map((name, i) => key("square", { class: `stage s${i}` }, `${name} stage`)));
+  legend.replaceChildren(...STAGES.map((name, i) => key("square", { class: `stage s${i}` }, `${name} stage`)),
+    key("line", { class: "half-line" }, `a part of ${short(calibration.constants.tau, 2)} counts half`));
 }
 
 function words({ shares, effective_depth: depth, accuracy, interval, calibration, layers, limit }) {
@@ -41,9 +42,6 @@ function bars(room, values, low, title, noun, half = null) {
     chart.put(svg("rect", { class: `stage s${Math.floor((3 * n) / blocks)}`, x: (px(n + 1) - width / 2).toFixed(1), y: top.toFixed(1), width: width.toFixed(1), height: (floor - top).toFixed(1) },
       svg("title", {}, `block ${n + 1}: ${noun} ${short(value, 3)}`)));
   });
-  if (half !== null) {
-    chart.line([[0.5, Math.log10(half)], [blocks + 0.5, Math.log10(half)]], { class: "circle-line" });
-    chart.over(svg("text", { class: "note", x: px(blocks + 0.5) - 3, y: py(Math.log10(half)) - 4, "text-anchor": "end" }, "counts half"));
-  }
+  if (half !== null) chart.line([[0.5, Math.log10(half)], [blocks + 0.5, Math.log10(half)]], { class: "half-line" });
   chart.show();
 }

@@ -54,6 +54,7 @@ export class Side {
     });
     drawForecast(this.rooms, this.legends.forecast, this.view.forecast);
     drawRegion(this.rooms.region, this.legends.region, region, analysis);
+    this.rooms.locus.classList.toggle("waiting", this.#byHand);
     this.#drawLocus();
   }
 
