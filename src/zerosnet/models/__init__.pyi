@@ -2,9 +2,12 @@ from zerosnet.models.config import Config as Config
 from zerosnet.models.config import fuse as fuse
 from zerosnet.models.convert.conversion import multistep as multistep
 from zerosnet.models.convert.stage import MultistepStage as MultistepStage
-from zerosnet.models.diagnosis.measure import BlockDiagnosis as BlockDiagnosis
-from zerosnet.models.diagnosis.measure import Diagnosis as Diagnosis
 from zerosnet.models.diagnosis.measure import diagnose as diagnose
+from zerosnet.models.diagnosis.result import BlockDiagnosis as BlockDiagnosis
+from zerosnet.models.diagnosis.result import Diagnosis as Diagnosis
+from zerosnet.models.diagnosis.result import EffectiveDepth as EffectiveDepth
+from zerosnet.models.diagnosis.shares import predicted_shares as predicted_shares
+from zerosnet.models.diagnosis.shares import wiring_of_network as wiring_of_network
 from zerosnet.models.diagnosis.switched_off import Tail as Tail
 from zerosnet.models.diagnosis.switched_off import tails as tails
 from zerosnet.models.io.card import model_card as model_card

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _WIDTH_OF_PLAIN_OUTPUT = 160
 _RANDOM = "random"
+_LEGEND_OF_SHARES = "ratio: the measured share, rms beta f / rms y; predicted: from the coefficients, at initialisation"
 _LEGEND = "forward, backward: growth of a disturbance, a gradient; alone: bound without f"
 _LEGEND_OF_ACCURACY = "f off: accuracy in % with f switched off from this block on"
 
@@ -68,6 +69,7 @@ def diagnose(
     console = Console(width=None if sys.stdout.isatty() else _WIDTH_OF_PLAIN_OUTPUT, highlight=False)
     console.print(_headline(found), markup=False)
     console.print(_table(found))
+    console.print(_LEGEND_OF_SHARES)
     console.print(_LEGEND)
     if found.accuracy is not None:
         console.print(_LEGEND_OF_ACCURACY)
@@ -95,11 +97,15 @@ def _batch(subject: "NamedNetwork", source: "DataSet | None", count: int, seed: 
 
 
 def _headline(found: "Diagnosis") -> str:
+    total = len(found.blocks)
+    depth = found.effective_depth
+    predicted = "" if depth.predicted is None else f"{depth.predicted:.1f} predicted, "
     scheme = "" if found.scheme is None else f"{found.scheme}, "
     accuracy = "" if found.accuracy is None else f"; accuracy {100 * found.accuracy:.1f} %"
     return (
-        f"{found.model}: {scheme}{found.verdict}; {found.effective_depth()} of {len(found.blocks)} blocks add 1 % or "
-        f"more to the state ({found.images} images, {found.statistics} statistics){accuracy}"
+        f"{found.model}: effective depth {predicted}{depth.measured:.1f} measured, of {total} blocks\n"
+        f"{scheme}{found.verdict}; {found.blocks_above()} of {total} blocks above 1 % ({found.images} images, "
+        f"{found.statistics} statistics){accuracy}"
     )
 
 
@@ -108,14 +114,15 @@ def _table(found: "Diagnosis") -> "Table":
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    columns = ["block", "stage", "rms y", "rms beta f", "ratio", "forward", "alone", "backward", "alone"]
+    columns = ["block", "stage", "rms y", "rms beta f", "ratio", "predicted", "forward", "alone", "backward", "alone"]
     for name in [*columns, *(["f off"] if found.accuracy is not None else [])]:
         table.add_column(name, justify="right", no_wrap=True)
     for block in found.blocks:
-        numbers = (
-            *(block.state_rms, block.residual_rms, block.ratio),
-            *(block.forward_growth, block.forward_envelope, block.backward_growth, block.backward_envelope),
-        )
-        accuracy = [] if block.accuracy_without is None else [f"{100 * block.accuracy_without:.1f}"]
-        table.add_row(str(block.index), str(block.stage + 1), *(f"{number:.3g}" for number in numbers), *accuracy)
+        sizes = (block.state_rms, block.residual_rms, block.ratio)
+        growths = (block.forward_growth, block.forward_envelope, block.backward_growth, block.backward_envelope)
+        predicted = "-" if block.predicted_share is None else f"{block.predicted_share:.3g}"
+        cells = [*(f"{number:.3g}" for number in sizes), predicted, *(f"{number:.3g}" for number in growths)]
+        if block.accuracy_without is not None:
+            cells.append(f"{100 * block.accuracy_without:.1f}")
+        table.add_row(str(block.index), str(block.stage + 1), *cells)
     return table
