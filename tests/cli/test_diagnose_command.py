@@ -108,3 +108,23 @@ def test_a_weights_file_takes_no_scheme(capsys, tmp_path):
     code, _, err = diagnose(capsys, str(path), "--scheme", "zerosnet(10)")
     assert code == 2
     assert "--scheme" in err
+
+
+def test_depth_measures_are_shown_and_written_as_json_on_digits(capsys):
+    arguments = ("zerosnet20_opt", "--dataset", "digits", "--images", "8", "--depth")
+    code, out, _ = diagnose(capsys, *arguments)
+    assert code == 0
+    assert "influence" in out
+    assert "norms new" in out
+    code, out, _ = diagnose(capsys, *arguments, "--json")
+    data = json.loads(out)
+    assert code == 0
+    assert len(data["depth"]["blocks"]) == len(data["blocks"]) == 9
+    assert data["depth"]["accuracy"] == data["accuracy"]
+
+
+def test_depth_measures_need_labels(capsys):
+    code, out, err = diagnose(capsys, "zerosnet20_opt", "--depth")
+    assert code == 2
+    assert out == ""
+    assert "--depth needs images with labels" in err

@@ -2,6 +2,14 @@ from zerosnet.models.config import Config as Config
 from zerosnet.models.config import fuse as fuse
 from zerosnet.models.convert.conversion import multistep as multistep
 from zerosnet.models.convert.stage import MultistepStage as MultistepStage
+from zerosnet.models.diagnosis.depth import BlockDepth as BlockDepth
+from zerosnet.models.diagnosis.depth import DepthMeasures as DepthMeasures
+from zerosnet.models.diagnosis.depth import accuracies_without_block as accuracies_without_block
+from zerosnet.models.diagnosis.depth import accuracies_without_rest as accuracies_without_rest
+from zerosnet.models.diagnosis.depth import block_influences as block_influences
+from zerosnet.models.diagnosis.depth import contribution_cosines as contribution_cosines
+from zerosnet.models.diagnosis.depth import logit_lens as logit_lens
+from zerosnet.models.diagnosis.depth import measure_depth as measure_depth
 from zerosnet.models.diagnosis.measure import diagnose as diagnose
 from zerosnet.models.diagnosis.result import BlockDiagnosis as BlockDiagnosis
 from zerosnet.models.diagnosis.result import Diagnosis as Diagnosis
