@@ -17,10 +17,10 @@ from zerosnet.models import (
 )
 from zerosnet.models.diagnosis.switched_off import logits_without_each, tails
 
-LABELS = torch.arange(12) % 10
+LABELS = torch.arange(6)
 
 
-def images(count: int = 12, size: int = 16, channels: int = 3) -> torch.Tensor:
+def images(count: int = 6, size: int = 8, channels: int = 3) -> torch.Tensor:
     return torch.randn(count, channels, size, size, generator=torch.Generator().manual_seed(0))
 
 
@@ -28,7 +28,7 @@ def trained_by_a_step(name: str = "zerosnet20_opt", **options):
     """A network with running statistics of its own."""
     model = create_model(name, seed=0, **options).train()
     with torch.no_grad():
-        for _ in range(20):
+        for _ in range(3):
             model(images())
     return model.eval()
 
@@ -44,11 +44,11 @@ def test_a_deleted_block_is_one_whose_last_convolution_is_zero():
             torch.testing.assert_close(found[n], other(images()))
 
 
-def test_deleting_blocks_works_with_several_betas_and_bottlenecks():
-    for model in (trained_by_a_step("zerosnet20", scheme="adams-bashforth(2)"), trained_by_a_step("zerosnet164_opt")):
-        *_, last = logits_without_each(model, images(2))
-        blocks = len(model.stack.blocks)
-        *_, step = model.walk(images(2), silent_from=blocks - 1)
+def test_deleting_blocks_works_with_several_betas():
+    model = trained_by_a_step("zerosnet20", scheme="adams-bashforth(2)")
+    *_, last = logits_without_each(model, images(2))
+    with torch.no_grad():
+        *_, step = model.walk(images(2), silent_from=8)
         torch.testing.assert_close(last, model.logits(step.state))
 
 
@@ -121,11 +121,11 @@ def test_batch_statistics_leave_nothing_to_reestimate():
     assert once == accuracies_without_rest(model, images(), LABELS, reestimate=True, **options)
 
 
-@pytest.mark.parametrize("name", ["zerosnet20_tra", "preresnet20", "zerosnet164_opt", "zerosnet18_opt"])
+@pytest.mark.parametrize("name", ["zerosnet20_tra", "preresnet20", "zerosnet18_opt"])
 def test_all_measures_are_taken_for_every_structure_and_leave_the_network_as_it_is(name):
     model = trained_by_a_step(name, num_classes=10)
     before = copy.deepcopy(model.state_dict())
-    found = measure_depth(model, images(12, 32), LABELS)
+    found = measure_depth(model, images(), LABELS)
     assert found.statistics == "running"
     assert len(found.blocks) == len(model.stack.blocks)
     assert found.blocks[-1].lens_accuracy == found.accuracy
