@@ -93,7 +93,7 @@ def test_used_blocks_have_their_range_where_seeds_differ_and_the_number_of_seeds
 def test_the_table_has_the_words_of_the_glossary_and_says_where_its_accuracy_comes_from(tmp_path):
     table = table_of(tmp_path, specs_of_rows((56,), (1,))[:1], (5,))
     heads = re.findall(r'<th scope="col"[^>]*>(?:<abbr [^>]*>)?([^<]+)<', table)
-    assert heads == ["scheme", "zero-stable", "blocks", "effective depth", "used blocks", "accuracy %", "seeds"]
+    assert heads == ["scheme", "zero-stable", "blocks", "blocks above 1 %", "used blocks", "accuracy %", "seeds"]
     assert table.count("<abbr title=") == 2 and "within one point with all later ones switched off" in table
     assert "evaluated again by plain torch with convolutions in bfloat16 on 256 test images" in table
 
