@@ -7,6 +7,7 @@ import pytest
 
 from zerosnet.cli.main import run
 from zerosnet.models import create_model, save_model
+from zerosnet.numerics import OPTIMUM, Wiring
 from zerosnet.training import Result, RunSpec, Store
 
 
@@ -21,6 +22,18 @@ def test_a_name_and_a_scheme_give_a_line_a_block(capsys):
     assert code == 0
     assert "unstable" in out
     assert len([line for line in out.splitlines() if line.strip()[:1].isdigit()]) == 9
+
+
+def test_effective_depth_is_printed_first_and_predicted_shares_stand_beside_ratios(capsys):
+    depth = Wiring.of(OPTIMUM, (9, 9, 9)).effective_depth()
+    for name in ("zerosnet56_opt", "zerosnet56_opt.cifar10"):
+        code, out, _ = diagnose(capsys, name, "--images", "2")
+        first, *_ = out.splitlines()
+        assert code == 0
+        assert first.startswith(f"zerosnet56_opt: effective depth {depth:.1f} predicted, ")
+        assert first.endswith(" measured, of 27 blocks")
+        assert "ratio predicted" in " ".join(out.split())
+        assert "blocks above 1 %" in out
 
 
 def test_json_is_one_object(capsys):
@@ -95,3 +108,23 @@ def test_a_weights_file_takes_no_scheme(capsys, tmp_path):
     code, _, err = diagnose(capsys, str(path), "--scheme", "zerosnet(10)")
     assert code == 2
     assert "--scheme" in err
+
+
+def test_depth_measures_are_shown_and_written_as_json_on_digits(capsys):
+    arguments = ("zerosnet20_opt", "--dataset", "digits", "--images", "8", "--depth")
+    code, out, _ = diagnose(capsys, *arguments)
+    assert code == 0
+    assert "influence" in out
+    assert "norms new" in out
+    code, out, _ = diagnose(capsys, *arguments, "--json")
+    data = json.loads(out)
+    assert code == 0
+    assert len(data["depth"]["blocks"]) == len(data["blocks"]) == 9
+    assert data["depth"]["accuracy"] == data["accuracy"]
+
+
+def test_depth_measures_need_labels(capsys):
+    code, out, err = diagnose(capsys, "zerosnet20_opt", "--depth")
+    assert code == 2
+    assert out == ""
+    assert "--depth needs images with labels" in err

@@ -57,7 +57,7 @@ def test_fused_networks_are_ablated_as_each_alone_is_diagnosed(small, few_digits
         assert found.accuracy == pytest.approx(alone.accuracy)
         assert found.accuracy_without == pytest.approx([block.accuracy_without for block in alone.blocks])
         assert found.ratios == pytest.approx([block.ratio for block in alone.blocks], rel=1e-4)
-        assert found.effective_depth == alone.effective_depth()
+        assert found.effective_depth == alone.blocks_above()
         written = json.loads((record.folder / "ablation.json").read_text())
         assert written["device"] == "cpu" and written["environment"]["packages"]["torch"] and written["seconds"] > 0
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from zerosnet import InputError, Scheme
-from zerosnet.models import create_model, diagnose
+from zerosnet.models import create_model, diagnose, wiring_of_network
 from zerosnet.models.diagnosis.measure import envelopes
 from zerosnet.numerics import PAPER_ROWS
 from zerosnet.numerics.depth.envelopes import envelope
@@ -23,7 +23,7 @@ def images(count: int = 4, size: int = 32, channels: int = 3) -> torch.Tensor:
 @pytest.mark.parametrize("row", PAPER_ROWS, ids=lambda row: row.label)
 def test_unstable_rows_are_shallow_at_initialisation_and_stable_ones_deep(row):
     found = diagnose(create_model("zerosnet56", scheme=row.scheme, seed=0), images(8))
-    ratio, depth = found.blocks[-1].ratio, found.effective_depth()
+    ratio, depth = found.blocks[-1].ratio, found.blocks_above()
     if row.printed_zero_stable:
         assert 0.01 < ratio < 1
         assert depth >= 26
@@ -32,6 +32,34 @@ def test_unstable_rows_are_shallow_at_initialisation_and_stable_ones_deep(row):
         assert depth <= 12
     assert found.statistics == "batch"
     assert ("stable" in found.verdict.split()) == row.printed_zero_stable
+
+
+def test_effective_depth_is_the_definition_of_wirings_by_predicted_and_by_measured_shares():
+    model = create_model("zerosnet56_opt", seed=0)
+    found = diagnose(model, images(8))
+    expected = wiring_of_network(model).effective_depth()
+    assert found.effective_depth.predicted == pytest.approx(expected)
+    assert found.effective_depth.measured == pytest.approx(sum(b.ratio / (b.ratio + 0.1) for b in found.blocks))
+    assert found.effective_depth.measured == pytest.approx(expected, abs=0.5)
+    data = found.to_json()
+    assert data["effective_depth"]["predicted"] == pytest.approx(expected)
+    assert data["blocks_above_1_percent"] == 27
+    assert data["blocks"][0]["predicted_share"] == found.blocks[0].predicted_share
+
+
+@pytest.mark.parametrize("name", ["zerosnet18_opt", "zerosnet20_nonorm"])
+def test_networks_that_the_closed_form_is_not_about_have_no_predicted_share(name):
+    options = {"scheme": "zerosnet(-9/5)"} if name.endswith("nonorm") else {}
+    found = diagnose(create_model(name, seed=0, **options), images(2))
+    assert found.effective_depth.predicted is None
+    assert found.effective_depth.measured >= 0
+    assert all(block.predicted_share is None for block in found.blocks)
+
+
+def test_the_wiring_of_trained_coefficients_is_that_of_their_present_values():
+    model = create_model("zerosnet20_tra", seed=0)
+    model.stack.coefficients.values.data[:3] = -0.5
+    assert list(wiring_of_network(model).schemes())[2:] == model.schemes()[2:]
 
 
 def test_the_state_of_the_most_unstable_row_reaches_1e15():

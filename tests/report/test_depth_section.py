@@ -93,7 +93,7 @@ def test_used_blocks_show_their_range_and_the_number_of_seeds(tmp_path):
 def test_the_table_explains_its_words_and_names_the_source_of_its_accuracy(tmp_path):
     table = table_of(tmp_path, specs_of_rows((56,), (1,))[:1], (5,))
     heads = re.findall(r'<th scope="col"[^>]*>(?:<abbr [^>]*>)?([^<]+)<', table)
-    assert heads == ["scheme", "zero-stable", "blocks", "effective depth", "used blocks", "accuracy %", "seeds"]
+    assert heads == ["scheme", "zero-stable", "blocks", "blocks above 1 %", "used blocks", "accuracy %", "seeds"]
     assert table.count("<abbr title=") == 2 and "within one point with all later ones switched off" in table
     assert "evaluated again by plain torch with convolutions in bfloat16 on 256 test images" in table
 

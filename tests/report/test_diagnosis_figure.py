@@ -16,6 +16,7 @@ def test_curves_hold_the_measured_numbers(unstable):
     sizes, ratio, growth = diagnosis_figure(unstable).axes
     assert list(sizes.lines[0].get_ydata()) == [block.state_rms for block in unstable.blocks]
     assert list(ratio.lines[0].get_ydata()) == [block.ratio for block in unstable.blocks]
+    assert list(ratio.lines[1].get_ydata()) == [block.predicted_share for block in unstable.blocks]
     assert list(growth.lines[2].get_ydata()) == [block.backward_growth for block in unstable.blocks]
     assert {text.get_text() for text in ratio.texts} == {"rounding of bf16", "rounding of fp32"}
 

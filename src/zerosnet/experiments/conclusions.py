@@ -237,10 +237,10 @@ def _verdict(difference: Difference | None, modulus: Correlation | None, depth: 
     if modulus is None or depth is None:
         return said
     if _neither(modulus, depth):
-        return f"{said}; neither the parasitic modulus nor effective depth goes with it"
+        return f"{said}; neither the parasitic modulus nor the number of blocks above 1 % goes with it"
     tail = "as much as" if _as_much(modulus, depth) else "less than"
     return (
-        f"{said}; rank correlation with the parasitic modulus {modulus}, with effective depth {depth}: depth explains "
+        f"{said}; rank correlation with the parasitic modulus {modulus}, with blocks above 1 % {depth}: depth explains "
         f"{tail} the modulus"
     )
 

@@ -73,10 +73,13 @@ from zerosnet.numerics.wirings.law import AccuracyLaw as AccuracyLaw
 from zerosnet.numerics.wirings.law import FittedNetwork as FittedNetwork
 from zerosnet.numerics.wirings.law import Prediction as Prediction
 from zerosnet.numerics.wirings.law import load_law as load_law
+from zerosnet.numerics.wirings.measures import effective_depth as effective_depth
 from zerosnet.numerics.wirings.root_pairs import accuracy_of_pairs as accuracy_of_pairs
 from zerosnet.numerics.wirings.root_pairs import measured_pairs as measured_pairs
 from zerosnet.numerics.wirings.stage_gain import stage_gain as stage_gain
 from zerosnet.numerics.wirings.stages import STAGE_CHANGES as STAGE_CHANGES
 from zerosnet.numerics.wirings.stages import StageChange as StageChange
 from zerosnet.numerics.wirings.stages import find_stage_change as find_stage_change
+from zerosnet.numerics.wirings.wiring import BOTTLENECK_STEM as BOTTLENECK_STEM
+from zerosnet.numerics.wirings.wiring import STEM as STEM
 from zerosnet.numerics.wirings.wiring import Wiring as Wiring

@@ -5,109 +5,31 @@ needs no more of a layer than that it can be run (a forward derivative would nee
 and float64 leaves ten digits to the difference even where the state reaches 1e15. Backwards the gradient is exact.
 """
 
-import copy
-import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from zerosnet.errors import InputError
+from zerosnet.models.diagnosis.inputs import (
+    choose_statistics,
+    network_name,
+    require_batch,
+    require_single,
+    stage_of_blocks,
+    working_copy,
+)
+from zerosnet.models.diagnosis.result import BlockDiagnosis, Diagnosis
+from zerosnet.models.diagnosis.shares import predicted_shares
 from zerosnet.models.diagnosis.switched_off import tails
-from zerosnet.models.layers.replicated import BatchNorm, of_replica
+from zerosnet.models.layers.replicated import of_replica
 from zerosnet.models.network import Network
-from zerosnet.models.stepping.blocks import Block
 from zerosnet.models.stepping.stack import BlockStep
-from zerosnet.numerics import Scheme, companion, root_condition
+from zerosnet.numerics import Scheme, companion
 
 DISTURBANCE = 1e-6
-STATISTICS = ("running", "batch")
-
-
-@dataclass(frozen=True)
-class BlockDiagnosis:
-    """Block n, which makes y_{n+1} out of y_n and its history."""
-
-    index: int
-    stage: int
-    scheme: Scheme
-    state_rms: float
-    """rms(y_{n+1})"""
-    residual_rms: float
-    """rms(beta f(y_n))"""
-    forward_growth: float
-    """rms of a small disturbance in y_{n+1}, for rms 1 in y_0."""
-    backward_growth: float
-    """Norm of dL/dy_{n+1}, for norm 1 in dL/dy_N."""
-    forward_envelope: float
-    """The most that a disturbance of modulus 1 in the starting values can have grown to without f, by the scheme."""
-    backward_envelope: float
-    """The same from y_{n+1} and its history to y_N."""
-    accuracy_without: float | None
-    """Accuracy with f switched off from this block on."""
-
-    @property
-    def ratio(self) -> float:
-        """rms(beta f) / rms(y): what the block adds to what it hands on."""
-        return self.residual_rms / self.state_rms if self.state_rms else math.inf
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """The diagnosis of every block of a network on a batch of images."""
-
-    model: str
-    images: int
-    statistics: str
-    """Whose mean and variance the batch norms used: "running" or "batch"."""
-    blocks: tuple[BlockDiagnosis, ...]
-    accuracy: float | None
-    """The accuracy of the whole network, if labels were given."""
-
-    @property
-    def scheme(self) -> Scheme | None:
-        """The one scheme of all multistep blocks, where there is one; start-up blocks do not count."""
-        schemes = set(self.multistep_schemes)
-        return schemes.pop() if len(schemes) == 1 else None
-
-    @property
-    def multistep_schemes(self) -> list[Scheme]:
-        steps = max(block.scheme.steps for block in self.blocks)
-        return [block.scheme for block in self.blocks if block.scheme.steps == steps]
-
-    @property
-    def verdict(self) -> str:
-        """The root condition's word on the scheme, or on how many of the blocks' own schemes are zero-stable."""
-        if self.scheme is not None:
-            return root_condition(self.scheme).kind
-        schemes = self.multistep_schemes
-        stable = sum(root_condition(scheme).zero_stable is True for scheme in schemes)
-        return f"{stable} of {len(schemes)} blocks zero-stable"
-
-    def effective_depth(self, least: float = 1e-2) -> int:
-        """Count the blocks that add at least this share to the state."""
-        return sum(block.ratio >= least for block in self.blocks)
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON-ready object; numbers that overflowed are null."""
-        return {
-            "model": self.model,
-            "images": self.images,
-            "statistics": self.statistics,
-            "scheme": None if self.scheme is None else self.scheme.to_json(),
-            "verdict": self.verdict,
-            "effective_depth": self.effective_depth(),
-            "accuracy": self.accuracy,
-            "blocks": [
-                {key: _finite(value) for key, value in asdict(block).items()}
-                | {"scheme": block.scheme.to_json(), "ratio": _finite(block.ratio)}
-                for block in self.blocks
-            ],
-        }
 
 
 def diagnose(
@@ -126,32 +48,29 @@ def diagnose(
                 network has any, and those of the batch where it was never trained: batch norm is then the identity
                 in eval mode, and f grows with y, which it never does in training
     """
-    if not isinstance(model, Network) or model.replicas != 1:
-        found = type(model).__name__ if not isinstance(model, Network) else f"a network of {model.replicas} replicas"
-        raise InputError(f"model is {found}; expected a single network (`extract` cuts one out)")
-    if statistics not in (None, *STATISTICS):
-        raise InputError(f"statistics is {statistics!r}; expected one of {', '.join(STATISTICS)}, or None to choose")
-    _require_batch(images, labels, model.num_classes)
+    require_single(model)
+    chosen = choose_statistics(model, statistics)
+    require_batch(images, labels, model.num_classes)
     labels = None if labels is None else labels.long()
     schemes = model.schemes()
     if not schemes:
         raise InputError("model has coefficients that are not finite; expected a network that did not diverge")
-    chosen = statistics or ("running" if _was_trained(model) else "batch")
-    network = _copy(model, chosen)
+    network = working_copy(model, chosen)
     generator = torch.Generator().manual_seed(seed)
     steps, backward = _backward(network.double(), images.double(), labels, generator)
     forward = _forward(network, images.double(), steps, generator)
     accuracies: Sequence[float | None] = [None] * len(steps)
     accuracy = None
     if labels is not None:
-        measured = _accuracies(_copy(model, chosen), images, labels)
+        measured = _accuracies(working_copy(model, chosen), images, labels)
         accuracies, accuracy = measured[:-1], measured[-1]
     ahead, behind = envelopes(schemes, _starts(network))
-    widths = model.config.structure.traits.widths
+    predicted: Sequence[float | None] = predicted_shares(model) or [None] * len(steps)
+    stages = stage_of_blocks(model)
     blocks = tuple(
         BlockDiagnosis(
             index=step.index,
-            stage=widths.index(block.plan.width),
+            stage=stages[n],
             scheme=schemes[n],
             state_rms=_rms(step.state),
             residual_rms=_rms(step.slope) * abs(float(of_replica(step.row.betas[0], 0))),
@@ -160,29 +79,11 @@ def diagnose(
             forward_envelope=ahead[n],
             backward_envelope=behind[n],
             accuracy_without=accuracies[n],
+            predicted_share=predicted[n],
         )
-        for n, (step, block) in enumerate(zip(steps, _blocks(network)))
+        for n, step in enumerate(steps)
     )
-    name = model.config.name or f"{model.config.structure.size} network of {model.config.structure.depth} layers"
-    return Diagnosis(name, len(images), chosen, blocks, accuracy)
-
-
-def _require_batch(images: Tensor, labels: Tensor | None, classes: int) -> None:
-    """Complain about images that are no batch, and labels that are not one class an image."""
-    for name, value in (("images", images), ("labels", labels)):
-        if value is not None and not isinstance(value, Tensor):
-            raise InputError(f"{name} are a {type(value).__name__}; expected a tensor")
-    if not images.numel():
-        raise InputError(f"images have shape {tuple(images.shape)}; expected at least one")
-    if labels is None:
-        return
-    if labels.shape != images.shape[:1] or labels.is_floating_point() or labels.dtype == torch.bool:
-        raise InputError(
-            f"labels are {labels.dtype} of shape {tuple(labels.shape)}; expected one class for each of "
-            f"{len(images)} images"
-        )
-    if not 0 <= int(labels.min()) <= int(labels.max()) < classes:
-        raise InputError(f"labels reach from {labels.min()} to {labels.max()}; expected 0 to {classes - 1}")
+    return Diagnosis(network_name(model), len(images), chosen, blocks, accuracy)
 
 
 # -- measuring ---------------------------------------------------------------------------------------------------------
@@ -258,31 +159,10 @@ def envelopes(schemes: Sequence[Scheme], starts: Sequence[bool]) -> tuple[list[f
 def _starts(network: Network) -> list[bool]:
     """Blocks that receive no history although they are not the first."""
     return [
-        n > 0 and len(block.plan.states) == 1 and block.plan.keep_states > 1 for n, block in enumerate(_blocks(network))
+        n > 0 and len(block.plan.states) == 1 and block.plan.keep_states > 1
+        for n, block in enumerate(network.stack.steps)
     ]
-
-
-# -- the network -------------------------------------------------------------------------------------------------------
-
-
-def _copy(model: Network, statistics: str) -> Network:
-    network = copy.deepcopy(model).requires_grad_(False).train(statistics == "batch")
-    network.conv_dtype = None
-    return network
-
-
-def _was_trained(model: nn.Module) -> bool:
-    norms = [module for module in model.modules() if isinstance(module, BatchNorm)]
-    return any(norm.running_mean.any() or (norm.running_var != 1).any() for norm in norms)
-
-
-def _blocks(network: Network) -> list[Block]:
-    return list(network.stack.blocks)  # type: ignore[arg-type]
 
 
 def _rms(tensor: Tensor) -> float:
     return tensor.detach().square().mean().sqrt().item()
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value

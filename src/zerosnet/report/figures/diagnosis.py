@@ -28,11 +28,17 @@ def diagnosis_figure(diagnosis: "Diagnosis") -> "Figure":
         scheme = f"{diagnosis.scheme}, " if diagnosis.scheme is not None else ""
         figure.suptitle(
             f"{diagnosis.model}: {scheme}{diagnosis.verdict}\n"
-            f"{diagnosis.effective_depth()} of {len(diagnosis.blocks)} blocks add 1 % or more to the state "
+            f"effective depth {_depth(diagnosis)} of {len(diagnosis.blocks)} blocks "
             f"({diagnosis.images} images, {diagnosis.statistics} statistics)",
             fontsize=10,
         )
     return figure
+
+
+def _depth(diagnosis: "Diagnosis") -> str:
+    depth = diagnosis.effective_depth
+    predicted = "" if depth.predicted is None else f"{depth.predicted:.1f} predicted, "
+    return f"{predicted}{depth.measured:.1f} measured,"
 
 
 def _sizes(axes: "Axes", diagnosis: "Diagnosis") -> None:
@@ -45,6 +51,9 @@ def _sizes(axes: "Axes", diagnosis: "Diagnosis") -> None:
 def _ratio(axes: "Axes", diagnosis: "Diagnosis") -> None:
     ratios = [b.ratio for b in diagnosis.blocks]
     _curve(axes, ratios, VERMILION, r"rms $\beta f(y_n)$ / rms $y_{n+1}$", marker="s")
+    predicted = [b.predicted_share for b in diagnosis.blocks if b.predicted_share is not None]
+    if predicted:
+        _curve(axes, predicted, GREY, "predicted at initialisation", linestyle="--")
     lowest = min((r for r in ratios if r > 0), default=1.0)
     for name, rounding in _ROUNDINGS.items():
         if rounding > lowest / 30:
@@ -59,7 +68,7 @@ def _ratio(axes: "Axes", diagnosis: "Diagnosis") -> None:
                 fontsize=7.5,
                 color=GREY,
             )
-    axes.set_title("Effective depth: share of what is added")
+    axes.set_title("Share of each block in the next state")
 
 
 def _growth(axes: "Axes", diagnosis: "Diagnosis") -> None:

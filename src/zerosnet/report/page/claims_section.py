@@ -62,14 +62,14 @@ def _findings(said: Sequence[Finding], titles: Mapping[str, str]) -> list[Html]:
         "zero-stable less not, points",
         "parasitic modulus",
         "beta",
-        "effective depth",
+        "blocks above 1 %",
         "used blocks",
         "best row",
     )
     caption = (
         "What our runs say: mean difference between zero-stable rows and the others with Welch's 95 % interval, and "
         "Spearman's rank correlation of the number with the largest parasitic modulus, with the size of beta, with the "
-        "effective depth and with the number of blocks that are used"
+        "number of blocks above 1 % and with the number of blocks that are used"
     )
     table = plain_table(caption, heads, (_finding(one, titles) for one in said), prose=True)
     different = len(distinct_findings(said))

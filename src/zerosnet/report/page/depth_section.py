@@ -47,7 +47,7 @@ def _missing(names: Sequence[str]) -> str:
 
 
 def _table(title: str, members: Sequence[Configuration]) -> Html:
-    heads = ("scheme", "zero-stable", "blocks", "effective depth", "used blocks", "accuracy %", "seeds")
+    heads = ("scheme", "zero-stable", "blocks", "blocks above 1 %", "used blocks", "accuracy %", "seeds")
     found = [ablation for one in members for ablation in _ablations(one)]
     images = " or ".join(f"{count:,}" for count in sorted({ablation.images for ablation in found}))
     types = " or ".join(sorted({ablation.convolutions for ablation in found}))

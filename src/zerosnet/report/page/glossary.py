@@ -15,14 +15,14 @@ _WORDS = (
         "from a block on, what blocks add (f) is left out of the trained network, and its accuracy is measured again",
     ),
     ("used blocks", "the fewest first ones that keep the accuracy within one point with all later ones switched off"),
-    ("effective depth", "how many blocks add at least 1 % to the state that runs through the network"),
+    ("blocks above 1 %", "how many blocks add at least 1 % to the state that runs through the network"),
     ("points", "differences of accuracies in per cent"),
 )
 _SHORT = {
     "Z. S.": "zero-stable: no root outside the unit circle, simple ones on it",
     "parasitic modulus": "the largest modulus of a root other than 1",
     "used blocks": dict(_WORDS)["used blocks"],
-    "effective depth": dict(_WORDS)["effective depth"],
+    "blocks above 1 %": dict(_WORDS)["blocks above 1 %"],
 }
 
 
