@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from tools.fgsm_controls import HEADS, control_lines
-from tools.headline import answer
 from zerosnet.experiments import EXPERIMENTS, Evidence, Measured, MeasuredCell, collect, summarise
 from zerosnet.report.page.configurations import Configuration, panels
 
@@ -44,12 +43,7 @@ def overview(evidence: Evidence) -> str:
     return _table(("In the paper", "Experiment", "Measured"), lines)
 
 
-def in_a_sentence(evidence: Evidence) -> str:
-    return answer(evidence)
-
-
 KINDS: dict[str, Callable[[Evidence], str]] = {
-    "answer": in_a_sentence,
     "overview": overview,
     "runs": runs_table,
     "accuracies": accuracy_tables,

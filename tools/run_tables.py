@@ -291,6 +291,4 @@ VALUES: dict[str, Callable[[], str]] = {
     "FGSM 0.15, zero-stable": lambda: span(attacked("fgsm", 0.15)[0], 0),
     "FGSM 0.15, others": lambda: span(attacked("fgsm", 0.15)[1], 0),
     "PGD-20 0.3, most": lambda: f"{max(map(max, attacked('pgd-20', 0.3))):.2f}",
-    "training accuracy, zero-stable": lambda: span(sides(fitted)[0]),
-    "training accuracy, others": lambda: span(sides(fitted)[1]),
 }

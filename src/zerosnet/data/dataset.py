@@ -70,7 +70,7 @@ class DataSet:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of all images and labels, by which data that have changed are known."""
+        """A hash of all images and labels, which tells whether data have changed."""
         result = blake2b(digest_size=8)
         for part in (self.train, self.test, self.validation):
             for tensor in () if part is None else (part.images, part.labels):

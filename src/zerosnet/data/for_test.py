@@ -1,4 +1,4 @@
-"""Load a data set to test on it: one that is streamed in training is decoded once and held."""
+"""Load a data set to test on it; a streamed one is decoded once and held in memory."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,7 +18,7 @@ BATCH = 256
 def load_for_test(
     name: str, root: Any = None, *, workers: int = 0, report: Callable[[str], None] = lambda line: None
 ) -> DataSet:
-    """Load a data set with its test images; a streamed one ("imagefolder") has nothing else, as centre crops.
+    """Load a data set with its test images; a streamed one ("imagefolder") has centre crops and no training images.
 
     `workers` processes decode; a file that is no image is left out, and `report` is told. ImageNet's 50,000 test images
     take 7.5 GB.

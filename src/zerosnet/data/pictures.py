@@ -1,4 +1,4 @@
-"""Image files of any format as 8-bit RGB, or a reason why not; for all data sets that are folders of images."""
+"""Decode image files of any format to 8-bit RGB, for all data sets that are folders of images."""
 
 import io
 import re
@@ -18,8 +18,8 @@ def decode_picture(content: bytes) -> "Image":
     """Decode the content of an image file to RGB with Pillow, grey levels of 16 bits included.
 
     Raises:
-        ValueError: If it is no image, not all of one, or has pixels of a kind whose range is not known. Decoders of
-            damaged files raise what they like; all of it is turned into this.
+        ValueError: If it is no image, a truncated one, or one whose pixels have an unknown range. All errors of
+            decoders become this one.
     """
     from PIL import Image
 

@@ -22,8 +22,8 @@ _PHOTOGRAPHS = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 class Source:
     """A way to read a data set, and its constants.
 
-    `mean` and `std` are those of the pixels of the training set, in [0, 1], rounded to four places. `augmentation` is
-    what does not change the meaning of its images: no mirrored digits. `download` names torchvision's class that
+    `mean` and `std` are those of the pixels of the training set, in [0, 1], rounded to four places. `augmentation` does
+    not change the meaning of its images: digits are not mirrored. `download` names torchvision's class that
     fetches the files. A `streamed` set is too large for the memory: it is decoded while it is used, see `open_folder`.
     """
 
@@ -170,7 +170,7 @@ def load(
 
 
 def open_folder(name: str, root: Any = None, *, validation: float = 0.0, split_seed: int = 0) -> "FolderData":
-    """A streamed data set, `imagefolder[:NAME][@SIZE]`: its files are listed and decoded only when they are used."""
+    """Open a streamed data set, `imagefolder[:NAME][@SIZE]`: list its files, which are decoded when they are used."""
     entry = source(name)
     _, folder, size = parse_name(name)
     if not entry.streamed:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def design_figure(table: Sequence[Design] | None = None, chosen: Design | None = None) -> "Figure":
-    """Least modulus, real stability interval and error constant over the steps, one line an order.
+    """Draw least modulus, real stability interval and error constant over the steps, one line per order.
 
     `chosen` is ringed.
     """

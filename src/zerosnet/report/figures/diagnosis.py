@@ -104,7 +104,7 @@ def _curve(
 
 
 def _furnish(axes: "Axes", diagnosis: "Diagnosis") -> None:
-    """Stage boundaries, legend, and no drama about a factor of two."""
+    """Draw stage boundaries and legend; small ranges get a wider axis."""
     stages = [block.stage for block in diagnosis.blocks]
     for n in (n for n in range(1, len(stages)) if stages[n] != stages[n - 1]):
         axes.axvline(n - 0.5, color=PALE, linewidth=1, zorder=0)

@@ -56,7 +56,7 @@ def family_figure(family: Family, param: Any = None, **options: Any) -> "Figure"
 
 
 def _range(family: Family, stable: ParameterSet, value: Number | None) -> np.ndarray:
-    """Parameters about the ends of the stable set, and the one that was asked for."""
+    """Choose parameters about the ends of the stable set, and the one that was asked for."""
     ends = [float(end) for interval in stable.intervals for end in (interval.low, interval.high) if end is not None]
     ends = ends or [-1.0, 1.0]
     wanted = ends if value is None else [*ends, float(value)]

@@ -66,7 +66,7 @@ def _of_pairs(pairs: Sequence[PairFinding], where: str) -> Answer | None:
 
 
 def cards(answers: Iterable[Answer]) -> Html:
-    """The answers side by side."""
+    """Show the answers side by side."""
     key = element("p", "✓ yes; ≈ in part, alike or undecided; ✗ no; ? not measured", class_="small muted")
     return join([element("div", map(_card, answers), class_="answers"), key])
 
@@ -135,7 +135,7 @@ def _by_kind(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
 
 
 def _in_several(groups: Iterable[Sequence[Finding]], titles: Mapping[str, str]) -> set[str]:
-    """The tables whose settings do not all say the same."""
+    """Find the tables whose settings do not agree."""
     counts = Counter(name for group in groups for name in _tables(group, titles))
     return {name for name, count in counts.items() if count > 1}
 
@@ -148,8 +148,8 @@ def _lines(
 ) -> Iterable[str]:
     """Write one line per table and group: by how many points, over how many settings.
 
-    `settings` are the titles of columns; they are named in tables that are `split` between answers. What tables of
-    noise have without noise is another table's.
+    `settings` are the titles of columns; they are named in tables that are `split` between answers. Columns
+    without noise belong to another table.
     """
     noisy = [one for one in findings if settings.get((one.experiment, one.column)) != NO_NOISE]
     for name, alike in _tables(noisy, titles).items():

@@ -62,7 +62,7 @@ def is_stable(scheme: Scheme) -> bool | None:
 
 
 def scheme_name(scheme: Scheme) -> str:
-    """The moduli by which the paper calls it, or its coefficients."""
+    """Name a scheme by the moduli that the paper uses, or by its coefficients."""
     name = _PAPER_NAMES.get(scheme) or str(scheme)
     return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
 
@@ -81,7 +81,7 @@ def panels(runs: Iterable[RunEvidence]) -> list[Panel]:
 
 
 def legible(panels: Iterable[Panel]) -> list[Panel]:
-    """Panels of more lines than can be told apart as two: what has a name, and schemes known by their coefficients."""
+    """Split panels with too many lines into two: schemes with a name, and those known by their coefficients."""
     result = []
     for panel in panels:
         split = {named: tuple(one for one in panel.members if one.has_name is named) for named in _PARTS}

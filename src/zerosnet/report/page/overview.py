@@ -49,7 +49,7 @@ def facts(evidence: Evidence, found: Sequence[Measured]) -> Html:
 
 
 def apart(evidence: Evidence, found: Sequence[Measured]) -> list[Html]:
-    """Links to the finished runs that no table is made of."""
+    """Link the finished runs that are in no table."""
     used = {value.run for one in found for cell in one.cells for value in cell.values}
     finished = [run.record.id for run in evidence.runs if run.record.status == "finished"]
     others = sum(run not in used for run in finished)

@@ -15,7 +15,7 @@ _OPEN_UP_TO = 30  # a longer list of runs is folded
 
 
 def runs_section(evidence: Evidence) -> list[Html]:
-    """Table of runs, environments, damage."""
+    """Show the runs, their environments, and damaged files."""
     return [
         *damage(evidence.problems),
         folded(

@@ -149,7 +149,7 @@ def _repeats_group(rows: Sequence[TableRow], i: int) -> bool:
 
 
 def _line(row: TableRow, labels: Sequence[str], numbers: Sequence[Html], *, marked: bool) -> Html:
-    """`marked`: as a row that the paper's table does not have."""
+    """Make a row; a `marked` one is not in the paper's table."""
     note = element("small", row.note, class_="printed") if row.note else None
     ours = element("small", "our row", class_="printed") if marked else None
     first, *others = labels

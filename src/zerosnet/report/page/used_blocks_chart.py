@@ -33,7 +33,7 @@ class PlottedNetwork:
     """The measured networks of one scheme: the seeds of a row.
 
     Attributes:
-        of_pairs: Whether the row is one of the pairs; a scheme that the table has too is the table's.
+        of_pairs: Whether the row is one of the pairs; a scheme that is in the table too counts as a row of the table.
         depth: None if no blocks were switched off.
     """
 
@@ -109,7 +109,7 @@ def _compared(used: Correlation, modulus: Correlation) -> str:
 
 
 def _ties(deep: Iterable[tuple[PlottedNetwork, float]], blocks: int) -> str:
-    """Schemes that use equally many blocks, with their accuracies, which these blocks do not tell apart."""
+    """List schemes that use equally many blocks, with their accuracies."""
     groups: dict[float, list[float]] = {}
     for one, number in deep:
         groups.setdefault(number, []).append(one.accuracy)
@@ -123,7 +123,7 @@ def _ties(deep: Iterable[tuple[PlottedNetwork, float]], blocks: int) -> str:
 
 
 def _used(networks: Iterable[PlottedNetwork]) -> list[tuple[PlottedNetwork, float]]:
-    """Those whose used blocks are known, with their number, the mean over the seeds."""
+    """Choose the networks whose used blocks are known, with their mean number over the seeds."""
     return [(one, one.depth.used) for one in networks if one.depth is not None]
 
 
