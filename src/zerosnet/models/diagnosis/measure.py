@@ -42,11 +42,12 @@ def diagnose(
 ) -> Diagnosis:
     """Diagnose a network on a batch of images (a few dozen do); the network itself stays as it is.
 
-    labels      the loss whose gradient is followed is then cross-entropy (else the logits along a random direction),
-                and accuracies are taken, also with f switched off from each block on
-    statistics  "running": batch norms as in eval mode; "batch": as in training. By default running ones where the
-                network has any, and those of the batch where it was never trained: batch norm is then the identity
-                in eval mode, and f grows with y, which it never does in training
+    Args:
+        labels: The loss whose gradient is followed is then cross-entropy (else the logits along a random direction),
+            and accuracies are taken, also with f switched off from each block on.
+        statistics: "running": batch norms as in eval mode; "batch": as in training. By default running ones where the
+            network has any, and those of the batch where it was never trained: batch norm is then the identity in eval
+            mode, and f grows with y, which it never does in training.
     """
     require_single(model)
     chosen = choose_statistics(model, statistics)

@@ -16,8 +16,9 @@ from zerosnet.models.stepping.sums import History
 class Tail(NamedTuple):
     """The logits with f off from block n on, and the step of block n in the whole network.
 
-    logits   (B, classes), of a fused network (B, K, classes)
-    step     None after the last block, where the logits are those of the whole network
+    Attributes:
+        logits: (B, classes), of a fused network (B, K, classes).
+        step: None after the last block, where the logits are those of the whole network.
     """
 
     logits: Tensor

@@ -22,8 +22,9 @@ _SAME = 1e-6  # roots closer than this are a pair
 def accuracy_of_pairs(roots: npt.ArrayLike, blocks: Any = BLOCKS) -> Floats:
     """Predict the accuracy for every r in an array of complex numbers; calibration is not checked.
 
-    >>> accuracy_of_pairs([0j, 0.9 + 0j]).round().tolist()
-    [94.0, 75.0]
+    Examples:
+        >>> accuracy_of_pairs([0j, 0.9 + 0j]).round().tolist()
+        [94.0, 75.0]
     """
     r = np.asarray(roots, dtype=np.complex128)
     counts = block_counts(blocks)
