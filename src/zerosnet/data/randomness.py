@@ -12,8 +12,9 @@ import torch
 def stream_seed(seed: int, purpose: str, *position: int) -> int:
     """A 63-bit number that depends on all arguments, equal on all machines.
 
-    >>> stream_seed(1, "shuffle", 0) == stream_seed(1, "shuffle", 0) != stream_seed(1, "flip", 0)
-    True
+    Examples:
+        >>> stream_seed(1, "shuffle", 0) == stream_seed(1, "shuffle", 0) != stream_seed(1, "flip", 0)
+        True
     """
     text = "/".join([str(int(seed)), purpose, *(str(int(p)) for p in position)])
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big") >> 1

@@ -114,8 +114,9 @@ def source(name: str) -> Source:
 def image_size(name: str) -> tuple[int, int]:
     """Height and width of a data set's images, which its name tells without its files.
 
-    >>> image_size("mnist"), image_size("folder:flowers@64")
-    ((28, 28), (64, 64))
+    Examples:
+        >>> image_size("mnist"), image_size("folder:flowers@64")
+        ((28, 28), (64, 64))
     """
     side = source(name).size or parse_name(name)[2]
     return side, side
@@ -124,8 +125,9 @@ def image_size(name: str) -> tuple[int, int]:
 def parse_name(name: str) -> tuple[str, str, int]:
     """Split "folder:NAME@SIZE" into its parts; a name without them is itself.
 
-    >>> parse_name("folder:flowers@64"), parse_name("cifar10")
-    (('folder', 'flowers', 64), ('cifar10', '', 32))
+    Examples:
+        >>> parse_name("folder:flowers@64"), parse_name("cifar10")
+        (('folder', 'flowers', 64), ('cifar10', '', 32))
     """
     kind = name.partition(":")[0].partition("@")[0]
     if kind not in _FOLDER_SIZES:
@@ -145,8 +147,9 @@ def load(
     with a NAME the folder above it. Nothing is fetched unless `download` is asked for. `validation` cuts that
     fraction off the training set, by `split_seed`.
 
-    >>> load("digits").train.images.shape
-    torch.Size([1442, 1, 8, 8])
+    Examples:
+        >>> load("digits").train.images.shape
+        torch.Size([1442, 1, 8, 8])
     """
     entry = source(name)
     key, folder, size = parse_name(name)

@@ -29,8 +29,9 @@ class Summary:
 
 def summarise(values: Sequence[float]) -> Summary | None:
     """
-    >>> str(summarise([91.69, 92.07, 91.94]))
-    '91.90±0.19'
+    Examples:
+        >>> str(summarise([91.69, 92.07, 91.94]))
+        '91.90±0.19'
     """
     if not values:
         return None

@@ -46,8 +46,9 @@ class Printed:
 def parse_printed(cell: str) -> Printed | None:
     """A cell of a table; None if it holds no number.
 
-    >>> parse_printed("**93.28**±0.12")
-    Printed(text='93.28±0.12', value=93.28, deviation=0.12, bold=True, marks='', change=None)
+    Examples:
+        >>> parse_printed("**93.28**±0.12")
+        Printed(text='93.28±0.12', value=93.28, deviation=0.12, bold=True, marks='', change=None)
     """
     text = cell.replace("**", "").strip()
     match = _NUMBER.fullmatch(text)

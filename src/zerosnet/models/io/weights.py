@@ -26,9 +26,10 @@ _SORTED = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 def save_model(model: Network, path: str | Path, facts: Mapping[str, Any] | None = None, *, half: bool = False) -> Path:
     """Write a network; the file is there complete or not at all, and the same to the byte for the same network.
 
-    facts  JSON-ready, read again by `model_facts`
-    half   the weights of convolutions and classifier as float16, which `load_model` turns back into float32; batch
-           norms and coefficients stay as they are, since statistics of unstable networks do not fit into float16
+    Args:
+        facts: JSON-ready, read again by `model_facts`.
+        half: The weights of convolutions and classifier as float16, which `load_model` turns back into float32; batch
+            norms and coefficients stay as they are, since statistics of unstable networks do not fit into float16.
     """
     path = Path(path)
     _check_savable(model, path)
@@ -53,8 +54,9 @@ def load_model(path: str | Path) -> Network:
 
     It is in float32 (or wider, where it was wider), in training mode, on the CPU.
 
-    >>> load_model("zerosnet20_opt.cifar10").num_classes
-    10
+    Examples:
+        >>> load_model("zerosnet20_opt.cifar10").num_classes
+        10
     """
     tensors, texts = _read(weights_file(path))
     try:

@@ -19,8 +19,9 @@ CARD = ".md"
 def list_pretrained(pattern: str = "*") -> list[str]:
     """Names of the trained networks that match a shell pattern.
 
-    >>> "zerosnet20_opt.cifar10" in list_pretrained("zerosnet*")
-    True
+    Examples:
+        >>> "zerosnet20_opt.cifar10" in list_pretrained("zerosnet*")
+        True
     """
     names = sorted(path.name.removesuffix(WEIGHTS) for path in FOLDER.glob(f"*{WEIGHTS}"))
     return [name for name in names if fnmatchcase(name, pattern)]

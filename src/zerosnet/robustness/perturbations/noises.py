@@ -43,8 +43,9 @@ class Noise:
 def uniform(low: float, high: float) -> Noise:
     """Uniform noise on [low, high].
 
-    >>> uniform(-0.08, 0).label
-    'uniform [-0.08, 0]'
+    Examples:
+        >>> uniform(-0.08, 0).label
+        'uniform [-0.08, 0]'
     """
     if not (is_number(low) and is_number(high) and -1 <= low <= high <= 1):
         raise InputError(f"uniform noise on [{low!r}, {high!r}]; expected -1 <= low <= high <= 1")

@@ -189,10 +189,11 @@ FITTED: dict[str, Callable[[Recipe, str | None, int | None], Recipe]] = {"imagen
 def recipe(name: str, dataset: str, model: str | None = None, /, **overrides: Any) -> Recipe:
     """Find a recipe by name, resolved for a data set and, if it depends on that, a model, with options changed.
 
-    >>> recipe("paper", "cifar100").epochs, recipe("paper", "cifar10", epochs=3).epochs
-    (300, 3)
-    >>> recipe("imagenet", "imagefolder", "zerosnet50_opt").batch, recipe("imagenet", "imagefolder", batch=128).lr
-    (256, 0.025)
+    Examples:
+        >>> recipe("paper", "cifar100").epochs, recipe("paper", "cifar10", epochs=3).epochs
+        (300, 3)
+        >>> recipe("imagenet", "imagefolder", "zerosnet50_opt").batch, recipe("imagenet", "imagefolder", batch=128).lr
+        (256, 0.025)
     """
     if not isinstance(name, str) or name not in RECIPES:
         raise InputError(f"recipe is {name!r}{did_you_mean(name, RECIPES)}; expected one of {', '.join(RECIPES)}")
@@ -210,8 +211,9 @@ def _fitted(base: Recipe, model: str | None, batch: Any) -> Recipe:
 def changes(value: Recipe, dataset: str, model: str | None = None) -> dict[str, Any]:
     """List what differs from the recipe of that name, JSON-ready: nothing for a recipe as it is in the book.
 
-    >>> changes(recipe("paper", "cifar10", epochs=3), "cifar10")
-    {'epochs': 3}
+    Examples:
+        >>> changes(recipe("paper", "cifar10", epochs=3), "cifar10")
+        {'epochs': 3}
     """
     given = value.to_json()
     book = _fitted(RECIPES[value.name](dataset), model, None).to_json() if value.name in RECIPES else {}

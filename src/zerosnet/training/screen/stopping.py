@@ -27,8 +27,9 @@ class SaveInterval:
     def parse(cls, text: str) -> "SaveInterval":
         """Read a number of epochs, or of seconds with an s.
 
-        >>> SaveInterval.parse("5"), SaveInterval.parse("60s")
-        (SaveInterval(epochs=5, seconds=None), SaveInterval(epochs=None, seconds=60.0))
+        Examples:
+            >>> SaveInterval.parse("5"), SaveInterval.parse("60s")
+            (SaveInterval(epochs=5, seconds=None), SaveInterval(epochs=None, seconds=60.0))
         """
         match = re.fullmatch(r"(\d+(?:\.\d+)?)s|(\d+)", text.strip())
         number = float(match[1] or match[2]) if match else 0.0
