@@ -123,8 +123,9 @@ def _accuracy_text(found: "Forecast") -> str:
 
 
 def _percent(value: float) -> str:
-    text = f"{100 * value:.1f} %" if value >= 1e-3 else f"{100 * value:.0e} %"
-    return text.rjust(8)
+    percent = 100 * value
+    digits = f"{percent:.1f}" if percent >= 0.1 else f"{percent:.2f}" if percent >= 0.01 else f"{percent:.0e}"
+    return f"{digits if percent else '0'} %".rjust(8)
 
 
 def _bar(share: float) -> str:
