@@ -165,3 +165,8 @@ def test_a_scheme_per_block_is_part_of_a_run():
 def test_bad_wirings_are_refused(fields, message):
     with pytest.raises(InputError, match=message):
         wired(**fields)
+
+
+def test_a_spec_tells_if_its_network_is_rewired():
+    assert not wired().rewired and not wired(beta_growth=1).rewired
+    assert wired(beta_growth="3/2").rewired and wired(stage_change="restart").rewired

@@ -94,6 +94,11 @@ class RunSpec:
         return f"{readable}-{blake2b(self.canonical().encode(), digest_size=digest_size).hexdigest()}"
 
     @property
+    def rewired(self) -> bool:
+        """Whether the network differs from the usual one of its scheme: by stage change, growth or block schemes."""
+        return any(value is not None for value in (self.stage_change, self.beta_growth, self.block_schemes))
+
+    @property
     def changes(self) -> dict[str, Any]:
         """The options in which the recipe differs from the one of its name."""
         return changes(self.recipe, self.dataset, self.model)
