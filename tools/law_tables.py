@@ -8,9 +8,9 @@ from statistics import mean
 
 import numpy as np
 
-from tools.markdown_tables import ROOT, table
+from tools.markdown_tables import ROOT, span, table
 from zerosnet.experiments import parasitic_modulus, spearman
-from zerosnet.numerics import FittedNetwork, Scheme, forecast, is_zero_stable, load_law
+from zerosnet.numerics import PAPER_ROWS, FittedNetwork, Scheme, forecast, is_zero_stable, load_law
 
 PREDICTIONS = ROOT / "results/predictions"
 GROUPS = {"sign-pairs": "sign pairs", "random-schemes": "random schemes"}
@@ -126,6 +126,25 @@ def noise_ranks(noise: str = "Gaussian 0.04") -> dict[str, float]:
     return {**{name: rank.rho for name, rank in ranks.items() if rank is not None}, "schemes": len(known)}
 
 
+def _deep(zero_stable: bool, schemes: Sequence[Scheme] | None = None) -> list[float]:
+    """List the accuracies of 56 layers by stability, of all schemes or of some."""
+    found = []
+    for network in load_law().networks:
+        scheme = Scheme.parse(network.scheme)
+        wanted = network.blocks == (9, 9, 9) and (schemes is None or scheme in schemes)
+        if wanted and bool(is_zero_stable(scheme)) == zero_stable:
+            found.append(network.accuracy)
+    return found
+
+
+def _network(scheme: str) -> FittedNetwork:
+    return next(network for network in load_law().networks if network.scheme == scheme)
+
+
+def _worst() -> FittedNetwork:
+    return max(load_law().networks, key=lambda network: abs(network.left_out - network.accuracy))
+
+
 def _blocks_above(network: FittedNetwork) -> int:
     layers = 6 * network.blocks[0] + 2
     return forecast(network.scheme, layers, stage_change=network.stage_change).wiring.blocks_above()
@@ -154,5 +173,13 @@ VALUES: dict[str, Callable[[], str]] = {
     "noise rank, depth": lambda: f"{noise_ranks()['depth']:.2f}",
     "noise rank, stability": lambda: f"{noise_ranks()['stability']:.2f}",
     "noise schemes": lambda: str(noise_ranks()["schemes"]),
+    "ten rows, zero-stable": lambda: span(_deep(True, [row.scheme for row in PAPER_ROWS]), 1),
+    "ten rows, others": lambda: span(_deep(False, [row.scheme for row in PAPER_ROWS]), 1),
+    "roots +0.6": lambda: f"{_network('11/5,-39/25,9/25;4/25').accuracy:.1f}",
+    "roots -0.6": lambda: f"{_network('-1/5,21/25,9/25;64/25').accuracy:.1f}",
+    "best that is not zero-stable": lambda: f"{max(_deep(False)):.1f}",
+    "worst that is zero-stable": lambda: f"{min(_deep(True)):.1f}",
+    "largest miss, predicted": lambda: f"{_worst().left_out:.1f}",
+    "largest miss, measured": lambda: f"{_worst().accuracy:.1f}",
     "law interval": lambda: f"{100 * (exp(load_law().log_halfwidth) - 1):.0f}",
 }
