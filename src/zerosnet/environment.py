@@ -94,10 +94,15 @@ def _gpu() -> dict[str, Any] | None:
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_available():
         return None
-    driver = Path("/sys/module/nvidia/version")
     return {
         "names": [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())],
-        "driver": driver.read_text().strip() if driver.exists() else None,
+        "driver": gpu_driver(),
         "cuda": torch.version.cuda,
         "cudnn": torch.backends.cudnn.version(),
     }
+
+
+def gpu_driver() -> str | None:
+    """Read the version of NVIDIA's driver; None if there is none."""
+    path = Path("/sys/module/nvidia/version")
+    return path.read_text().strip() if path.exists() else None

@@ -7,7 +7,7 @@ import torch
 from tests.kernels.fake_chip import signatures
 from tests.kernels.host import needs_compiler
 
-from zerosnet.kernels.compile import compile_program, instruction_set
+from zerosnet.kernels.compile import compile_elementwise, compile_program, instruction_set
 from zerosnet.kernels.native import WIDTHS
 from zerosnet.kernels.support import CHIPS, DECLARED
 
@@ -17,7 +17,8 @@ RESERVED = 1024  # bytes a block, by the system
 
 
 @pytest.fixture(autouse=True)
-def nvrtc():
+def nvrtc(monkeypatch):
+    monkeypatch.setenv("ZEROSNET_CACHE", "")
     if torch.version.cuda is None:
         pytest.skip("this torch has no CUDA")
     try:
@@ -40,6 +41,12 @@ def test_every_kernel_of_a_width_compiles(chip, channels, width):
             if name.startswith("conv_"):
                 assert size - RESERVED <= DECLARED, name
                 assert alignment >= 1024, name  # what `wgmma` reads must begin there
+
+
+@pytest.mark.parametrize("chip", CHIPS, ids=lambda chip: chip.name)
+def test_the_kernels_around_the_step_compile(chip):
+    binary = compile_elementwise(instruction_set(chip.capability))
+    assert all(name in binary for name in (b"gather_images", b"update_sgd", b"update_adam"))
 
 
 def shared_memory_of(binary):

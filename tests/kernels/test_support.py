@@ -19,7 +19,7 @@ from zerosnet.kernels import (
     support,
 )
 from zerosnet.kernels import compile as compile_module
-from zerosnet.kernels.compile import KERNELS, PARTS, PRODUCTS, program, source
+from zerosnet.kernels.compile import ELEMENTWISE, KERNELS, PARTS, PRODUCTS, program, source
 from zerosnet.kernels.interface import StateGradient
 from zerosnet.kernels.native import WIDTHS
 from zerosnet.kernels.norm_tables import Slope
@@ -121,7 +121,7 @@ def test_a_compiler_that_is_missing_or_fails_is_one_line(monkeypatch, error):
 
 def test_every_source_is_part_of_a_program():
     there = {path.name for path in (files("zerosnet.kernels") / "source").iterdir()}
-    assert there == {*PARTS, *KERNELS, *PRODUCTS.values()}
+    assert there == {*PARTS, *KERNELS, *PRODUCTS.values(), ELEMENTWISE}
     assert set(PRODUCTS) == {channels for channels, _ in WIDTHS}
 
 

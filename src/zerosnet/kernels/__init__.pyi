@@ -1,5 +1,9 @@
 from zerosnet.kernels.classifier import NativeClassifier as NativeClassifier
 from zerosnet.kernels.compile import KernelsUnavailable as KernelsUnavailable
+from zerosnet.kernels.elementwise import FlatBuffers as FlatBuffers
+from zerosnet.kernels.elementwise import native_gather as native_gather
+from zerosnet.kernels.elementwise import update_adam as update_adam
+from zerosnet.kernels.elementwise import update_sgd as update_sgd
 from zerosnet.kernels.support import CHIPS as CHIPS
 from zerosnet.kernels.support import reason_against as reason_against
 from zerosnet.kernels.support import reason_against_compiler as reason_against_compiler

@@ -1,6 +1,7 @@
 """Compile CUDA C++ at first use, with the NVRTC that PyTorch carries: no nvcc, no build step.
 
-PyTorch's run-time compiler is a private interface, so it is used here and nowhere else.
+PyTorch's run-time compiler is a private interface, so it is used here and nowhere else. What was compiled is kept on
+disk, by source, options, chip and versions.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,11 +12,15 @@ from typing import Any
 
 import torch
 
-PARTS = ("layout.cuh", "common.cuh")  # what every program begins with
+from zerosnet.environment import gpu_driver
+from zerosnet.kernels.binary_cache import remembered
+
+PARTS = ("layout.cuh", "common.cuh")  # what every program of a width begins with
 KERNELS = ("forward.cu", "backward.cu", "pointwise.cu", "edges.cu", "stem.cu")
 PRODUCTS = {16: "mma.cuh", 32: "mma.cuh", 64: "wgmma.cuh"}  # what the convolutions of a width are built on
+ELEMENTWISE = "elementwise.cu"  # a program of its own, for all widths
 
-ENTRY = "conv_inner"  # a kernel that every program has
+ENTRY, ELEMENTWISE_ENTRY = "conv_inner", "gather_images"  # a kernel that every program of the kind has
 
 
 class KernelsUnavailable(RuntimeError):
@@ -28,21 +33,43 @@ def _unavailable(error: Exception) -> KernelsUnavailable:
     return KernelsUnavailable(f"NVRTC could not build the kernels: {reason}")
 
 
+def _read(name: str) -> str:
+    return (files("zerosnet.kernels") / "source" / name).read_text()
+
+
 @cache
 def source(channels: int) -> str:
     """All kernels of a width as one CUDA program; CHANNELS and WIDTH are set when it is compiled."""
-    folder = files("zerosnet.kernels") / "source"
-    return "\n".join((folder / name).read_text() for name in (*PARTS, PRODUCTS[channels], *KERNELS))
+    return "\n".join(map(_read, (*PARTS, PRODUCTS[channels], *KERNELS)))
 
 
 @cache
 def compile_program(channels: int, width: int, instructions: str) -> bytes:
     """The compiled program of a width for an `instruction_set`. Needs NVRTC, but no device."""
-    from torch.cuda._utils import _nvrtc_compile
+    return _compile(source(channels), ENTRY, [f"-DCHANNELS={channels}", f"-DWIDTH={width}"], instructions)
 
-    options = ["--std=c++17", f"-DCHANNELS={channels}", f"-DWIDTH={width}"]
-    binary, _ = _nvrtc_compile(source(channels), ENTRY, compute_capability=instructions, nvcc_options=options)
-    return binary if isinstance(binary, bytes) else binary.encode()
+
+@cache
+def compile_elementwise(instructions: str) -> bytes:
+    """The compiled program of the kernels around the network's step."""
+    return _compile(_read(ELEMENTWISE), ELEMENTWISE_ENTRY, [], instructions)
+
+
+def _compile(text: str, entry: str, definitions: Sequence[str], instructions: str) -> bytes:
+    options = ["--std=c++17", *definitions]
+
+    def with_nvrtc() -> bytes:
+        from torch.cuda._utils import _nvrtc_compile
+
+        binary, _ = _nvrtc_compile(text, entry, compute_capability=instructions, nvcc_options=options)
+        return binary if isinstance(binary, bytes) else binary.encode()
+
+    return remembered("\n".join([*options, instructions, _compiler(), text]), with_nvrtc)
+
+
+def _compiler() -> str:
+    """The versions on which compiled kernels depend: of PyTorch, of CUDA and of the driver."""
+    return f"torch {torch.__version__}, CUDA {torch.version.cuda}, driver {gpu_driver()}"
 
 
 def instruction_set(capability: tuple[int, int]) -> str:
@@ -55,14 +82,14 @@ def _instructions_of(device: int | None = None) -> str:
 
 
 class Program:
-    """The kernels of one width on one device; `launch` puts one on the current stream."""
+    """Compiled kernels on the current device; `launch` puts one on the current stream."""
 
-    def __init__(self, channels: int, width: int) -> None:
+    def __init__(self, binary: bytes, entry: str = ENTRY) -> None:
         try:
             from torch.cuda._utils import _cuda_load_module
 
-            self._module: Any = _cuda_load_module(compile_program(channels, width, _instructions_of()))
-            _ = getattr(self._module, ENTRY).set_shared_memory_config  # PyTorch 2.8 does not have it yet
+            self._module: Any = _cuda_load_module(binary)
+            _ = getattr(self._module, entry).set_shared_memory_config  # PyTorch 2.8 does not have it yet
         except Exception as error:
             raise _unavailable(error) from error
         self._kernels: dict[str, Any] = {}
@@ -80,19 +107,34 @@ class Program:
 
 @cache
 def program(channels: int, width: int, device: int) -> Program:
-    """The program of a width, compiled once for the process."""
+    """The program of a width, loaded once for the process."""
     with torch.cuda.device(device):
-        return Program(channels, width)
+        return Program(_built(compile_program, channels, width, _instructions_of()))
+
+
+@cache
+def elementwise_program(device: int) -> Program:
+    """The program of the kernels around the network's step, loaded once for the process."""
+    with torch.cuda.device(device):
+        return Program(_built(compile_elementwise, _instructions_of()), ELEMENTWISE_ENTRY)
+
+
+def _built(compiler: Any, *arguments: Any) -> bytes:
+    try:
+        binary: bytes = compiler(*arguments)
+    except Exception as error:
+        raise _unavailable(error) from error
+    return binary
 
 
 def compile_all(shapes: Iterable[tuple[int, int]], device: int) -> None:
-    """The programs of several widths, compiled side by side: each takes a processor a few seconds."""
+    """All programs, those of several widths included, compiled side by side: each takes a processor a few seconds."""
     shapes, instructions = list(shapes), _instructions_of(device)
-    with ThreadPoolExecutor(len(shapes)) as pool:
+    with ThreadPoolExecutor(len(shapes) + 1) as pool:
         under_way = [pool.submit(compile_program, *shape, instructions) for shape in shapes]
-    for shape, done in zip(shapes, under_way):
-        try:
-            done.result()
-        except Exception as error:
-            raise _unavailable(error) from error
+        under_way.append(pool.submit(compile_elementwise, instructions))
+    for done in under_way:
+        _built(done.result)
+    for shape in shapes:
         program(*shape, device)
+    elementwise_program(device)

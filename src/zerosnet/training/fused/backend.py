@@ -4,9 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
-from zerosnet.kernels import KernelsUnavailable, NativePredictor, NativeStep, reason_against
+from zerosnet.data import gather
+from zerosnet.kernels import KernelsUnavailable, NativePredictor, NativeStep, native_gather, reason_against
 from zerosnet.models import Network
+from zerosnet.training.fused.cuda_graph import compile_static
 from zerosnet.training.fused.evaluation import LEAST, Predict, Predictor
 from zerosnet.training.fused.optimizer import Optimizer
 from zerosnet.training.fused.prepacked_weights import ready_weights
@@ -24,16 +27,21 @@ _REPORTED: dict[str, object] = {}  # reasons for plain torch that this process h
 
 @dataclass(frozen=True)
 class Backend:
-    """A way to compute a network's step and its predictions."""
+    """A way to make batches, and to compute a network's step and its predictions.
+
+    Attributes:
+        predictor: Makes a predictor for batches of a size.
+        gather: Makes a batch, as `zerosnet.data.gather`.
+        least_batch: Images per replica in one GPU pass.
+    """
 
     kernels: str
     arithmetic: str
     step: GradientStep
     predictor: Callable[[int], Predict]
-    """Makes a predictor for batches of a size."""
+    gather: Callable[..., Tensor]
     why_not_native: str = ""
     least_batch: int = LEAST
-    """Images per replica in one GPU pass."""
 
 
 def report_plain_torch(why: str, report: Callable[[str], None]) -> None:
@@ -68,7 +76,9 @@ def choose_backend(
         except KernelsUnavailable as error:
             why = str(error)
         else:
-            return Backend("native", NATIVE, native, lambda size: NativePredictor(network, batch=size))
+            if optimizer is not None:
+                optimizer.native = True
+            return Backend("native", NATIVE, native, lambda size: NativePredictor(network, batch=size), native_gather)
     replicas = network.replicas
     parameters = list(network.parameters())
     step = TorchStep(
@@ -80,4 +90,5 @@ def choose_backend(
         ready=None if optimizer is None else ready_weights(network, optimizer),
     )
     predictor = Predictor(network, replicas=replicas, compiled=compiled)
-    return Backend("torch", PLAIN[network.conv_dtype], step, lambda _: predictor, why, TORCH_BATCH)
+    batches = compile_static(gather) if compiled else gather
+    return Backend("torch", PLAIN[network.conv_dtype], step, lambda _: predictor, batches, why, TORCH_BATCH)

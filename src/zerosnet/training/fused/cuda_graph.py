@@ -1,6 +1,7 @@
 """Record a whole step as one CUDA graph, so that the GPU never waits for Python; other devices just call it."""
 
 import gc
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -110,6 +111,7 @@ class Lead:
 def forget_compiled(device: torch.device) -> None:
     """Let go of what was compiled and recorded before: torch.compile gives up after a few versions of a function."""
     if device.type == "cuda":
-        torch._dynamo.reset()
+        if "torch._dynamo" in sys.modules:  # importing it takes seconds
+            torch._dynamo.reset()
         gc.collect()
         torch.cuda.empty_cache()

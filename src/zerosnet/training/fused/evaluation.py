@@ -80,7 +80,7 @@ class Evaluation:
         batch: int | None = None,
         channels_last: bool = False,
         dtype: torch.dtype = torch.float32,
-        compiled: bool = False,
+        gather: Callable[..., Tensor] = gather,
         pool: Any = None,
         capture: bool = True,
     ) -> None:
@@ -93,7 +93,7 @@ class Evaluation:
         self.offsets = torch.arange(self.batch, device=device)
         self.losses = torch.zeros(replicas, dtype=torch.float64, device=device)
         self.correct = torch.zeros(replicas, dtype=torch.int64, device=device)
-        self._gather = compile_static(gather) if compiled else gather
+        self._gather = gather
         state = (self.start, self.losses, self.correct)
         self._pass = captured(self._one_batch, state, device, pool) if capture else self._one_batch
 

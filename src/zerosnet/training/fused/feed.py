@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from zerosnet.data import Augmentation, EpochPlan, ImageSet, epoch_plan, gather, stack
-from zerosnet.training.fused.cuda_graph import compile_static
 
 
 class Feed:
@@ -17,7 +16,7 @@ class Feed:
     The tables of an epoch are copied over those of the last one, in place, so that a captured step finds them where it
     was recorded. While the device works on an epoch a thread draws the next one.
 
-    `rates(epoch)` gives the learning rates of an epoch, (steps, K).
+    `rates(epoch)` gives the learning rates of an epoch, (steps, K). `gather` makes a batch, as `zerosnet.data.gather`.
     """
 
     def __init__(
@@ -32,7 +31,7 @@ class Feed:
         epochs: int,
         channels_last: bool = False,
         dtype: torch.dtype = torch.float32,
-        compiled: bool = False,
+        gather: Callable[..., Tensor] = gather,
     ) -> None:
         self.images, self.labels = images.images, images.labels
         self.device = self.labels.device
@@ -40,7 +39,7 @@ class Feed:
         self.steps, self.epochs = len(images) // batch, epochs
         self.mean, self.std = statistics
         self.options: dict[str, Any] = {"channels_last": channels_last, "dtype": dtype}
-        self._gather = compile_static(gather) if compiled else gather
+        self._gather = gather
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="epoch-plan")
         self._next: tuple[int, Future[list[Tensor | None]]] = (0, self._worker.submit(self._tables, 0))
         # read by the step: a counter, and tables with one row per step

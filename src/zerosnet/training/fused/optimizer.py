@@ -7,12 +7,13 @@ an element happens to lie: on the CPU a replica is updated to the same bits alon
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import ClassVar, Protocol
 
 import torch
 from torch import Tensor, nn
 
+from zerosnet.kernels import FlatBuffers, update_adam, update_sgd
 from zerosnet.models import Network
 from zerosnet.training.fused.cuda_graph import compile_static
 from zerosnet.training.recipes.recipe import Recipe
@@ -39,6 +40,9 @@ class Rule(Protocol):
 
     def __call__(self, p: Tensor, g: Tensor, state: State, rates: tuple[Tensor, ...]) -> tuple[Tensor, State]: ...
 
+    def update_natively(self, buffers: FlatBuffers) -> None:
+        """Update flat buffers in place by one of our own kernels."""
+
 
 @dataclass(frozen=True)
 class Sgd:
@@ -56,6 +60,10 @@ class Sgd:
         velocity = state[0] * self.momentum + g
         direction = velocity * self.momentum + g if self.nesterov else velocity
         return p - rates[0] * direction, (velocity,)
+
+    def update_natively(self, buffers: FlatBuffers) -> None:
+        """Update flat buffers in place by one of our own kernels."""
+        update_sgd(buffers, momentum=self.momentum, nesterov=self.nesterov)
 
 
 @dataclass(frozen=True)
@@ -79,13 +87,22 @@ class Adam:
         square = state[1] * self.beta2 + g * g * (1 - self.beta2)
         return p - rates[0] * mean / (square.sqrt() / rates[1] + self.eps), (mean, square)
 
+    def update_natively(self, buffers: FlatBuffers) -> None:
+        """Update flat buffers in place by one of our own kernels."""
+        update_adam(buffers, beta1=self.beta1, beta2=self.beta2, eps=self.eps)
+
 
 class Optimizer:
     """Apply a rule to all parameters of a fused network; a replica that is not alive is left exactly as it is.
 
     `decays` holds one row per parameter group, one column per replica; `groups` names the row of every parameter.
-    On CUDA the update is one compiled kernel over the flat buffers, elsewhere a loop over the parameters.
+    On CUDA the update is one kernel over the flat buffers, elsewhere a loop over the parameters.
+
+    Attributes:
+        native: The kernel is one of our own; if not, torch compiles it.
     """
+
+    native = False
 
     def __init__(
         self,
@@ -111,8 +128,13 @@ class Optimizer:
         if self.one_kernel:
             self.flat_gradients = self.flat.empty()
             self.gradients = self.flat.views(self.flat_gradients)
-            update = partial(_update_flat, rule)
-            self._update_flat: Callable[..., None] = compile_static(update) if values.is_cuda else update
+
+    @cached_property
+    def _update_flat(self) -> Callable[[FlatBuffers], None]:
+        if self.native:
+            return self.rule.update_natively
+        update = partial(_update_flat, self.rule)
+        return compile_static(update) if self.flat.values.is_cuda else update
 
     @torch.no_grad()
     def update(self, gradients: Sequence[Tensor], lr: Tensor, alive: Tensor) -> None:
@@ -123,7 +145,9 @@ class Optimizer:
             if gradients[0] is not self.gradients[0]:
                 self.flat.fill(self.flat_gradients, gradients)
             flat = self.flat
-            self._update_flat(flat.values, self.flat_gradients, self.buffers, rates, self.decays, alive, flat.slots)
+            self._update_flat(
+                FlatBuffers(flat.values, self.flat_gradients, self.buffers, rates, self.decays, alive, flat.slots)
+            )
             return
         columns = tuple(rate[:, None] for rate in rates)
         rows = zip(
@@ -152,20 +176,12 @@ class Optimizer:
         return state | {"powers": self.powers} if self.rule.powers else state
 
 
-def _update_flat(
-    rule: Rule,
-    values: Tensor,
-    gradients: Tensor,
-    buffers: State,
-    rates: tuple[Tensor, ...],
-    decays: Tensor,
-    alive: Tensor,
-    slots: Tensor,
-) -> None:
+def _update_flat(rule: Rule, buffers: FlatBuffers) -> None:
+    values, gradients, state, rates, decays, alive, slots = buffers
     groups = len(decays)
     per_element = tuple(rate.repeat(groups).index_select(0, slots) for rate in rates)
     decay = decays.flatten().index_select(0, slots)
-    _update(rule, values, gradients, buffers, per_element, decay, alive.repeat(groups).index_select(0, slots))
+    _update(rule, values, gradients, state, per_element, decay, alive.repeat(groups).index_select(0, slots))
 
 
 def _update(

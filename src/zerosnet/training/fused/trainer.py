@@ -65,9 +65,21 @@ class FusedTrainer:
         self.model.conv_dtype = numbers.conv_dtype
         self.optimizer = make_optimizer(self.model, [spec.recipe for spec in specs])
         self.reset_momentum = recipe.reset_momentum
+        self.backend = choose_backend(
+            kernels,
+            self.model,
+            size=data.size,
+            batch=recipe.batch,
+            label_smoothing=recipe.label_smoothing,
+            device=device,
+            compiled=compiled,
+            optimizer=self.optimizer,
+        )
+        self.why_not_native = self.backend.why_not_native
+        self.facts |= {"kernels": self.backend.kernels, "arithmetic": self.backend.arithmetic}
         mean, std = pixel_statistics(data, recipe.scaling)
         statistics = (torch.tensor(mean, device=device), torch.tensor(std, device=device))
-        options: dict[str, Any] = {"channels_last": on_gpu, "dtype": numbers.dtype, "compiled": compiled}
+        options: dict[str, Any] = {"channels_last": on_gpu, "dtype": numbers.dtype, "gather": self.backend.gather}
         self.feed = Feed(
             data.train,
             seeds=[spec.seed for spec in specs],
@@ -94,18 +106,6 @@ class FusedTrainer:
             native=kernels != "torch",
         )
         self.clean_step = recipe.adversarial is not None and recipe.adversarial.clean_step
-        self.backend = choose_backend(
-            kernels,
-            self.model,
-            size=data.size,
-            batch=recipe.batch,
-            label_smoothing=recipe.label_smoothing,
-            device=device,
-            compiled=compiled,
-            optimizer=self.optimizer,
-        )
-        self.why_not_native = self.backend.why_not_native
-        self.facts |= {"kernels": self.backend.kernels, "arithmetic": self.backend.arithmetic}
         pool = graph_pool(device)
         self.step = captured(self._step, self._changing(), device, pool)
         # one size for all sets: the network is compiled once
