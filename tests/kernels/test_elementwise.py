@@ -108,10 +108,10 @@ def test_updates_equal_those_of_plain_torch(on_host, rule):
     torch.testing.assert_close(native.buffers, plain.buffers, **exactly)
 
 
-def optimizer(rule, native):
+def optimizer(rule, native, device="cpu"):
     rng = torch.Generator().manual_seed(1)
     shapes = {"conv": (6, 4, 3, 3), "norm": (9,), "alpha": (3,), "fc": (30, 5)}
-    parameters = {name: nn.Parameter(torch.randn(shape, generator=rng)) for name, shape in shapes.items()}
+    parameters = {name: nn.Parameter(torch.randn(shape, generator=rng).to(device)) for name, shape in shapes.items()}
     decays = [[1e-4, 1e-3, 0.1], [0.0] * 3, [0.0, 1e-2, 0.0]]
     groups = {"conv": 0, "norm": 2, "alpha": 1, "fc": 0}
     made = Optimizer(parameters, rule, replicas=3, decays=decays, groups=groups, flat_update=True)
