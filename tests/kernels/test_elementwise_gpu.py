@@ -10,7 +10,7 @@ from zerosnet.data import gather
 from zerosnet.kernels import native_gather
 from zerosnet.training.fused.optimizer import Adam, Sgd, _update_flat
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")]
 
 
 @pytest.mark.parametrize("augmented", [False, True])

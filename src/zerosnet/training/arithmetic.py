@@ -103,16 +103,15 @@ def torch_settings(device: "torch.device", *, deterministic: bool) -> Iterator[N
 
     cudnn = torch.backends.cudnn
     before = cudnn.allow_tf32, cudnn.benchmark, cudnn.deterministic
-    was_deterministic = torch.are_deterministic_algorithms_enabled()
-    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    mode = torch.get_deterministic_debug_mode()
     try:
         if device.type == "cuda":
             cudnn.allow_tf32, cudnn.benchmark, cudnn.deterministic = False, not deterministic, deterministic
         if deterministic:
             # read by cuBLAS when it starts
             os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-            torch.use_deterministic_algorithms(True)
+            torch.set_deterministic_debug_mode("error")  # use_deterministic_algorithms would import the compiler
         yield
     finally:
         cudnn.allow_tf32, cudnn.benchmark, cudnn.deterministic = before
-        torch.use_deterministic_algorithms(was_deterministic, warn_only=warn_only)
+        torch.set_deterministic_debug_mode(mode)

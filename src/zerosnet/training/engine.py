@@ -28,6 +28,7 @@ from zerosnet.training.runs.claims import claimed, has_ended, meeting_points
 from zerosnet.training.runs.spec import RunSpec, distinct
 from zerosnet.training.runs.store import Store
 from zerosnet.training.screen.displays import Lines, Progress, say_recipes
+from zerosnet.training.screen.start import mark
 from zerosnet.training.screen.stopping import Clock
 from zerosnet.training.screen.time_left import duration
 from zerosnet.training.streamed.processes import (
@@ -74,6 +75,7 @@ def train(
     Nothing is written before all runs were found to be possible. A run that has ended needs neither its data nor a
     device that has its precision.
     """
+    mark("imports")
     clock, progress = clock or Clock(), progress or Lines(quiet=True)
     specs = distinct(specs)
     kinds = {source(spec.dataset).streamed for spec in specs}
@@ -96,6 +98,7 @@ def train(
                 if must_stop():
                     return
                 trainer = plan.trainer(together)
+                mark("network and kernels")
                 if device.type == "cuda" or options.kernels == "native":
                     report_plain_torch(trainer.why_not_native, progress.say)
                 mine = [held[spec] for spec in together if spec in held]
@@ -109,6 +112,7 @@ def train(
             plan = world.together(lambda: plan_streamed(waiting, options, device, world, progress))
         else:
             plan = plan_arrays(waiting, store, options, device)
+        mark("data")
         say_recipes(waiting, progress)
         progress.expect(plan.work)
         with progress, torch_settings(device, deterministic=options.deterministic):

@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from zerosnet.environment import environment
 from zerosnet.errors import InputError
 from zerosnet.models import model_file
@@ -18,6 +20,7 @@ from zerosnet.training.runs.checkpoint import BackgroundWriter, join, snapshot
 from zerosnet.training.runs.journal import Journal
 from zerosnet.training.runs.run import Run
 from zerosnet.training.screen.displays import Progress
+from zerosnet.training.screen.start import mark, start_line
 from zerosnet.training.screen.stopping import Clock, SaveTimer
 from zerosnet.training.trainer import Trainer
 
@@ -54,7 +57,7 @@ def train_group(
         progress: Shows how far the group is.
     """
     world, steps, replicas = trainer.world, trainer.steps, len(trainer.specs)
-    total = steps * trainer.specs[0].recipe.epochs
+    total, begin = steps * trainer.specs[0].recipe.epochs, position
     states = resume(trainer, runs, position)
     if options.train_accuracy:
         trainer.watch_training_set()
@@ -87,6 +90,10 @@ def train_group(
             trainer.begin_epoch(epoch, first)
             for _ in range(first, steps):
                 trainer.step()
+                if options.profile_start and position == begin:
+                    torch.empty(1, device=trainer.device).item()  # wait for the device
+                    mark("first step")
+                    progress.say(start_line())
                 position += 1
                 lead.step()
                 display.step(position)
