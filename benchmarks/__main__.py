@@ -31,6 +31,7 @@ BENCHMARKS = {
     "imagenet": "images a second of 50-layer networks: compute, beside timm's, and from JPEG files (CUDA)",
     "decode": "what a worker takes for a JPEG file: decoding, resizing, copying",
     "parts": "what compiler, CUDA graph, flat update and fusing give the plain engine (CUDA)",
+    "start": "from the command to the first step of a training, cold and warm",
     "training": "seconds per epoch and network, alone and fused, against the authors' way (CUDA)",
 }
 RESULTS = Path(__file__).parent / "results"
