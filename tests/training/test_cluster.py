@@ -18,7 +18,7 @@ from tests.training.test_kill import outcome
 from zerosnet import InputError
 from zerosnet.numerics import Scheme
 from zerosnet.training import Clock, Options, Run, RunSpec, SaveInterval, Store, recipe, train
-from zerosnet.training.cluster import Cluster, Collected, _groups, connected, train_group
+from zerosnet.training.cluster import Cluster, Collected, connected, share_groups, train_group
 from zerosnet.training.options import StreamOptions
 from zerosnet.training.screen.displays import Lines
 
@@ -171,9 +171,9 @@ def test_a_cluster_without_gpus_has_no_decoder_on_them(tmp_path):
     run = RunSpec("zerosnet18_opt", "imagefolder", recipe("imagenet", "imagefolder", "zerosnet18_opt"), 1)
     options = Options("cpu", stream=StreamOptions(decoder="gpu"))
     with pytest.raises(InputError, match="the cluster has no GPU"):
-        _groups([run], Store(tmp_path), options, 1, Lines(quiet=True))
+        share_groups([run], Store(tmp_path), options, 1, Lines(quiet=True))
 
 
 def test_a_run_asked_for_twice_is_in_one_group(tmp_path):
-    groups = _groups([*SPECS, SPECS[0]], Store(tmp_path), OPTIONS, 2, Lines(quiet=True))
+    groups = share_groups([*SPECS, SPECS[0]], Store(tmp_path), OPTIONS, 2, Lines(quiet=True))
     assert groups == [[SPECS[0]], [SPECS[1]]]

@@ -103,15 +103,15 @@ class Cluster:
         """
         device = self.device(options.device)
         options = replace(options, device=device.type, data=_absolute(options.data))
-        groups = _groups(specs, store, options, self.places(device), progress)
-        common = (str(store.root.resolve()), options, _wall(clock))
+        groups = share_groups(specs, store, options, self.places(device), progress)
+        common = (str(store.root.resolve()), options, time_of_day(clock))
         runs = [spec for members in groups for spec in members]
         calls = [(members, *common) for members in groups]
-        self._run(train_group, calls, device, clock, progress, partial(_how_far, runs, store))
+        self._run(train_group, calls, device, clock, progress, partial(how_far, runs, store))
 
     def do(self, jobs: Sequence[Job], device: torch.device, clock: Clock, progress: Progress) -> None:
         """Do other work, one task per job; each has a clock of its own, and a signal ends it at once."""
-        self._run(do_job, [(job, _wall(clock)) for job in jobs], device, clock, progress)
+        self._run(do_job, [(job, time_of_day(clock)) for job in jobs], device, clock, progress)
 
     def _run(
         self,
@@ -120,7 +120,7 @@ class Cluster:
         device: torch.device,
         clock: Clock,
         progress: Progress,
-        how_far: Callable[[], str] = str,
+        so_far: Callable[[], str] = str,
     ) -> None:
         if not calls:
             return
@@ -129,13 +129,13 @@ class Cluster:
         with clock, progress:
             pending = [task.remote(*call) for call in calls]
             progress.say(f"{len(calls)} group(s) of networks, {self.places(device)} at a time, on Ray")
-            failure = _wait(self.ray, pending, clock, progress, how_far)
+            failure = _wait(self.ray, pending, clock, progress, so_far)
         if failure is not None:
             raise failure
 
 
 def _wait(
-    ray: Any, pending: list[Any], clock: Clock, progress: Progress, how_far: Callable[[], str]
+    ray: Any, pending: list[Any], clock: Clock, progress: Progress, so_far: Callable[[], str]
 ) -> Exception | None:
     """Wait for all tasks and return the first error, after which the others are stopped cleanly.
 
@@ -145,7 +145,7 @@ def _wait(
     total, stopping, looked, seen = len(pending), False, time.monotonic(), ""
     while pending:
         if time.monotonic() - looked > LOOK:
-            looked, before, seen = time.monotonic(), seen, how_far()
+            looked, before, seen = time.monotonic(), seen, so_far()
             if seen != before:
                 progress.say(seen)
         done, pending = ray.wait(pending, timeout=POLL)
@@ -171,7 +171,7 @@ def _wait(
     return failure
 
 
-def _how_far(specs: Sequence[RunSpec], store: Store) -> str:
+def how_far(specs: Sequence[RunSpec], store: Store) -> str:
     """Count the epochs and networks that are done, as the store records them."""
     files = [store.folder(spec) / "metrics.jsonl" for spec in specs]
     done = sum(file.read_bytes().count(b"\n") for file in files if file.exists())
@@ -216,7 +216,7 @@ class Collected(Lines):
         pass
 
 
-def _groups(
+def share_groups(
     specs: Sequence[RunSpec], store: Store, options: Options, slots: int, progress: Progress
 ) -> list[list[RunSpec]]:
     """Group runs that train as one and share them out among the places; a task may split its group further."""
@@ -232,7 +232,7 @@ def _groups(
     return [[spec] for spec in streamed] + shared
 
 
-def _wall(clock: Clock) -> float | None:
+def time_of_day(clock: Clock) -> float | None:
     """Convert a clock's deadline to a time of day, which all machines can read."""
     return None if clock.deadline is None else time.time() + clock.deadline - time.monotonic()
 

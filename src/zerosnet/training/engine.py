@@ -231,10 +231,18 @@ class Engine(Protocol):
 
 
 class Local:
-    """This machine. Jobs run one after the other; each uses all of it."""
+    """This machine. Jobs run one after the other; a training uses all GPUs."""
 
     device = staticmethod(find_device)
-    train = staticmethod(train)
+
+    def train(self, specs: Sequence[RunSpec], store: Store, options: Options, clock: Clock, progress: Progress) -> None:
+        from zerosnet.training import devices
+
+        names = devices.all_devices(options.device)
+        if len(names) > 1 and len(specs) > 1 and not under_torchrun():
+            devices.train_on_devices(names, specs, store, options, clock, progress)
+        else:
+            train(specs, store, options, clock, progress)
 
     def places(self, device: torch.device) -> int:
         return 1
