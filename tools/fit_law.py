@@ -48,7 +48,7 @@ def read_points(epoch: str, dataset: str = "cifar10", recipe: str = "paper") -> 
 
 def _wiring_of(spec: dict[str, Any]) -> tuple[str, tuple[int, ...], str, str] | None:
     match = re.fullmatch(r"([a-z]+)(\d+)(_[a-z]+)?", spec["model"])
-    if match is None or int(match[2]) not in BASIC_LAYERS or "block_schemes" in spec:
+    if match is None or int(match[2]) not in BASIC_LAYERS or {"block_schemes", "init_growth"} & set(spec):
         return None
     n = (int(match[2]) - 2) // 6
     scheme, change = NAMED.get(match[1] + (match[3] or ""), (None, "project-each"))

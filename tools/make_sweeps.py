@@ -4,6 +4,7 @@
 
 block-schemes   unstable alphas whose betas grow as fast as their state, zero-stable alphas (the same roots, scaled into
                 the disc) with betas that shrink, and these with constant betas; (1,1,1) and lambda = 1/4, two seeds
+block-schemes-control   the unstable alphas with constant betas, whose initial weights grow in place of the betas
 ten-rows        the paper's ten schemes at 32 and 44 layers, one seed
 depth           the optimum without f from block m on; restart at stage changes; stable and unstable schemes of equal
                 effective parameters
@@ -35,11 +36,16 @@ def largest_root(scheme: Scheme) -> float:
     return float(np.abs(np.roots([float(c) for c in scheme.rho])).max())
 
 
+def growth_of(scheme: Scheme) -> float:
+    """Return a number slightly above the largest root, so that rounding leaves the scaled roots inside the disc."""
+    return ceil(1000 * largest_root(scheme)) / 1000 + 0.001
+
+
 def block_schemes() -> list[dict[str, Any]]:
     found = []
     for text in UNSTABLE:
         scheme = Scheme.parse(text)
-        growth = ceil(1000 * largest_root(scheme)) / 1000 + 0.001  # so that rounding leaves the roots inside
+        growth = growth_of(scheme)
         alphas = ",".join(f"{float(a) / growth ** (i + 1):.6f}" for i, a in enumerate(scheme.alphas))
         inside = f"{alphas};{rounded(float(scheme.betas[0]) / growth)}"
         assert is_zero_stable(Scheme.parse(inside)), inside
@@ -48,6 +54,15 @@ def block_schemes() -> list[dict[str, Any]]:
                 spec = {"model": "zerosnet56", "scheme": one, **COMMON, "seed": seed}
                 found.append(spec if rate is None else {**spec, "beta_growth": rate})
     return found
+
+
+def block_schemes_control() -> list[dict[str, Any]]:
+    growths = {text: rounded(growth_of(Scheme.parse(text))) for text in UNSTABLE}
+    return [
+        {"model": "zerosnet56", "scheme": text, **COMMON, "seed": seed, "init_growth": growth}
+        for text, growth in growths.items()
+        for seed in (1, 2)
+    ]
 
 
 def ten_rows() -> list[dict[str, Any]]:
@@ -85,7 +100,13 @@ def as_deep_as(scheme: Scheme) -> Scheme:
 
 
 def main() -> None:
-    for name, specs in (("block-schemes", block_schemes()), ("ten-rows", ten_rows()), ("depth", depth())):
+    sweeps = {
+        "block-schemes": block_schemes(),
+        "block-schemes-control": block_schemes_control(),
+        "ten-rows": ten_rows(),
+        "depth": depth(),
+    }
+    for name, specs in sweeps.items():
         (SWEEPS / f"{name}.json").write_text(json.dumps({"specs": specs}, indent=1) + "\n")
         print(f"{name}: {len(specs)} runs")
 

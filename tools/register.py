@@ -9,11 +9,16 @@ root_condition                 mean accuracy of the zero-stable schemes, or of t
 constant                       mean accuracy of all networks
 
 If the law does not cover a run's network, only the last two predict it.
+
+A run with `init_growth` has two readings. Its shares are those at initialisation, where it is the same function as
+with `beta_growth`; `predicted_accuracy` follows from them. `predicted_accuracy_by_coefficients` follows from the
+coefficients alone, as if the initial weights did not matter.
 """
 
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import mean
@@ -48,11 +53,13 @@ def entry(spec: RunSpec) -> dict[str, Any]:
             "shares": [float(f"{share:.3g}") for share in wiring.shares()],
         }
     found["predicted_accuracy"] = {name: None if x is None else round(x, 2) for name, x in predicted.items()}
+    if spec.init_growth is not None:
+        found["predicted_accuracy_by_coefficients"] = entry(replace(spec, init_growth=None))["predicted_accuracy"]
     return found
 
 
 def _coefficients(spec: RunSpec) -> dict[str, Any]:
-    given = {"scheme": spec.scheme, "beta_growth": spec.beta_growth, "stage_change": spec.stage_change}
+    given = {name: getattr(spec, name) for name in ("scheme", "beta_growth", "init_growth", "stage_change")}
     words: dict[str, Any] = {name: str(value) for name, value in given.items() if value is not None}
     if spec.block_schemes is not None:
         words["block_schemes"] = [str(scheme) for scheme in spec.block_schemes]

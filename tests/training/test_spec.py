@@ -136,11 +136,13 @@ def wired(**fields: object) -> RunSpec:
 def test_runs_without_growth_or_stage_change_keep_their_identity():
     plain = wired()
     assert plain.id == wired(beta_growth=None, stage_change=None).id == wired(beta_growth="1").id
-    assert not {"beta_growth", "stage_change", "block_schemes"} & set(plain.to_json())
+    assert plain.id == wired(init_growth=None).id == wired(init_growth=1).id
+    assert not {"beta_growth", "init_growth", "stage_change", "block_schemes"} & set(plain.to_json())
 
 
 def test_growth_and_stage_change_are_part_of_a_run_and_come_back_from_its_record():
     specs = [wired(), wired(beta_growth="1.839"), wired(stage_change="restart"), wired(beta_growth=1.839)]
+    specs += [wired(init_growth="1.839"), wired(init_growth=1.839)]
     assert len({spec.id for spec in specs}) == len(specs)
     assert [RunSpec.from_json(spec.to_json()) for spec in specs] == specs
 
@@ -157,6 +159,7 @@ def test_a_scheme_per_block_is_part_of_a_run():
     [
         ({"beta_growth": 0}, "beta_growth is 0; expected a positive number"),
         ({"beta_growth": "fast"}, "beta_growth"),
+        ({"init_growth": -1}, "init_growth is -1; expected a positive number"),
         ({"stage_change": "jump"}, "stage_change is 'jump'; expected one of project-each"),
         ({"block_schemes": ["1,1,1;1"]}, "block_schemes is given with a scheme"),
         ({"scheme": None, "block_schemes": []}, r"block_schemes is \[\]; expected a list of schemes"),
@@ -169,4 +172,5 @@ def test_bad_wirings_are_refused(fields, message):
 
 def test_a_spec_tells_if_its_network_is_rewired():
     assert not wired().rewired and not wired(beta_growth=1).rewired
+    assert wired(init_growth="3/2").rewired
     assert wired(beta_growth="3/2").rewired and wired(stage_change="restart").rewired

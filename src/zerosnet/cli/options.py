@@ -26,6 +26,11 @@ BetaGrowth = Annotated[
     str | None, typer.Option(help="The beta of the n-th multistep block is multiplied by its n-th power.")
 ]
 
+InitGrowth = Annotated[
+    str | None,
+    typer.Option(help="The last convolution of the n-th multistep block starts with weights times its n-th power."),
+]
+
 
 @dataclass(frozen=True)
 class Session(EngineOptions):

@@ -56,16 +56,24 @@ def wiring_of_run(spec: RunSpec) -> Wiring | None:
     """Build the wiring of a run's network, for the accuracy law.
 
     It is None for networks that the law was not made for: trained coefficients, bottlenecks, ImageNet's size, no
-    normalisation. LM-ResNet, which trains its k, stands for the mean of its start values.
+    normalisation. LM-ResNet, which trains its k, stands for the mean of its start values. With `init_growth` it is the
+    wiring at initialisation, where a growing weight and a growing beta are the same function.
     """
     options: dict[str, Any] = {} if spec.stage_change is None else {"stage_change": spec.stage_change}
     config = configure(
-        spec.model, scheme=spec.scheme, block_schemes=spec.block_schemes, beta_growth=spec.beta_growth, **options
+        spec.model,
+        scheme=spec.scheme,
+        block_schemes=spec.block_schemes,
+        beta_growth=spec.beta_growth,
+        init_growth=spec.init_growth,
+        **options,
     )
     schemes = _fixed_schemes(config)
     structure = config.structure
     if schemes is None or not structure.normalised or (structure.size, structure.block) != ("cifar", "basic"):
         return None
+    if config.init_growth:
+        schemes = _initially(config, schemes)
     return Wiring.per_block(schemes, config.structure.blocks, config.stage_change)
 
 
@@ -76,6 +84,15 @@ def _fixed_schemes(config: Config) -> tuple[Scheme, ...] | None:
         return None
     multistep = sum(block.multistep for block in config.plans())
     return (lm(_LM_START, LM_NETWORK_BETA),) * multistep
+
+
+def _initially(config: Config, schemes: tuple[Scheme, ...]) -> tuple[Scheme, ...]:
+    """Multiply the betas by the factors of the initial weights."""
+    plans = config.plans()
+    gains = config.initial_gains(plans)
+    slots = [block.index for block in plans if block.multistep or len(schemes) == len(plans)]
+    factors = (gains[index][0] for index in slots)
+    return tuple(Scheme(s.alphas, [float(beta) * factor for beta in s.betas]) for s, factor in zip(schemes, factors))
 
 
 def _key(prediction: Mapping[str, Any]) -> str:

@@ -1,5 +1,4 @@
 from zerosnet.models.config import Config as Config
-from zerosnet.models.config import fuse as fuse
 from zerosnet.models.convert.conversion import multistep as multistep
 from zerosnet.models.convert.stage import MultistepStage as MultistepStage
 from zerosnet.models.diagnosis.depth import BlockDepth as BlockDepth
@@ -18,6 +17,7 @@ from zerosnet.models.diagnosis.shares import predicted_shares as predicted_share
 from zerosnet.models.diagnosis.shares import wiring_of_network as wiring_of_network
 from zerosnet.models.diagnosis.switched_off import Tail as Tail
 from zerosnet.models.diagnosis.switched_off import tails as tails
+from zerosnet.models.fusion import fuse as fuse
 from zerosnet.models.io.card import model_card as model_card
 from zerosnet.models.io.export import FORMATS as FORMATS
 from zerosnet.models.io.export import export_model as export_model

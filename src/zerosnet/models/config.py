@@ -1,7 +1,7 @@
 """A network as a value: everything but its weights, into JSON and back."""
 
 import reprlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
@@ -41,6 +41,8 @@ class Config:
     """One list per replica, in place of `schemes`: a scheme per multistep block, or per block, start-up included."""
     beta_growth: tuple[Number, ...] = ()
     """One number R per replica: the betas of multistep block n = 0, 1, ... are multiplied by R^n."""
+    init_growth: tuple[Number, ...] = ()
+    """One number R per replica: the last convolution of f in multistep block n starts with weights times R^n."""
 
     def __post_init__(self) -> None:
         find_stage_change(self.stage_change)
@@ -64,7 +66,7 @@ class Config:
             raise InputError("block_schemes is given with a scheme, trained coefficients or beta_growth; expected one")
         if self.beta_growth and self.law:
             raise InputError("beta_growth is given with trained coefficients; expected a fixed scheme")
-        for argument in ("block_schemes", "beta_growth"):
+        for argument in ("block_schemes", "beta_growth", "init_growth"):
             if getattr(self, argument) and len(getattr(self, argument)) != self.replicas:
                 found = len(getattr(self, argument))
                 raise InputError(f"{argument} has {found} entries for {self.replicas} replicas; expected one each")
@@ -72,9 +74,12 @@ class Config:
             raise InputError(f"{len(self.schemes)} schemes for {self.replicas} replicas; expected one per replica")
         if not all(self.block_schemes):
             raise InputError("block_schemes holds an empty list; expected one scheme per block")
-        for growth in self.beta_growth:
-            if growth <= 0:
-                raise InputError(f"beta_growth is {growth}; expected a positive number")
+        for argument in ("beta_growth", "init_growth"):
+            for growth in getattr(self, argument):
+                if growth <= 0:
+                    raise InputError(f"{argument} is {growth}; expected a positive number")
+        if self.init_growth and not self.structure.normalised:
+            raise InputError("init_growth is given for a network whose last convolutions start at 0; leave it out")
 
     def _check_room(self) -> None:
         """Refuse a scheme that looks further back than any block can: all blocks would be start-up."""
@@ -137,12 +142,23 @@ class Config:
         slots = sum(block.multistep for block in plans)
         return TrainedCoefficients(self.law, slots, shared=self.shared, starts=self.schemes, replicas=self.replicas)
 
+    def initial_gains(self, plans: tuple[BlockPlan, ...]) -> list[tuple[float, ...]]:
+        """List, per block, the factor of the initial weights of f's last convolution: one number per replica.
+
+        They are 1 in start-up blocks, and R^n in multistep block n = 0, 1, ... if `init_growth` is R.
+        """
+        powers, gains = iter(range(len(plans))), []
+        for block in plans:
+            n = next(powers) if block.multistep else 0
+            gains.append(tuple(_power(growth, n) for growth in self.init_growth))
+        return gains
+
     # -- replicas ------------------------------------------------------------------------------------------------------
 
     def of_replica(self, k: int) -> "Config":
         """The single network that replica k is."""
         own = slice(k, k + 1)
-        lists = {name: getattr(self, name)[own] for name in ("schemes", "block_schemes", "beta_growth")}
+        lists = {name: getattr(self, name)[own] for name in ("schemes", "block_schemes", "beta_growth", "init_growth")}
         return replace(self, replicas=1, **lists)
 
     @property
@@ -170,8 +186,9 @@ class Config:
         }
         if self.block_schemes:
             data["block_schemes"] = [[scheme.to_json() for scheme in schemes] for schemes in self.block_schemes]
-        if self.beta_growth:
-            data["beta_growth"] = [str(r) if isinstance(r, Fraction) else r for r in self.beta_growth]
+        for name in ("beta_growth", "init_growth"):
+            if getattr(self, name):
+                data[name] = [str(r) if isinstance(r, Fraction) else r for r in getattr(self, name)]
         return data
 
     @classmethod
@@ -221,39 +238,12 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "schemes": _read_schemes,
     "block_schemes": lambda lists: tuple(_read_schemes(schemes) for schemes in lists),
     "beta_growth": lambda growths: tuple(number(growth, "beta_growth") for growth in growths),
+    "init_growth": lambda growths: tuple(number(growth, "init_growth") for growth in growths),
 }
 
 
 def _brief(value: Any) -> str:
     return reprlib.repr(value)
-
-
-def fuse(configs: Sequence[Config]) -> Config:
-    """Put networks of one `fusion_key` side by side: the replicas of the result are those of the configs in order."""
-    if len({config.fusion_key for config in configs}) != 1:
-        raise InputError("configs are of networks that differ in more than their schemes; expected one fusion_key")
-    first, replicas = configs[0], sum(config.replicas for config in configs)
-    if any(config.block_schemes for config in configs):
-        longest = max(len(schemes) for config in configs for schemes in config.fixed_schemes())
-        each = (schemes for config in configs for schemes in config.fixed_schemes())
-        full = tuple(_with_start(schemes, longest, first.plans()) for schemes in each)
-        return replace(first, schemes=(), beta_growth=(), block_schemes=full, replicas=replicas)
-    growths: tuple[Number, ...] = ()
-    if any(config.beta_growth for config in configs):
-        one: tuple[Number, ...] = (Fraction(1),)
-        growths = tuple(growth for config in configs for growth in (config.beta_growth or one * config.replicas))
-    schemes = tuple(scheme for config in configs for scheme in config.schemes)
-    return replace(first, schemes=schemes, beta_growth=growths, replicas=replicas)
-
-
-def _with_start(schemes: tuple[Scheme, ...], length: int, plans: tuple[BlockPlan, ...]) -> tuple[Scheme, ...]:
-    """Give start-up blocks the scheme that they have anyway, y_{n+1} = y_n + f_n, if other replicas list theirs."""
-    if len(schemes) == length:
-        return schemes
-    alphas, betas = len(schemes[0].alphas), len(schemes[0].betas)
-    start = Scheme([1] + [0] * (alphas - 1), [1] + [0] * (betas - 1))
-    slots = iter(schemes)
-    return tuple(next(slots) if block.multistep else start for block in plans)
 
 
 def _grown(scheme: Scheme, growth: Number | None, blocks: int) -> tuple[Scheme, ...]:
@@ -266,6 +256,17 @@ def _grown(scheme: Scheme, growth: Number | None, blocks: int) -> tuple[Scheme, 
         raise InputError(
             f"beta_growth is {growth}; its powers up to {blocks - 1} are too large, or have too many digits, for a beta"
         ) from None
+
+
+def _power(growth: Number, n: int) -> float:
+    """Return growth^n, which initial weights in float32 are multiplied by."""
+    try:
+        power = float(growth**n)
+    except OverflowError:
+        power = float("inf")
+    if not 1e-30 < power < 1e30:
+        raise InputError(f"init_growth is {growth}; its power {n} is too large or too small for initial weights")
+    return power
 
 
 def check_integer(argument: str, value: Any, least: int) -> None:

@@ -44,6 +44,9 @@ class Network(TimmMethods):
         self.stem = size.stem(config.in_chans, size.stem_channels, replicas=replicas)
         coefficients = config.coefficients(plans)
         self.stack = Stack(config.structure, plans, coefficients, replicas=replicas)
+        if config.init_growth:
+            for block, gains in zip(self.stack.steps, config.initial_gains(plans)):
+                block.f.last.gain = gains
         norm = BatchNorm if config.structure.normalised else Bias
         self.bn = norm(self.num_features, replicas=replicas) if size.final_norm else None
         self.fc = self._classifier(config.num_classes)

@@ -92,6 +92,7 @@ def create_model(
     scheme: AnyScheme | Sequence[AnyScheme] | None = None,
     block_schemes: Sequence[AnyScheme] | Sequence[Sequence[AnyScheme]] | None = None,
     beta_growth: AnyNumber | Sequence[AnyNumber] | None = None,
+    init_growth: AnyNumber | Sequence[AnyNumber] | None = None,
     num_classes: int | None = None,
     in_chans: int = 3,
     replicas: int = 1,
@@ -110,6 +111,8 @@ def create_model(
             included, with coefficients 0 for states that do not exist yet. Nested for replicas: one list per replica.
         beta_growth: A positive number R: the betas of multistep block n = 0, 1, ... are multiplied by R^n. Text such
             as "1.839" is exact. A list has one per replica.
+        init_growth: A positive number R: the initial weights of the last convolution in multistep block n are
+            multiplied by R^n. With one beta that is the function of `beta_growth` at the start, trained otherwise.
         num_classes: 10 at CIFAR size and 1000 at ImageNet size if not given.
         in_chans: Channels of the images.
         replicas: How many networks stand side by side.
@@ -133,6 +136,7 @@ def create_model(
         scheme=scheme,
         block_schemes=block_schemes,
         beta_growth=beta_growth,
+        init_growth=init_growth,
         num_classes=num_classes,
         in_chans=in_chans,
         replicas=replicas,
@@ -161,6 +165,7 @@ def configure(
     scheme: AnyScheme | Sequence[AnyScheme] | None = None,
     block_schemes: Sequence[AnyScheme] | Sequence[Sequence[AnyScheme]] | None = None,
     beta_growth: AnyNumber | Sequence[AnyNumber] | None = None,
+    init_growth: AnyNumber | Sequence[AnyNumber] | None = None,
     num_classes: int | None = None,
     in_chans: int = 3,
     replicas: int = 1,
@@ -177,6 +182,7 @@ def configure(
         replicas=replicas,
         name=name,
         **_coefficient_fields(entry, scheme, block_schemes, beta_growth, replicas, options),
+        init_growth=() if init_growth is None else _growths("init_growth", init_growth, replicas),
     )
 
 
@@ -211,9 +217,9 @@ def _coefficient_fields(
     if (scheme is not None or block_schemes is not None) and not family.takes_scheme:
         raise InputError(f"{name} takes no scheme; the bare {name.rpartition('_')[0]} does")
     if beta_growth is not None:
-        fields["beta_growth"] = _growths(beta_growth, replicas)
+        fields["beta_growth"] = _growths("beta_growth", beta_growth, replicas)
     if scheme is not None or block_schemes is not None or family.law is None:
-        _refuse(options, ("beta_growth",), family, f"{name} with a fixed scheme")
+        _refuse(options, ("beta_growth", "init_growth"), family, f"{name} with a fixed scheme")
         if block_schemes is not None:
             return {**fields, "block_schemes": _lists_per_replica(block_schemes, replicas, family.steps)}
         given = family.scheme if scheme is None else scheme
@@ -223,7 +229,7 @@ def _coefficient_fields(
         return {**fields, "schemes": _one_per_replica(given, replicas, family.steps)}
     own = {option: options.pop(option) for option in family.options if option in options}
     start, shared = options.pop("start", None), options.pop("shared", False)
-    _refuse(options, ("start", "shared", *family.options), family, name)
+    _refuse(options, ("init_growth", "start", "shared", *family.options), family, name)
     return {
         **fields,
         "law": family.law(**own),
@@ -270,11 +276,11 @@ def _parsed(given: Sequence[Any], steps: int | None, argument: str) -> tuple[Sch
     return schemes
 
 
-def _growths(given: Any, replicas: int) -> tuple[Number, ...]:
+def _growths(argument: str, given: Any, replicas: int) -> tuple[Number, ...]:
     each = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given] * replicas
     if len(each) != replicas:
-        raise InputError(f"beta_growth has {len(each)} numbers for replicas={replicas}; expected one per replica")
-    return tuple(number(one, "beta_growth") for one in each)
+        raise InputError(f"{argument} has {len(each)} numbers for replicas={replicas}; expected one per replica")
+    return tuple(number(one, argument) for one in each)
 
 
 def _seeds(seed: int | Sequence[int] | None, replicas: int) -> list[int] | None:

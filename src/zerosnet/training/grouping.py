@@ -33,6 +33,7 @@ def network_config(spec: RunSpec, data: DataSet | FolderData) -> Config:
         scheme=spec.scheme,
         block_schemes=spec.block_schemes,
         beta_growth=spec.beta_growth,
+        init_growth=spec.init_growth,
         num_classes=data.num_classes,
         in_chans=data.in_chans,
         **options,

@@ -72,9 +72,8 @@ def _title(line: dict[str, Any]) -> str:
     """Write the id and what was changed in its recipe or precision, so that no two runs look the same."""
     from rich.markup import escape
 
-    given = {
-        key: line[key] for key in ("precision", "validation", "stage_change", "beta_growth") if line[key] is not None
-    }
+    keys = ("precision", "validation", "stage_change", "beta_growth", "init_growth")
+    given = {key: line[key] for key in keys if line[key] is not None}
     changed = ", ".join(f"{key} {value}" for key, value in (line["changes"] | given).items())
     return f"{escape(line['id'])}\n  [dim]{escape(changed)}[/]" if changed else escape(line["id"])
 

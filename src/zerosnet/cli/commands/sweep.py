@@ -7,7 +7,16 @@ from typing import Annotated
 import typer
 
 from zerosnet.cli.main import app
-from zerosnet.cli.options import BetaGrowth, Epochs, Precision, Session, StageChangeOption, note_unused, with_fields
+from zerosnet.cli.options import (
+    BetaGrowth,
+    Epochs,
+    InitGrowth,
+    Precision,
+    Session,
+    StageChangeOption,
+    note_unused,
+    with_fields,
+)
 from zerosnet.cli.outcome import show_outcome
 from zerosnet.cli.output import scheme_option
 from zerosnet.training import Options
@@ -22,6 +31,7 @@ def sweep(
     precision: Precision = None,
     stage_change: StageChangeOption = None,
     beta_growth: BetaGrowth = None,
+    init_growth: InitGrowth = None,
     *,
     options: Options,
     session: Session,
@@ -39,6 +49,8 @@ def sweep(
         specs = [replace(spec, stage_change=stage_change) for spec in specs]
     if beta_growth is not None:
         specs = [replace(spec, beta_growth=beta_growth) for spec in specs]
+    if init_growth is not None:
+        specs = [replace(spec, init_growth=init_growth) for spec in specs]
     if precision is not None:
         specs = [replace(spec, precision=precision) for spec in specs]
     note_unused(options, (spec.dataset for spec in specs))

@@ -5,7 +5,16 @@ from typing import Annotated
 import typer
 
 from zerosnet.cli.main import app
-from zerosnet.cli.options import BetaGrowth, Epochs, Precision, Session, StageChangeOption, note_unused, with_fields
+from zerosnet.cli.options import (
+    BetaGrowth,
+    Epochs,
+    InitGrowth,
+    Precision,
+    Session,
+    StageChangeOption,
+    note_unused,
+    with_fields,
+)
 from zerosnet.cli.outcome import show_outcome
 from zerosnet.cli.output import scheme_option
 from zerosnet.training import Options
@@ -29,6 +38,7 @@ def train(
     validation: Annotated[float | None, typer.Option(help="The fraction to cut off the training set.")] = None,
     stage_change: StageChangeOption = None,
     beta_growth: BetaGrowth = None,
+    init_growth: InitGrowth = None,
     *,
     options: Options,
     session: Session,
@@ -42,7 +52,9 @@ def train(
     schemes = [scheme_option(text) for text in scheme] if scheme else [None]
     resolved = find_recipe(recipe, dataset, model, **changes)
     specs = [
-        RunSpec(model, dataset, resolved, s, one, precision, validation, stage_change, beta_growth)
+        RunSpec(
+            model, dataset, resolved, s, one, precision, validation, stage_change, beta_growth, init_growth=init_growth
+        )
         for one in schemes
         for s in seed or [1]
     ]

@@ -115,13 +115,19 @@ def _scheme(model: Network) -> str:
 
 def _own_schemes(model: Network) -> str:
     """Describe how the schemes of fixed blocks differ, if they do."""
+    initial = _initial_growth(model)
     if model.config.block_schemes:
-        return "Every block has a scheme of its own.\n\n"
+        return f"Every block has a scheme of its own.\n\n{initial}"
     if not model.config.beta_growth:
-        return ""
+        return initial
     growths = ", ".join(dict.fromkeys(map(str, model.config.beta_growth)))
     schemes = ", ".join(dict.fromkeys(f"`{_short(scheme)}`" for scheme in model.config.schemes))
-    return f"From one multistep block to the next the betas of {schemes} are multiplied by {growths}.\n\n"
+    return f"From one multistep block to the next the betas of {schemes} are multiplied by {growths}.\n\n{initial}"
+
+
+def _initial_growth(model: Network) -> str:
+    growths = ", ".join(dict.fromkeys(map(str, model.config.init_growth)))
+    return f"The last convolution of each multistep block started {growths} times as large.\n\n" if growths else ""
 
 
 def _results(facts: Mapping[str, Any]) -> str:

@@ -82,13 +82,14 @@ class Conv(nn.Module):
         self.dtype: torch.dtype | None = None
         self.ready: Tensor | None = None
         """scale * weight in the type of the computation, made ahead by a training step: taken in the place of both."""
-        self.gain = 1.0
-        """A factor of the initial weights."""
+        self.gain: float | tuple[float, ...] = 1.0
+        """A factor of the initial weights, or one per replica."""
         self.weight = nn.Parameter(torch.empty(replicas * channels, in_channels, kernel, kernel))
 
     def reset_replica(self, replica: int, generator: torch.Generator) -> None:
         """Draw He's normal initialisation by fan-out, as the authors do: deviation gain * sqrt(2 / (k * k * out))."""
-        std = self.gain * math.sqrt(2 / (self.kernel**2 * self.channels))
+        gain = self.gain if isinstance(self.gain, float) else self.gain[replica]
+        std = gain * math.sqrt(2 / (self.kernel**2 * self.channels))
         _fill(self.weight, self.replicas, replica, torch.Tensor.normal_, generator, 0.0, std)
 
     def forward(self, x: Tensor, scale: Coefficient = 1.0) -> Tensor:

@@ -50,6 +50,7 @@ def train_command(spec: RunSpec, seeds: Sequence[int] = ()) -> str:
     words += [] if spec.precision is None else ["--precision", spec.precision]
     words += [] if spec.stage_change is None else ["--stage-change", spec.stage_change]
     words += [] if spec.beta_growth is None else ["--beta-growth", str(spec.beta_growth)]
+    words += [] if spec.init_growth is None else ["--init-growth", str(spec.init_growth)]
     words += [] if spec.validation is None else ["--validation", str(spec.validation)]
     for seed in chosen:
         words += ["--seed", str(seed)]
@@ -64,7 +65,8 @@ def _is_made_of(spec: RunSpec, given: dict[str, Any]) -> bool:
 
 def _has_plain_wiring(spec: RunSpec) -> bool:
     """Return True if the command line has options for the run's schemes per block: an exact growth, if any."""
-    return spec.block_schemes is None and not isinstance(spec.beta_growth, float)
+    inexact = any(isinstance(growth, float) for growth in (spec.beta_growth, spec.init_growth))
+    return spec.block_schemes is None and not inexact
 
 
 def _can_be_written(scheme: Scheme | None) -> bool:

@@ -99,6 +99,7 @@ def setting(spec: RunSpec) -> str:
     words += [] if spec.precision is None else [spec.precision]
     words += [] if spec.stage_change is None else [f"stage change {spec.stage_change}"]
     words += [] if spec.beta_growth is None else [f"beta growth {spec.beta_growth}"]
+    words += [] if spec.init_growth is None else [f"initial growth {spec.init_growth}"]
     words += [] if spec.block_schemes is None else ["a scheme per block"]
     words += [] if spec.validation is None else [f"{spec.validation:g} held out"]
     return ", ".join(words)

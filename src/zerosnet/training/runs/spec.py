@@ -15,7 +15,7 @@ from zerosnet.training.recipes.book import changes, recipe
 from zerosnet.training.recipes.recipe import Recipe, is_record
 
 _REQUIRED = ("model", "dataset", "recipe", "seed")
-_OPTIONAL = ("scheme", "precision", "validation", "stage_change", "beta_growth", "block_schemes")
+_OPTIONAL = ("scheme", "precision", "validation", "stage_change", "beta_growth", "init_growth", "block_schemes")
 _LARGEST = 3.4e38  # about the largest number of fp32
 
 
@@ -29,6 +29,8 @@ class RunSpec:
     Attributes:
         stage_change: What becomes of older states when a stage begins; None is the model's own rule.
         beta_growth: The betas of the n-th multistep block are multiplied by its n-th power, n from 0.
+        init_growth: The initial weights of the last convolution of the n-th multistep block are multiplied by its n-th
+            power, n from 0.
         block_schemes: One scheme per multistep block, or per block, in place of `scheme`.
     """
 
@@ -42,6 +44,7 @@ class RunSpec:
     stage_change: str | None = None
     beta_growth: Number | str | None = None
     block_schemes: tuple[Scheme, ...] | None = None
+    init_growth: Number | str | None = None
 
     def __post_init__(self) -> None:
         _check_names(self.model, self.dataset)
@@ -63,11 +66,12 @@ class RunSpec:
     def _check_wiring(self) -> None:
         if self.stage_change is not None:
             find_stage_change(self.stage_change)
-        if self.beta_growth is not None:
-            growth = number(self.beta_growth, "beta_growth")
-            if growth <= 0:
-                raise InputError(f"beta_growth is {self.beta_growth!r}; expected a positive number")
-            object.__setattr__(self, "beta_growth", None if growth == 1 else growth)
+        for name in ("beta_growth", "init_growth"):
+            if getattr(self, name) is not None:
+                growth = number(getattr(self, name), name)
+                if growth <= 0:
+                    raise InputError(f"{name} is {getattr(self, name)!r}; expected a positive number")
+                object.__setattr__(self, name, None if growth == 1 else growth)
         if self.block_schemes is not None:
             if self.scheme is not None or self.beta_growth is not None:
                 raise InputError("block_schemes is given with a scheme or beta_growth; expected one of them")
@@ -96,7 +100,8 @@ class RunSpec:
     @property
     def rewired(self) -> bool:
         """Whether the network differs from the usual one of its scheme: by stage change, growth or block schemes."""
-        return any(value is not None for value in (self.stage_change, self.beta_growth, self.block_schemes))
+        given = (self.stage_change, self.beta_growth, self.init_growth, self.block_schemes)
+        return any(value is not None for value in given)
 
     @property
     def changes(self) -> dict[str, Any]:
@@ -117,12 +122,13 @@ class RunSpec:
             "recipe": self.recipe.to_json(),
             "seed": self.seed,
         }
-        growth, schemes = self.beta_growth, self.block_schemes
+        schemes = self.block_schemes
         given = {
             "precision": self.precision,
             "validation": self.validation,
             "stage_change": self.stage_change,
-            "beta_growth": growth if growth is None or isinstance(growth, float) else str(growth),
+            "beta_growth": _growth_json(self.beta_growth),
+            "init_growth": _growth_json(self.init_growth),
             "block_schemes": None if schemes is None else [scheme.to_json() for scheme in schemes],
         }
         return record | {key: value for key, value in given.items() if value is not None}
@@ -195,6 +201,10 @@ def _block_schemes(value: Any) -> tuple[Scheme, ...] | None:
     if not isinstance(value, list | tuple) or not value:
         raise InputError(f"block_schemes is {value!r}; expected a list of schemes, one per block")
     return tuple(found for one in value if (found := _scheme(one)) is not None)
+
+
+def _growth_json(growth: Number | str | None) -> str | float | None:
+    return growth if growth is None or isinstance(growth, float) else str(growth)
 
 
 def _recipe(data: dict[str, Any]) -> Recipe:

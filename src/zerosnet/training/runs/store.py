@@ -64,6 +64,7 @@ class RunRecord:
             "precision": spec.precision,
             "stage_change": spec.stage_change,
             "beta_growth": None if spec.beta_growth is None else str(spec.beta_growth),
+            "init_growth": None if spec.init_growth is None else str(spec.init_growth),
             "validation": spec.validation,
             "status": self.status,
         }
