@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,11 @@ from zerosnet.environment import environment
 from zerosnet.errors import InputError
 from zerosnet.models import model_file
 from zerosnet.training.fused.cuda_graph import Lead
+from zerosnet.training.fused.evaluation import Score
 from zerosnet.training.grouping import network_config
 from zerosnet.training.options import Options
 from zerosnet.training.runs.checkpoint import BackgroundWriter, join, snapshot
+from zerosnet.training.runs.claims import FIRST_OF, company
 from zerosnet.training.runs.journal import Journal
 from zerosnet.training.runs.run import Run
 from zerosnet.training.screen.displays import Progress
@@ -25,6 +27,7 @@ from zerosnet.training.screen.stopping import Clock, SaveTimer
 from zerosnet.training.trainer import Trainer
 
 GO_ON, SAVE, STOP = range(3)  # what a process asks for after a step; the highest wish of all processes is followed
+FINAL = "final"  # what the state of a checkpoint after the last step calls the scores of the training images
 
 
 class Stopwatch:
@@ -67,6 +70,7 @@ def train_group(
         Stopwatch(replicas, max((state.get(name, 0.0) for state in states), default=0.0))
         for name in ("seconds", "epoch_seconds")
     )
+    began = company(runs) if position == 0 and replicas > 1 else ""
     timer, lead = SaveTimer(options.checkpoint_every), Lead(trainer.device)
     display = progress.group(trainer.specs, journal.last(), position, total)
 
@@ -75,14 +79,19 @@ def train_group(
         def wish(due: bool) -> int:
             return world.highest(STOP if clock.must_stop() else SAVE if due and world.writes else GO_ON)
 
-        def save() -> None:
+        def save(final: Sequence[Score] = ()) -> None:
+            nonlocal began
             trainer.settle()
-            state = {"seconds": whole(), "epoch_seconds": this_epoch() if position % steps else 0.0}
+            state: dict[str, Any] = {"seconds": whole(), "epoch_seconds": this_epoch() if position % steps else 0.0}
+            if began:
+                state[FIRST_OF], began = began, ""
             if runs:
-                parts = zip(runs, snapshot(trainer.tensors(), replicas), is_open)
-                writer.submit(
-                    [partial(run.save_checkpoint, position, part, state) for run, part, goes_on in parts if goes_on]
-                )
+                jobs = []
+                for k, part in enumerate(snapshot(trainer.tensors(), replicas)):
+                    noted = state | ({FINAL: asdict(final[k])} if final else {})
+                    if is_open[k]:
+                        jobs.append(partial(runs[k].save_checkpoint, position, part, noted))
+                writer.submit(jobs)
             timer.saved()
 
         while position < total and any(is_open):
@@ -107,6 +116,7 @@ def train_group(
                     is_open[k] = False
                     if runs:
                         result = journal.diverged(k, whole())
+                        writer.wait()
                         runs[k].finish(result)
                         progress.say(f"{runs[k].id} diverged: {result.reason}")
             display.epoch(journal.last(), is_open)
@@ -114,9 +124,15 @@ def train_group(
                 save()
                 if asked == STOP:
                     return
-        writer.wait()
         if any(is_open):
-            _finish(trainer, journal, is_open, whole)
+            scores = [Score(**state[FINAL]) for state in states if FINAL in state]
+            if len(scores) < replicas:
+                scores = trainer.final_train_scores()
+                if replicas > 1:
+                    save(scores)  # a kill among the results leaves no run to be trained in other company
+            writer.wait()
+            _finish(trainer, journal, is_open, whole, scores)
+        writer.wait()
 
 
 def resume(trainer: Trainer, runs: Sequence[Run], position: int) -> list[dict[str, Any]]:
@@ -141,9 +157,10 @@ def _check_data(trainer: Trainer, runs: Sequence[Run], position: int) -> None:
             raise InputError(f"dataset {run.spec.dataset!r} has changed since run {run.id} was begun with it")
 
 
-def _finish(trainer: Trainer, journal: Journal, is_open: Sequence[bool], seconds: Stopwatch) -> None:
-    """Score the training images as they are, and write weights and results: the last epoch is over."""
-    scores = trainer.final_train_scores()
+def _finish(
+    trainer: Trainer, journal: Journal, is_open: Sequence[bool], seconds: Stopwatch, scores: Sequence[Score]
+) -> None:
+    """Write weights and results, with the scores of the training images: the last epoch is over."""
     if not journal.runs:
         return
     for k, weights in enumerate(snapshot(trainer.model.state_dict(), len(trainer.specs))):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from hashlib import blake2b
 
 from zerosnet.training.runs.checkpoint import positions
 from zerosnet.training.runs.run import Run, read_result
@@ -9,6 +10,8 @@ from zerosnet.training.runs.spec import RunSpec
 from zerosnet.training.runs.store import Store
 from zerosnet.training.screen.displays import Progress
 from zerosnet.training.streamed.processes import World
+
+FIRST_OF = "first_of"  # what the state of the first checkpoint calls the runs that began together
 
 
 def has_ended(store: Store, spec: RunSpec, progress: Progress) -> bool:
@@ -51,25 +54,37 @@ def meeting_points(
     The process that writes looks for them and tells the others. `steps` are those of an epoch.
 
     A kill between the checkpoints of two runs leaves them one apart; as every run keeps its last two, they meet at the
-    earlier one. Runs that were begun at different times stay apart. A damaged checkpoint is passed over, and so is one
-    that comes after a damaged line of metrics.jsonl, whose epoch is trained again; both are reported.
+    earlier one, which is the beginning if it was their first. Runs that were begun at different times stay apart. A
+    damaged checkpoint is passed over, and so is one that comes after a damaged line of metrics.jsonl, whose epoch is
+    trained again; both are reported.
     """
     newest: dict[str, int] = {}
+    first: set[str] = set()
     for run in runs:
         whole = run.whole_epochs()
         checkpoint = run.load_checkpoint(at_most=(whole + 1) * steps[run.spec] - 1)
         newest[run.id] = 0 if checkpoint is None else checkpoint.position
+        if checkpoint is not None and checkpoint.state.get(FIRST_OF) == company(runs):
+            first.add(run.id)
         _report_lost(run, newest[run.id], whole, steps[run.spec], progress)
-    rest, meetings = sorted(runs, key=lambda run: newest[run.id]), []
+    rest, meetings = list(runs), []
     while rest:
-        position = newest[rest[0].id]
-        here = [run for run in rest if newest[run.id] == position or (position and _has(run, position))]
+        position = min(newest[run.id] for run in rest)
+        here = [run for run in rest if newest[run.id] == position or _can_go_back(run, position, first)]
         meetings.append((position, [run.spec for run in here]))
         rest = [run for run in rest if run not in here]
     return world.from_writer(meetings)
 
 
-def _has(run: Run, position: int) -> bool:
+def company(runs: Sequence[Run]) -> str:
+    """Name the runs of a group, in any order: with a neighbour less the last bits may differ on a GPU."""
+    return blake2b("\n".join(sorted(run.id for run in runs)).encode(), digest_size=8).hexdigest()
+
+
+def _can_go_back(run: Run, position: int, first: set[str]) -> bool:
+    """Tell whether a run has a checkpoint at an earlier position too; the beginning counts before its first one."""
+    if position == 0:
+        return run.id in first
     checkpoint = run.load_checkpoint(at_most=position)
     return checkpoint is not None and checkpoint.position == position
 
