@@ -138,9 +138,10 @@ def train_group(
 def resume(trainer: Trainer, runs: Sequence[Run], position: int) -> list[dict[str, Any]]:
     """Take up the runs at a position at which all have a checkpoint; return what else the checkpoints noted."""
     trainer.world.together(partial(_check_data, trainer, runs, position))
+    facts = environment() | trainer.facts
     for run in runs:
         run.rewind(position // trainer.steps)
-        run.write_environment(environment() | trainer.facts)
+        run.write_environment(facts)
     if position == 0:
         return []
     found = [run.load_checkpoint(at_most=position) for run in runs]

@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from hashlib import blake2b
 
 from zerosnet.training.runs.checkpoint import positions
-from zerosnet.training.runs.run import Run, read_result
+from zerosnet.training.runs.run import Run, read_result, remove_checkpoints
 from zerosnet.training.runs.spec import RunSpec
 from zerosnet.training.runs.store import Store
 from zerosnet.training.screen.displays import Progress
@@ -15,9 +15,14 @@ FIRST_OF = "first_of"  # what the state of the first checkpoint calls the runs t
 
 
 def has_ended(store: Store, spec: RunSpec, progress: Progress) -> bool:
-    """Tell whether there is nothing to do for a run, and report it; asked before its data are opened."""
-    result = read_result(store.folder(spec))
+    """Tell whether there is nothing to do for a run, and report it; asked before its data are opened.
+
+    Checkpoints that a kill just after the end has left are removed.
+    """
+    folder = store.folder(spec)
+    result = read_result(folder)
     if result is not None:
+        remove_checkpoints(folder)
         progress.say(f"{spec.id} has {result.status} already; nothing to do")
     return result is not None
 
