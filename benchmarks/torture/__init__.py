@@ -7,6 +7,7 @@ more call, which must change nothing. Files of a run that has ended must never c
 
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -89,11 +90,14 @@ _CASE: dict[Future[dict[str, Any]], str] = {}
 def _work(case: str, seed: int) -> dict[str, Any]:
     """Make one chain, in a worker."""
     work, twins = _SHARED["work"], _SHARED["twins"]
-    if case == DAMAGE:
-        return damage(seed, work, twins)
-    if case == POWER:
-        return cut(seed, work, twins, _SHARED["root"], _SHARED["events"])
-    return torture(case, seed, work, twins)
+    try:
+        if case == DAMAGE:
+            return damage(seed, work, twins)
+        if case == POWER:
+            return cut(seed, work, twins, _SHARED["root"], _SHARED["events"])
+        return torture(case, seed, work, twins)
+    except Exception:  # counts as a failure, and does not end the others
+        return {"case": case, "seed": seed, "faults": [], "failure": traceback.format_exc()[-800:]}
 
 
 def _brief(chain: dict[str, Any]) -> dict[str, Any]:

@@ -174,20 +174,27 @@ def outcome(store: Path) -> dict[str, Any]:
     """Read how the runs of a store ended, without times: digests of weights, metrics, results, attacks, ablation."""
     found = {}
     for folder in sorted(path.parent for path in store.glob("*/spec.json")):
-        rows = (folder / "metrics.jsonl").read_text().splitlines()
         reports = [*sorted(folder.glob("attacks/[!.]*.json")), *folder.glob("ablation.json")]
         found[folder.name] = {
-            "weights": sha256((folder / "weights.safetensors").read_bytes()).hexdigest(),
-            "metrics": [_timeless(json.loads(row)) for row in rows],
-            "result": _timeless(json.loads((folder / "result.json").read_text())),
-            "reports": {path.name: _timeless(json.loads(path.read_text())) for path in reports},
+            "weights": sha256(_content(folder / "weights.safetensors")).hexdigest(),
+            "metrics": [_timeless(row) for row in _content(folder / "metrics.jsonl").splitlines()],
+            "result": _timeless(_content(folder / "result.json")),
+            "reports": {path.name: _timeless(_content(path)) for path in reports},
             "left": sorted(path.name for path in folder.iterdir() if ".tmp" not in path.name and path.name != "lock"),
         }
     return found
 
 
-def _timeless(record: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in record.items() if name not in TIMES}
+def _content(path: Path) -> bytes:
+    return path.read_bytes() if path.exists() else b""
+
+
+def _timeless(text: bytes) -> Any:
+    """Read an object without its times; what is damaged stays as it is."""
+    try:
+        return {name: value for name, value in json.loads(text).items() if name not in TIMES}
+    except (ValueError, AttributeError):
+        return text
 
 
 def difference(ours: dict[str, Any], theirs: dict[str, Any]) -> str:

@@ -68,3 +68,15 @@ def test_a_kill_among_the_first_checkpoints_or_the_results_leaves_a_group_togeth
     train(specs, pieces, OPTIONS)
     assert outcome(whole) == outcome(pieces)
     assert groups == [[3, 2], [3, 2], [2, 0]]
+
+
+def test_checkpoints_that_a_kill_after_the_end_has_left_are_removed(
+    tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs
+) -> None:
+    store, (spec,) = Store(tmp_path), make_specs(1, epochs=1)
+    train([spec], store, OPTIONS)
+    left = store.folder(spec) / "checkpoints"
+    left.mkdir()
+    (left / "000000000003.safetensors").write_bytes(b"old")
+    train([spec], store, OPTIONS)
+    assert not left.exists()
