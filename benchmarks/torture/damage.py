@@ -22,7 +22,9 @@ def emptied(content: bytes, drawn: random.Random) -> bytes:
 
 
 def overwritten(content: bytes, drawn: random.Random) -> bytes:
-    """Random bytes in place of a stretch of the file, from its first half on."""
+    """Random bytes in place of a stretch of the file, from its first half on; all of an empty one."""
+    if not content:
+        return drawn.randbytes(64)
     begin = drawn.randrange(max(len(content) // 2, 1))
     length = min(len(content) - begin, drawn.randint(8, 512))
     return content[:begin] + drawn.randbytes(length) + content[begin + length :]
@@ -36,7 +38,7 @@ def flipped(content: bytes, drawn: random.Random) -> bytes:
 
 def zeroed(content: bytes, drawn: random.Random) -> bytes:
     """Zeros from a drawn place on, as some file systems leave after a power cut."""
-    kept = drawn.randrange(len(content))
+    kept = drawn.randrange(max(len(content), 1))
     return content[:kept] + bytes(len(content) - kept)
 
 
