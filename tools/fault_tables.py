@@ -34,7 +34,7 @@ def _on_gpu() -> list[tuple[str, ...]]:
     """Make a row per number of networks trained as one; none before they were measured."""
     if not (BENCHMARKS / "torture-cuda.json").exists():
         return []
-    rows = []
+    rows: list[tuple[str, ...]] = []
     chains = benchmark("torture-cuda")["chains"]
     for replicas in sorted({chain["replicas"] for chain in chains}):
         mine = [chain for chain in chains if chain["replicas"] == replicas]
