@@ -54,7 +54,7 @@ class Network(TimmMethods):
         initialise(self, self._draw_seeds() if seeds is None else list(seeds))
 
     def forward(self, images: Tensor) -> Tensor:
-        return self.forward_head(self.forward_features(images))
+        return self.logits(self.stack(self.first_state(images)))
 
     def forward_features(self, images: Tensor) -> Tensor:
         """The feature map before the pool, (B, K * num_features, h, w)."""

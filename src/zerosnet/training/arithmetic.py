@@ -96,6 +96,14 @@ def find_device(name: str) -> "torch.device":
     return torch.device("cuda", index)
 
 
+def all_devices(name: str) -> list[str]:
+    """Name the devices that a training may use: auto stands for all GPUs, every other name for itself."""
+    import torch
+
+    count = torch.cuda.device_count() if name == "auto" else 0
+    return [f"cuda:{n}" for n in range(count)] if count > 1 else [name]
+
+
 @contextmanager
 def torch_settings(device: "torch.device", *, deterministic: bool) -> Iterator[None]:
     """Set torch's switches for a while: no TensorFloat-32, and algorithms that are deterministic or the fastest."""

@@ -3,8 +3,9 @@
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -68,26 +69,40 @@ def in_parallel(
     change its last bits: if bits matter it is always one, whatever runs beside it. Once a group has failed, or the
     user has interrupted, no other is begun, and `stop` tells those at work.
     """
+    with own_threads(workers, one_thread=one_thread):
+        if workers > 1:
+            in_threads(work, items, workers, stop)
+        else:
+            for item in items:
+                work(item)
+
+
+@contextmanager
+def own_threads(workers: int, *, one_thread: bool) -> Iterator[None]:
+    """Give operations their share of the idle cores for a while, one of `workers`; or one thread if bits matter."""
     before = torch.get_num_threads()
     torch.set_num_threads(1 if one_thread or before <= workers else max(1, idle_cores() // max(workers, 1)))
     try:
-        if workers <= 1:
-            for item in items:
-                work(item)
-            return
-        with ThreadPoolExecutor(workers, thread_name_prefix="group") as pool:
-            try:
-                futures = [pool.submit(work, item) for item in items]
-                ended: set[Future[object]] = set()
-                while len(ended) < len(futures) and not any(future.exception() for future in ended):
-                    ended = wait(futures, LOOK, return_when=FIRST_EXCEPTION).done
-                for future in futures:
-                    if future in ended:
-                        future.result()
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)  # first: who is told to stop would take the next one
-                if stop is not None:
-                    stop.set()
-                raise
+        yield
     finally:
         torch.set_num_threads(before)
+
+
+def in_threads(
+    work: Callable[[Item], object], items: Sequence[Item], workers: int, stop: threading.Event | None = None
+) -> None:
+    """Work on several groups at a time; see `in_parallel`."""
+    with ThreadPoolExecutor(workers, thread_name_prefix="group") as pool:
+        try:
+            futures = [pool.submit(work, item) for item in items]
+            ended: set[Future[object]] = set()
+            while len(ended) < len(futures) and not any(future.exception() for future in ended):
+                ended = wait(futures, LOOK, return_when=FIRST_EXCEPTION).done
+            for future in futures:
+                if future in ended:
+                    future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)  # first: who is told to stop would take the next one
+            if stop is not None:
+                stop.set()
+            raise

@@ -1,6 +1,6 @@
 """The multistep stack: blocks advanced by the rows of a coefficients module."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -59,18 +59,17 @@ class Stack(nn.Module):
     def forward(self, y: Tensor) -> Tensor:
         history = History((y,))
         for block, row in zip(self.steps, self.rows(y)):
-            history = self.advance(block, history, row)
+            history = self.advancing(block)(history, row)
         return history.states[0]
 
-    def advance(self, block: Block, history: History, row: BlockCoefficients) -> History:
-        """One step; with checkpointing, what the block keeps for its gradients is computed again backwards.
+    def advancing(self, block: Block) -> Callable[[History, BlockCoefficients], History]:
+        """Return the block itself; with checkpointing, a function that computes its inner values again backwards.
 
         A compiler decides by itself what to keep: there it is off.
         """
         if not self.checkpointing or not torch.is_grad_enabled() or torch.compiler.is_compiling():
-            return cast(History, block(history, row))
-        contexts = partial(_once_and_again, block)
-        return cast(History, checkpoint(block, history, row, use_reentrant=False, context_fn=contexts))
+            return block
+        return partial(checkpoint, block, use_reentrant=False, context_fn=partial(_once_and_again, block))
 
     def walk(self, y: Tensor, *, silent_from: int | None = None) -> Iterator[BlockStep]:
         """Block by block, for diagnosis: the same numbers up to rounding, every term kept as a tensor of its own.
