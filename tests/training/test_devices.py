@@ -13,10 +13,10 @@ from tests.training.test_kill import outcome
 from zerosnet import InputError
 from zerosnet.numerics import Scheme
 from zerosnet.training import Clock, Options, RunSpec, SaveInterval, Store, recipe, train
-from zerosnet.training.arithmetic import all_devices
 from zerosnet.training.cluster import Collected
 from zerosnet.training.devices import train_on_devices
 from zerosnet.training.engine import Local, Plan
+from zerosnet.training.machine import all_devices
 
 OPTIONS = Options("cpu", replicas=1, deterministic=True, checkpoint_every=SaveInterval(seconds=0.1))
 

@@ -7,8 +7,7 @@ from zerosnet.models import Network, create_model
 from zerosnet.models.layers import replicated as layers
 from zerosnet.models.stepping import coefficients, sums
 from zerosnet.training.fused.optimizer import Optimizer, Sgd
-from zerosnet.training.fused.prepacked_weights import ready_weights
-from zerosnet.training.fused.step import TorchStep
+from zerosnet.training.fused.step import TorchStep, ready_weights
 
 LAST = torch.channels_last
 SCHEMES = ["zerosnet(-9/5)", "zerosnet(10)", "zerosnet(1/2)"]

@@ -6,7 +6,7 @@ import pytest
 from tests.training.test_fused import MakeSpecs
 
 from zerosnet.training import Options, Store, train
-from zerosnet.training.screen import start
+from zerosnet.training.screen import clocks as start
 from zerosnet.training.screen.displays import Lines
 
 

@@ -15,8 +15,8 @@ from zerosnet.training.cluster import how_far, share_groups, time_of_day, train_
 from zerosnet.training.options import Options
 from zerosnet.training.runs.spec import RunSpec
 from zerosnet.training.runs.store import Store
+from zerosnet.training.screen.clocks import Clock
 from zerosnet.training.screen.displays import Progress
-from zerosnet.training.screen.stopping import Clock
 
 POLL = 0.5  # seconds between two looks at the clock
 LOOK = 30.0  # seconds between two looks at how far the runs are

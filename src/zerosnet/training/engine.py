@@ -15,22 +15,18 @@ import torch
 
 from zerosnet.data import DataSet, FolderData, load, open_folder, source
 from zerosnet.errors import InputError
-from zerosnet.training.arithmetic import all_devices, find_device, torch_settings
 from zerosnet.training.finished.networks import surrogate_of
-from zerosnet.training.fused.backend import report_plain_torch
 from zerosnet.training.fused.cuda_graph import forget_compiled
+from zerosnet.training.fused.step import report_plain_torch
 from zerosnet.training.fused.trainer import FusedTrainer
 from zerosnet.training.grouping import check_batch_norm, group, run_precision, work
-from zerosnet.training.loop import GO_ON, STOP, train_group
+from zerosnet.training.loop import GO_ON, STOP, claimed, has_ended, meeting_points, train_group
+from zerosnet.training.machine import all_devices, cores, find_device, in_threads, own_threads, torch_settings
 from zerosnet.training.options import EngineOptions, Options, StreamOptions
-from zerosnet.training.parallel import cores, in_threads, own_threads
-from zerosnet.training.runs.claims import claimed, has_ended, meeting_points
 from zerosnet.training.runs.spec import RunSpec, distinct
 from zerosnet.training.runs.store import Store
+from zerosnet.training.screen.clocks import Clock, duration, mark
 from zerosnet.training.screen.displays import Lines, Progress, say_recipes
-from zerosnet.training.screen.start import mark
-from zerosnet.training.screen.stopping import Clock
-from zerosnet.training.screen.time_left import duration
 from zerosnet.training.streamed.processes import (
     World,
     decoding_workers,

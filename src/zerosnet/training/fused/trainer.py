@@ -11,11 +11,10 @@ from zerosnet.data import DataSet, pixel_statistics
 from zerosnet.numerics import Scheme
 from zerosnet.training.finished.networks import as_classifier, load_network
 from zerosnet.training.fused.adversarial_examples import AdversarialExamples, make_examples
-from zerosnet.training.fused.backend import choose_backend
 from zerosnet.training.fused.cuda_graph import captured, forget_compiled, graph_pool
-from zerosnet.training.fused.evaluation import Evaluation, Score, batch_size
-from zerosnet.training.fused.feed import Feed
 from zerosnet.training.fused.optimizer import make_optimizer
+from zerosnet.training.fused.passes import Evaluation, Feed, Score, batch_size
+from zerosnet.training.fused.step import choose_backend
 from zerosnet.training.grouping import build_model, run_precision
 from zerosnet.training.recipes.recipe import lr_at
 from zerosnet.training.runs.checkpoint import copy_into
