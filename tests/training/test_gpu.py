@@ -8,8 +8,8 @@ import torch
 from tests.training.engines import StepClock
 
 from zerosnet.data import DataSet, ImageSet, load, pixel_statistics
-from zerosnet.models.layers import fused_conv as conv_norm
 from zerosnet.models.layers.replicated import Conv
+from zerosnet.models.stepping import blocks as conv_norm
 from zerosnet.numerics import Scheme
 from zerosnet.training import RunSpec, Store, engine, join, recipe, snapshot
 from zerosnet.training.engine import train
