@@ -29,7 +29,6 @@ from zerosnet.robustness import (
     why_not_native,
 )
 from zerosnet.robustness import ProtocolResult as Measurement
-from zerosnet.training.arithmetic import torch_settings
 from zerosnet.training.finished.networks import (
     MOST,
     Member,
@@ -39,8 +38,8 @@ from zerosnet.training.finished.networks import (
     fused_groups,
     load_network,
 )
-from zerosnet.training.fused.backend import report_plain_torch
-from zerosnet.training.parallel import cores, in_parallel
+from zerosnet.training.fused.step import report_plain_torch
+from zerosnet.training.machine import cores, in_parallel, torch_settings
 from zerosnet.training.runs.store import RunRecord, Store
 
 FOLDER = "attacks"
