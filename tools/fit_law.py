@@ -2,8 +2,8 @@
 
     python -m tools.fit_law
 
-Networks on CIFAR-10 with recipe `paper` count, in the standard arithmetic, with coefficients that are not trained.
-LM-ResNet, which trains its k, stands for k = -1/20, the mean of its start values. Runs of one wiring count once, by
+Networks on CIFAR-10 with recipe `paper` count, none of its settings changed, in the standard arithmetic, trained on all
+images, with normalisation and with coefficients that are not trained. LM-ResNet, which trains its k, stands for k = -1/20, the mean of its start values. Runs of one wiring count once, by
 their mean.
 """
 
@@ -19,6 +19,7 @@ from zerosnet.numerics import Scheme
 from zerosnet.numerics.wirings.fit import Point, fit_law
 from zerosnet.numerics.wirings.law import LAW_FILE, MEASURES
 from zerosnet.numerics.wirings.wiring import Wiring
+from zerosnet.training import RunSpec
 
 RUNS = Path(__file__).parents[1] / "results" / "runs"
 EPOCHS = {"best": "best_test_accuracy", "last": "test_accuracy"}
@@ -36,8 +37,7 @@ def read_points(epoch: str, dataset: str = "cifar10", recipe: str = "paper") -> 
     for path in sorted(RUNS.glob("*/spec.json")):
         spec, result = json.loads(path.read_text()), path.with_name("result.json")
         key = _wiring_of(spec)
-        wanted = spec["dataset"] == dataset and spec["recipe"]["name"] == recipe and "precision" not in spec
-        if wanted and key is not None and result.exists():
+        if key is not None and result.exists() and _is_usual(spec, dataset, recipe):
             found[key].append(100 * json.loads(result.read_text())[EPOCHS[epoch]])
     points = []
     for (text, blocks, change, growth), values in sorted(found.items(), key=str):
@@ -46,12 +46,22 @@ def read_points(epoch: str, dataset: str = "cifar10", recipe: str = "paper") -> 
     return points
 
 
+def _is_usual(spec: dict[str, Any], dataset: str, recipe: str) -> bool:
+    """Tell whether a run is on these data, by this recipe as it is in the book, in the standard arithmetic."""
+    if (spec["dataset"], spec["recipe"]["name"]) != (dataset, recipe) or {"precision", "validation"} & set(spec):
+        return False
+    return not RunSpec.from_json(spec).changes
+
+
 def _wiring_of(spec: dict[str, Any]) -> tuple[str, tuple[int, ...], str, str] | None:
     match = re.fullmatch(r"([a-z]+)(\d+)(_[a-z]+)?", spec["model"])
     if match is None or int(match[2]) not in BASIC_LAYERS or {"block_schemes", "init_growth"} & set(spec):
         return None
     n = (int(match[2]) - 2) // 6
-    scheme, change = NAMED.get(match[1] + (match[3] or ""), (None, "project-each"))
+    name = match[1] + (match[3] or "")
+    if name not in (*NAMED, "zerosnet"):
+        return None
+    scheme, change = NAMED.get(name, (None, "project-each"))
     scheme = Scheme.from_json(spec["scheme"]) if spec.get("scheme") else scheme
     if scheme is None:
         return None
