@@ -3,8 +3,8 @@
     python -m tools.fit_law
 
 Networks on CIFAR-10 with recipe `paper` count, none of its settings changed, in the standard arithmetic, trained on all
-images, with normalisation and with coefficients that are not trained. LM-ResNet, which trains its k, stands for k = -1/20, the mean of its start values. Runs of one wiring count once, by
-their mean.
+images, with normalisation and with coefficients that are not trained. LM-ResNet, which trains its k, stands for
+k = -1/20, the mean of its start values. Runs of one wiring count once, by their mean.
 """
 
 import json

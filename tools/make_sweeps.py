@@ -1,4 +1,4 @@
-"""Write the sweeps of the experiments that tell depth in use from stability, and of the paper's tables, by stated rules.
+"""Write the sweeps of the experiments that tell depth in use from stability, and of tables, by stated rules.
 
     python -m tools.make_sweeps
 
