@@ -1,8 +1,9 @@
 """Write down what the laws predict for the runs of a sweep file, before they are trained.
 
-    python -m tools.register results/sweeps/NAME.json results/predictions/NAME.json
+    python -m tools.register results/sweeps/NAME.json [MORE.json ...] results/predictions/NAME.json
 
-Predictions of the best test accuracy in percent, all fitted to the CIFAR-10 runs with recipe `paper` in results/runs:
+Shares are written if there is one sweep file. Predictions are of the best test accuracy in percent, all fitted to the
+CIFAR-10 runs with recipe `paper` in results/runs:
 
 parts, contributions, shares   the accuracy law by its three measures (`zerosnet.numerics.load_law`)
 count                          error = a n^-p, n the number of blocks with a share of at least 10 %
@@ -10,8 +11,8 @@ root_condition                 mean accuracy of the zero-stable schemes, or of t
 constant                       mean accuracy of all networks
 
 If the law does not cover a run's network, only the last two predict it. `not_calibrated` says what else the law was not
-fitted on. With another data set no accuracy is predicted, but `order` (1 is the best network of the file by effective
-parameters; equal wirings share a place) and `relative_error`, the law's error divided by that of the file's best
+fitted on. With another data set no accuracy is predicted, but `order` (1 is the best network of the sweep by effective
+parameters; equal wirings share a place) and `relative_error`, the law's error divided by that of the sweep's best
 network. With another recipe the accuracies are those of recipe `paper`: the laws see no recipe, so each predicts that
 the change leaves the accuracy as it is.
 
@@ -101,14 +102,14 @@ def not_calibrated(spec: RunSpec) -> str | None:
 def _count_line() -> tuple[float, float]:
     """Fit log(error) = log(a) - p log(n) to the networks of the law."""
     networks = load_law().networks
-    wirings = [Wiring.of(Scheme.parse(one.scheme), one.blocks, one.stage_change) for one in networks]
-    p, log_a = np.polyfit(np.log([w.blocks_above() for w in wirings]), np.log([100 - n.accuracy for n in networks]), 1)
-    return float(log_a), float(p)
+    counts, errors = ([one.wiring.blocks_above() for one in networks], [100 - one.accuracy for one in networks])
+    slope, log_a = np.polyfit(np.log(np.maximum(counts, 1)), np.log(errors), 1)
+    return float(log_a), float(slope)
 
 
 def by_count(wiring: Wiring) -> float:
-    log_a, p = _count_line()
-    return 100 - exp(log_a + p * log(max(1, int(wiring.blocks_above()))))
+    log_a, slope = _count_line()
+    return 100 - exp(log_a + slope * log(max(1, int(wiring.blocks_above()))))
 
 
 def largest_root(scheme: Scheme) -> float:
@@ -116,7 +117,7 @@ def largest_root(scheme: Scheme) -> float:
 
 
 def ordered(specs: Sequence[RunSpec], entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Add each network's place in its file, by the law and, without normalisation, by the root condition."""
+    """Add each network's place in its sweep, by the law and, without normalisation, by the root condition."""
     twins = [wiring_of_run(replace(spec, model=spec.model.replace(NO_NORM, ""))) for spec in specs]
     law = load_law()
     sizes = {i: round(law.quantity(wiring), 6) for i, wiring in enumerate(twins) if wiring is not None}
@@ -125,7 +126,7 @@ def ordered(specs: Sequence[RunSpec], entries: Sequence[dict[str, Any]]) -> list
     for i, size in sizes.items():
         found[i]["order"] = 1 + places.index(size)
         if specs[i].dataset != law.dataset:
-            found[i]["relative_error"] = round((size / places[0]) ** -law.p, 3)
+            found[i]["relative_error"] = round(law.error_of(size) / law.error_of(places[0]), 3)
     unstable = {one["scheme"]: 0 if one["zero_stable"] else one["largest_root"] for one in entries if "scheme" in one}
     for spec, one in zip(specs, found):
         if NO_NORM in spec.model:
@@ -146,19 +147,24 @@ def _facts(law: AccuracyLaw) -> dict[str, Any]:
     return {name: value for name, value in law.to_json().items() if name != "networks"}
 
 
-def main(sweep: str, output: str) -> None:
+def main(*files: str) -> None:
+    *sweeps, output = files
     target = Path(output)
     if target.exists():
         sys.exit(f"{target} exists; predictions are never edited")
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-    specs = read_sweep(sweep)
+    predictions = []
+    for sweep in sweeps:
+        specs = read_sweep(sweep)
+        entries = [{k: v for k, v in entry(spec).items() if k != "shares" or len(sweeps) == 1} for spec in specs]
+        predictions += ordered(specs, entries)
     record = {
-        "command": f"python -m tools.register {sweep} {output}",
+        "command": f"python -m tools.register {' '.join(files)}",
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "parent_commit": commit,
         "measure": "best test accuracy, %",
         "laws": {measure: _facts(load_law(measure)) for measure in MEASURES},
-        "predictions": ordered(specs, [entry(spec) for spec in specs]),
+        "predictions": predictions,
     }
     target.write_text(json.dumps(record, indent=1) + "\n")
 
