@@ -61,11 +61,11 @@ from zerosnet.numerics.stability.verdict import root_condition as root_condition
 from zerosnet.numerics.wirings.batch import head_contributions_of_many as head_contributions_of_many
 from zerosnet.numerics.wirings.batch import shares_of_many as shares_of_many
 from zerosnet.numerics.wirings.depth_design import DepthDesign as DepthDesign
-from zerosnet.numerics.wirings.depth_design import depth_trade_off as depth_trade_off
 from zerosnet.numerics.wirings.depth_design import design_by_depth as design_by_depth
 from zerosnet.numerics.wirings.fit import Point as Point
 from zerosnet.numerics.wirings.fit import fit_law as fit_law
 from zerosnet.numerics.wirings.forecast import Forecast as Forecast
+from zerosnet.numerics.wirings.forecast import blocks_of as blocks_of
 from zerosnet.numerics.wirings.forecast import forecast as forecast
 from zerosnet.numerics.wirings.gains import Gains as Gains
 from zerosnet.numerics.wirings.gauge import same_up_to_gauge as same_up_to_gauge
@@ -80,6 +80,10 @@ from zerosnet.numerics.wirings.stage_gain import stage_gain as stage_gain
 from zerosnet.numerics.wirings.stages import STAGE_CHANGES as STAGE_CHANGES
 from zerosnet.numerics.wirings.stages import StageChange as StageChange
 from zerosnet.numerics.wirings.stages import find_stage_change as find_stage_change
+from zerosnet.numerics.wirings.step_design import StepDesign as StepDesign
+from zerosnet.numerics.wirings.step_design import best_betas as best_betas
+from zerosnet.numerics.wirings.trade_off import DepthTradeOff as DepthTradeOff
+from zerosnet.numerics.wirings.trade_off import depth_trade_off as depth_trade_off
 from zerosnet.numerics.wirings.wiring import BOTTLENECK_STEM as BOTTLENECK_STEM
 from zerosnet.numerics.wirings.wiring import STEM as STEM
 from zerosnet.numerics.wirings.wiring import Wiring as Wiring

@@ -1,4 +1,5 @@
 from zerosnet.report.figures.concepts import stability_concepts_figure as stability_concepts_figure
+from zerosnet.report.figures.depth_tradeoff import depth_design_figure as depth_design_figure
 from zerosnet.report.figures.design_tradeoff import design_figure as design_figure
 from zerosnet.report.figures.diagnosis import diagnosis_figure as diagnosis_figure
 from zerosnet.report.figures.families import family_figure as family_figure
