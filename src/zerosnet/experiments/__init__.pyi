@@ -55,11 +55,11 @@ from zerosnet.experiments.predictions import wiring_of_run as wiring_of_run
 from zerosnet.experiments.readings import ACCURACY as ACCURACY
 from zerosnet.experiments.readings import Reading as Reading
 from zerosnet.experiments.readings import Value as Value
+from zerosnet.experiments.registry import EXPERIMENTS as EXPERIMENTS
+from zerosnet.experiments.registry import experiment as experiment
 from zerosnet.experiments.regression import Coefficient as Coefficient
 from zerosnet.experiments.regression import Regression as Regression
 from zerosnet.experiments.regression import regress as regress
-from zerosnet.experiments.registry import EXPERIMENTS as EXPERIMENTS
-from zerosnet.experiments.registry import experiment as experiment
 from zerosnet.experiments.runner import DEMO as DEMO
 from zerosnet.experiments.runner import Left as Left
 from zerosnet.experiments.runner import reproduce as reproduce
