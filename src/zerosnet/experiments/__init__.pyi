@@ -40,6 +40,7 @@ from zerosnet.experiments.noise_comparison import matched_difference as matched_
 from zerosnet.experiments.noise_comparison import noisy_networks as noisy_networks
 from zerosnet.experiments.noise_law import NoiseLaw as NoiseLaw
 from zerosnet.experiments.noise_law import fit_noise_law as fit_noise_law
+from zerosnet.experiments.noise_law import left_out_predictions as left_out_predictions
 from zerosnet.experiments.paper.printed import Printed as Printed
 from zerosnet.experiments.paper.printed import PrintedTable as PrintedTable
 from zerosnet.experiments.paper.printed import parse_printed as parse_printed

@@ -72,16 +72,21 @@ def fit_noise_law(networks: Sequence[NoisyNetwork], noise: str) -> NoiseLaw:
     if len(networks) < LEAST_NETWORKS or min(sides) < 2:
         raise InputError(f"networks has {sides[0]} zero-stable and {sides[1]} others; expected two or more of each")
     found = _fit(networks, noise)
-    predicted = [
-        _fit([*networks[:i], *networks[i + 1 :]], noise).predict(one.parameters, one.zero_stable)
-        for i, one in enumerate(networks)
-    ]
+    predicted = left_out_predictions(networks, noise)
     measured = [one.noisy[noise] for one in networks]
     errors = {law: sqrt(mean((p[law] - m) ** 2 for p, m in zip(predicted, measured))) for law in LAWS}
     residuals = sorted(abs(log((100 - p["parts"]) / (100 - m))) for p, m in zip(predicted, measured))
     halfwidth = residuals[min(ceil(COVERAGE * (len(residuals) + 1)), len(residuals)) - 1]
     values = vars(found) | {"left_out": errors, "log_halfwidth": halfwidth}
     return NoiseLaw(**values)
+
+
+def left_out_predictions(networks: Sequence[NoisyNetwork], noise: str) -> list[dict[str, float]]:
+    """Predict every network from the others, by all laws."""
+    return [
+        _fit([*networks[:i], *networks[i + 1 :]], noise).predict(one.parameters, one.zero_stable)
+        for i, one in enumerate(networks)
+    ]
 
 
 def _fit(networks: Sequence[NoisyNetwork], noise: str) -> NoiseLaw:
