@@ -1,6 +1,6 @@
 """What the head reads of every block, computed from coefficients, against networks at initialisation.
 
-A state is a linear function of the stem and of all slopes f_n, so the real network can be taken apart: every source goes
+A state is a linear function of the stem and of all slopes f_n, so a real network can be taken apart: every source goes
 alone through the same projections and sums.
 """
 
