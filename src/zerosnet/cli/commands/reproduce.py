@@ -10,8 +10,7 @@ import typer
 
 from zerosnet.cli.experiment_tables import count_claims, show_claims, show_demo, show_recorded, show_table
 from zerosnet.cli.main import app
-from zerosnet.cli.options import Session, check_alone, note_unused, with_fields
-from zerosnet.cli.outcome import cause, exit_code
+from zerosnet.cli.options import Session, cause, check_alone, exit_code, note_unused, with_fields
 from zerosnet.cli.output import print_json, print_table
 from zerosnet.errors import InputError
 from zerosnet.training import Options
