@@ -92,6 +92,9 @@ class Prediction:
     calibrated: bool
     why_not: str | None = None
 
+    def to_json(self) -> dict[str, Any]:
+        return {"accuracy": self.accuracy, "interval": None if self.interval is None else list(self.interval)}
+
 
 @dataclass(frozen=True)
 class AccuracyLaw:
