@@ -28,7 +28,7 @@ class Protocol:
     surrogate     it needs a second network, on which examples are made
     fused         it can take several networks at once
     restarts      it makes restarts, whose number is an option
-    corrupted     it reads corrupted images from files
+    corrupted     it reads corrupted images from files if there are any
     ready         called before any work; raises an error if something is missing
     """
 
@@ -95,8 +95,9 @@ _ALL = (
     ),
     Protocol(
         name="corruptions",
-        what="common corruptions: CIFAR-10-C, CIFAR-100-C or another in their layout, read from npy files",
+        what="common corruptions at five severities: CIFAR-10-C or the like from npy files, or else made by code",
         measure=measures.corruptions,
+        notes=("regenerated unless published files are given; frost is then a generated texture, outside the mean",),
         adversarial=False,
         corrupted=True,
     ),
