@@ -29,6 +29,7 @@ class Protocol:
     fused         it can take several networks at once
     restarts      it makes restarts, whose number is an option
     corrupted     it reads corrupted images from files if there are any
+    samples       it draws noisy samples, whose number is an option
     ready         called before any work; raises an error if something is missing
     """
 
@@ -43,6 +44,7 @@ class Protocol:
     fused: bool = True
     restarts: bool = False
     corrupted: bool = False
+    samples: bool = False
     ready: Callable[[], object] = lambda: None
 
 
@@ -100,6 +102,17 @@ _ALL = (
         notes=("regenerated unless published files are given; frost is then a generated texture, outside the mean",),
         adversarial=False,
         corrupted=True,
+    ),
+    Protocol(
+        name="smoothing",
+        what="randomised smoothing with noise of 0.25: certified accuracy over L2 radii, 500 images, 10,000 samples",
+        measure=measures.smoothing,
+        notes=(
+            "certificates of the smoothed network, each wrong with probability 0.001; for networks of recipe noise",
+            "radii are in the L2 norm of images of [0, 1]; an answer that is not certain is an abstention",
+        ),
+        adversarial=False,
+        samples=True,
     ),
 )
 PROTOCOLS = {protocol.name: protocol for protocol in _ALL}

@@ -1,7 +1,7 @@
 """Attack finished runs: fuse those that can be, run a protocol on them, and keep the results beside the runs.
 
 STORE/<id>/attacks/<protocol>.json holds what was measured with the protocol as it is; what was measured with fewer
-images or restarts has them in its name, and never takes the place of the whole.
+images, restarts or samples has them in its name, and never takes the place of the whole.
 """
 
 import threading
@@ -20,6 +20,7 @@ from zerosnet.environment import environment
 from zerosnet.errors import InputError
 from zerosnet.robustness import (
     RESTARTS,
+    SAMPLES,
     Corruptions,
     Protocol,
     ProtocolOptions,
@@ -44,6 +45,7 @@ from zerosnet.training.machine import cores, in_parallel, torch_settings
 from zerosnet.training.runs.store import RunRecord, Store
 
 FOLDER = "attacks"
+REDUCED = ("images", "restarts", "samples")  # options that a file's name has
 
 
 def attack_runs(
@@ -55,6 +57,7 @@ def attack_runs(
     data: Path | None = None,
     restarts: int | None = None,
     images: int | None = None,
+    samples: int | None = None,
     again: bool = False,
     say: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Measurement]:
@@ -65,8 +68,10 @@ def attack_runs(
     are all of them.
     """
     chosen, options = protocol(name), ProtocolOptions(None if restarts == RESTARTS else restarts, images)
-    if restarts is not None and not chosen.restarts:
-        raise InputError(f"restarts is {restarts}, and protocol {name} makes none; leave it out")
+    options = replace(options, samples=None if samples == SAMPLES else samples)
+    for what, value, takes in (("restarts", restarts, chosen.restarts), ("samples", samples, chosen.samples)):
+        if value is not None and not takes:
+            raise InputError(f"{what} is {value}, and protocol {name} makes none; leave it out")
     chosen.ready()
     asked = (store.find(run) if isinstance(run, str) else run for run in runs)
     records = {record.id: record for record in asked}
@@ -189,7 +194,7 @@ def attack_path(record: RunRecord, name: str, options: ProtocolOptions | None = 
 
 def _file_name(name: str, options: ProtocolOptions | None) -> str:
     """Name a result's file, without its ending; a reduced result has another name than a whole one."""
-    reduced = {} if options is None else {"images": options.images, "restarts": options.restarts}
+    reduced = {} if options is None else {key: getattr(options, key) for key in REDUCED}
     return name + "".join(f"+{key}={value}" for key, value in reduced.items() if value is not None)
 
 
