@@ -5,6 +5,7 @@ from typing import Any
 
 from torch import Tensor
 
+from zerosnet.checks import is_number
 from zerosnet.errors import InputError
 from zerosnet.robustness.attacks.autoattack import require_classes, under_autoattack
 from zerosnet.robustness.attacks.gradient import Attack, fgsm, pgd
@@ -17,7 +18,7 @@ from zerosnet.robustness.perturbations.corruptions import (
     under_corruptions,
 )
 from zerosnet.robustness.perturbations.noises import NOISE_SEED, PAPER_NOISES, constant, random_signs
-from zerosnet.robustness.protocols.attacked import Subject, under_attack, under_noises, under_transfer
+from zerosnet.robustness.protocols.attacked import Subject, passes_of, under_attack, under_noises, under_transfer
 from zerosnet.robustness.protocols.result import Measurement
 
 PAPER_EPS = (3 / 255, 5 / 255, 8 / 255)
@@ -30,18 +31,21 @@ RESTARTS = 5
 class ProtocolOptions:
     """Options of a user: restarts of `pgd-whitebox`, number of images (all by default), the folder of corruptions.
 
-    `dataset` names the data set whose corruptions are used.
+    `dataset` names the data set whose corruptions are used; `eps` are radii in place of the protocol's own.
     """
 
     restarts: int | None = None
     images: int | None = None
     corruptions: Corruptions | None = None
     dataset: str = "cifar10"
+    eps: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("restarts", self.restarts), ("images", self.images)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
                 raise InputError(f"{name} is {value!r}; expected a whole number, at least 1")
+        if self.eps is not None and (not self.eps or any(not is_number(eps) or not 0 < eps < 1 for eps in self.eps)):
+            raise InputError(f"eps is {self.eps!r}; expected numbers between 0 and 1, such as 8/255")
 
 
 def clean(target: Subject) -> Measurement:
@@ -111,28 +115,56 @@ def paper_pgd(target: Subject, options: ProtocolOptions) -> list[Measurement]:
 
 
 def pgd_whitebox(target: Subject, options: ProtocolOptions) -> list[Measurement]:
-    start, restarts = clean(target), options.restarts or RESTARTS
-    attacks = [(steps, pgd(eps, steps, restarts=restarts)) for steps in (20, 50) for eps in PAPER_EPS]
+    start, restarts, levels = clean(target), options.restarts or RESTARTS, options.eps or PAPER_EPS
+    attacks = [(steps, pgd(eps, steps, restarts=restarts)) for steps in (20, 50) for eps in levels]
     return [
         start,
-        *(seen(target, "fgsm", fgsm(eps), start) for eps in PAPER_EPS),
+        *(seen(target, "fgsm", fgsm(eps), start) for eps in levels),
         *(seen(target, f"pgd-{steps}", attack, start) for steps, attack in attacks),
-        *controls(target, start, PAPER_EPS),
+        *controls(target, start, levels),
     ]
 
 
 def autoattack(target: Subject, options: ProtocolOptions) -> list[Measurement]:
     require_classes(target)
-    start, eps = clean(target), PAPER_EPS[-1]
-    right = under_autoattack(target, eps)
+    start, levels = clean(target), options.eps or PAPER_EPS[-1:]
     settings = {"version": "standard", "norm": "linf", "seed": 1}
-    return [
-        start,
-        seen(target, "fgsm", fgsm(eps), start),
-        seen(target, "pgd-20", pgd(eps, 20), start),
-        Measurement(f"AutoAttack, eps {eps:.4g}", "autoattack", right, "white-box", eps, eps, settings),
-        *controls(target, start, (eps,)),
-    ]
+    rows: list[Measurement] = []
+    for eps in levels:
+        right = under_autoattack(target, eps)
+        rows += [
+            seen(target, "fgsm", fgsm(eps), start),
+            seen(target, "pgd-20", pgd(eps, 20), start),
+            Measurement(f"AutoAttack, eps {eps:.4g}", "autoattack", right, "white-box", eps, eps, settings),
+        ]
+    return [start, *rows, *controls(target, start, levels)]
+
+
+def noise_passes(options: ProtocolOptions) -> int:
+    """Count the passes of an image that `paper_noise` takes."""
+    return 1 + len(PAPER_NOISES)
+
+
+def fgsm_passes(options: ProtocolOptions) -> int:
+    """Count the passes of an image that `paper_fgsm` takes, without those of its 100 images."""
+    return 1 + _passes(SIGNED_EPS, fgsm(0.5), pgd(0.5, 20))
+
+
+def pgd_passes(options: ProtocolOptions) -> int:
+    """Count the passes of an image that `paper_pgd` takes at most."""
+    return 1 + _passes(PAPER_EPS, pgd(0.5, 7), pgd(0.5, 7), fgsm(0.5), pgd(0.5, 20))
+
+
+def whitebox_passes(options: ProtocolOptions) -> int:
+    """Count the passes of an image that `pgd_whitebox` takes at most."""
+    restarts = options.restarts or RESTARTS
+    strong = (pgd(0.5, steps, restarts=restarts) for steps in (20, 50))
+    return 1 + _passes(options.eps or PAPER_EPS, fgsm(0.5), *strong)
+
+
+def _passes(levels: tuple[float, ...], *attacks: Attack) -> int:
+    """Count the passes of attacks at every level, and of the controls."""
+    return len(levels) * (passes_of(attacks) + 1) + passes_of([pgd(HUGE_EPS, 20, step=HUGE_EPS / 10)])
 
 
 def corruptions(target: Subject, options: ProtocolOptions) -> list[Measurement]:

@@ -1,0 +1,35 @@
+"""The radius of an attack as people write it: "8/255", or a decimal such as 0.03."""
+
+from fractions import Fraction
+
+from zerosnet.errors import InputError
+
+_WHOLE = 1e-9
+
+
+def read_radius(text: str) -> float:
+    """Read eps, in [0, 1] units, from a fraction or a decimal.
+
+    Examples:
+        >>> read_radius("8/255") == 8 / 255, read_radius("0.03")
+        (True, 0.03)
+    """
+    try:
+        eps = float(Fraction(text.strip()))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        eps = -1.0
+    if not 0 < eps < 1:
+        hint = f" ({text.strip()}/255?)" if text.strip().isdigit() and 0 < int(text) < 255 else ""
+        raise InputError(f"eps is {text!r}{hint}; expected a fraction such as 8/255, or a number between 0 and 1")
+    return eps
+
+
+def radius_text(eps: float) -> str:
+    """Write eps as a fraction of 255 if it is one, else as a decimal.
+
+    Examples:
+        >>> radius_text(8 / 255), radius_text(0.075)
+        ('8/255', '0.075')
+    """
+    levels = 255 * eps
+    return f"{round(levels)}/255" if levels > 0.5 and abs(levels - round(levels)) < _WHOLE else f"{eps:.4g}"
