@@ -13,6 +13,7 @@ from zerosnet.models.diagnosis.measure import diagnose as diagnose
 from zerosnet.models.diagnosis.result import BlockDiagnosis as BlockDiagnosis
 from zerosnet.models.diagnosis.result import Diagnosis as Diagnosis
 from zerosnet.models.diagnosis.result import EffectiveDepth as EffectiveDepth
+from zerosnet.models.diagnosis.result import used_depth as used_depth
 from zerosnet.models.diagnosis.shares import predicted_shares as predicted_shares
 from zerosnet.models.diagnosis.shares import wiring_of_network as wiring_of_network
 from zerosnet.models.diagnosis.switched_off import Tail as Tail
