@@ -37,14 +37,15 @@ def warm_up() -> None:
     import zerosnet.environment
     import zerosnet.experiments.registry as registry
     import zerosnet.report.page.document as document
-    from zerosnet.data.arrays import digits
+    from zerosnet.data import load
+    from zerosnet.data.registry import SOURCES
     from zerosnet.experiments import experiment
     from zerosnet.experiments.scales import TrainingPlan
 
     torch.set_num_threads(1)
-    train, test = digits.read_digits()
-    small = train.subset(torch.arange(IMAGES)), test.subset(torch.arange(TESTS))
-    digits.read_digits = lambda: small
+    data = load("digits")
+    small = data.train.subset(torch.arange(IMAGES)), data.test.subset(torch.arange(TESTS))
+    SOURCES["digits"] = replace(SOURCES["digits"], read=lambda place: small)
     state = zerosnet.environment.git_state()
     zerosnet.environment.git_state = lambda: state
     typer.main.get_command = functools.cache(typer.main.get_command)

@@ -13,7 +13,7 @@ from zerosnet.data import DataSet
 from zerosnet.training import RunSpec, Store, engine
 from zerosnet.training.engine import train
 from zerosnet.training.fused.trainer import FusedTrainer
-from zerosnet.training.runs.claims import FIRST_OF, company, meeting_points
+from zerosnet.training.loop import FIRST_OF, company, meeting_points
 from zerosnet.training.runs.run import Run
 from zerosnet.training.screen.displays import Lines
 from zerosnet.training.streamed.processes import World
