@@ -37,7 +37,7 @@ CASES = {
 }
 # their sums, in place, are those of other cases, so that it is enough to trace them
 SAME_SUMS = ("one-step", "stable-lambda-shared", "shared-projections", "bottleneck", "imagenet-bottleneck")
-FEW = ["several-betas", "stable-roots", "two-replicas", "bottleneck", "imagenet-bottleneck"]
+FEW = ["several-betas", "stable-roots", "bottleneck", "imagenet-bottleneck"]  # test_export_model.py has replicas
 REST_IS_SLOW = [pytest.param(case, marks=[] if case in FEW else pytest.mark.slow) for case in CASES]
 
 
