@@ -1,5 +1,6 @@
 from zerosnet.models.config import Config as Config
 from zerosnet.models.convert.conversion import multistep as multistep
+from zerosnet.models.convert.probe import example_for as example_for
 from zerosnet.models.convert.stage import MultistepStage as MultistepStage
 from zerosnet.models.diagnosis.depth import BlockDepth as BlockDepth
 from zerosnet.models.diagnosis.depth import DepthMeasures as DepthMeasures
@@ -13,6 +14,7 @@ from zerosnet.models.diagnosis.measure import diagnose as diagnose
 from zerosnet.models.diagnosis.result import BlockDiagnosis as BlockDiagnosis
 from zerosnet.models.diagnosis.result import Diagnosis as Diagnosis
 from zerosnet.models.diagnosis.result import EffectiveDepth as EffectiveDepth
+from zerosnet.models.diagnosis.result import used_depth as used_depth
 from zerosnet.models.diagnosis.shares import predicted_shares as predicted_shares
 from zerosnet.models.diagnosis.shares import wiring_of_network as wiring_of_network
 from zerosnet.models.diagnosis.switched_off import Tail as Tail
@@ -48,6 +50,14 @@ from zerosnet.models.pretrained import WEIGHTS as WEIGHTS
 from zerosnet.models.pretrained import list_pretrained as list_pretrained
 from zerosnet.models.pretrained import pretrained_card as pretrained_card
 from zerosnet.models.pretrained import weights_file as weights_file
+from zerosnet.models.reading.adapters import ADAPTERS as ADAPTERS
+from zerosnet.models.reading.adapters import declared_wiring as declared_wiring
+from zerosnet.models.reading.diagnose import diagnose_network as diagnose_network
+from zerosnet.models.reading.diagnosis import BranchDiagnosis as BranchDiagnosis
+from zerosnet.models.reading.diagnosis import WiringDiagnosis as WiringDiagnosis
+from zerosnet.models.reading.measured import MeasuredStep as MeasuredStep
+from zerosnet.models.reading.measured import MeasuredWiring as MeasuredWiring
+from zerosnet.models.reading.read import wiring_of as wiring_of
 from zerosnet.models.registry import REGISTRY as REGISTRY
 from zerosnet.models.registry import configure as configure
 from zerosnet.models.registry import create_model as create_model
