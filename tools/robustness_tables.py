@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import cache
 
-from tools.markdown_tables import span, table
+from tools.markdown_tables import benchmark, span, table
 from tools.run_tables import evidence
 from zerosnet.experiments import (
     DEPTH,
@@ -58,6 +58,17 @@ def noise_laws() -> str:
     return table(["Noise", "$a$, %", "$p$", "Error, points", "Root condition", "A constant"], rows)
 
 
+def agreement() -> str:
+    """List how far the regenerated corruptions agree with the published program, given the same random numbers."""
+    rows = []
+    for name, one in benchmark("corruptions")["corruptions"].items():
+        equal = [100 * severity["equal"] for severity in one["severities"]]
+        lowest = "all" if min(equal) == 100 else f"{min(equal):.1f} %"
+        most = max(severity["most"] for severity in one["severities"])
+        rows.append([name.replace("_", " "), "drawn by index" if one["random"] else "none", lowest, str(most)])
+    return table(["Corruption", "Random numbers", "Values that are equal", "Largest difference, of 255"], rows)
+
+
 def _words(values: list[float]) -> str:
     return str(matched_difference(values))
 
@@ -76,6 +87,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "noise, explained": explained_losses,
     "noise, matched": matched_networks,
     "noise, law": noise_laws,
+    "corruptions, agreement": agreement,
 }
 VALUES: dict[str, Callable[[], str]] = {
     "noise networks": lambda: str(len(networks())),
