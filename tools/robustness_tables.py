@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from functools import cache
+from statistics import mean
 
 from tools.law_tables import PREDICTIONS, rms
 from tools.markdown_tables import benchmark, span, table
@@ -110,6 +111,12 @@ def _matched(noise: str, by: str) -> MatchedDifference:
     return found
 
 
+def _raw(noise: str = GAUSSIAN) -> float:
+    """Return the difference of the means: networks that are not zero-stable, less the others."""
+    others, stable = ([one.noisy[noise] for one in networks() if one.zero_stable is side] for side in (False, True))
+    return mean(others) - mean(stable)
+
+
 def _errors(law: str) -> str:
     return span([fit_noise_law(networks(), noise).left_out[law] for noise in NOISES], 1)
 
@@ -122,6 +129,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "corruptions, agreement": agreement,
 }
 VALUES: dict[str, Callable[[], str]] = {
+    "noise, raw": lambda: f"{_raw():+.1f}",
     "noise networks": lambda: str(len(networks())),
     "noise law errors": lambda: _errors("parts"),
     "noise root errors": lambda: _errors("root_condition"),
