@@ -30,7 +30,7 @@ def show_table(table: "Measured", found: "Sequence[Finding | PairFinding]", dept
     rows = [row for row in experiment.rows if states[row.key] in kinds][:_MANY_ROWS]
     waited = {cell.column for cell in table.cells if cell.values or cell.status == "not run"}
     columns = [c for c in experiment.columns if c.key in waited]
-    heads = (*experiment.heads, *(c.title for c in columns), *(["blocks used"] if depth else []))
+    heads = (*experiment.heads, *(c.title for c in columns), *(["used depth"] if depth else []))
     lines = []
     for row in rows:
         used = [f"{depth[row.key].used:.1f} of {depth[row.key].blocks}" if row.key in depth else ""] if depth else []
