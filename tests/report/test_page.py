@@ -98,7 +98,7 @@ def test_every_scheme_has_a_row_with_roots_shares_predicted_and_measured(page):
     for row in PAPER_ROWS:
         assert f">{row.scheme.name}</span>" in section
     assert section.count("Roots of moduli") == 2 * len(PAPER_ROWS), "label and tooltip"
-    assert section.count("Share of every block") == 2 * len(PAPER_ROWS) + 1
+    assert section.count("Share of every block") == 2 * len(PAPER_ROWS)
     first = section[section.index("<tbody") :].split("</tr>")[0]
     assert re.search(r'<td class="n">\d+\.\d</td><td class="n">\d+\.\d</td><td class="n">9\d\.\d</td>', first)
 

@@ -15,6 +15,7 @@ from zerosnet.experiments import (
     parse_printed,
     summarise,
 )
+from zerosnet.numerics import OPTIMUM
 from zerosnet.report.page.tables import experiment_table, key_to_signs, plain_table, summary_text
 
 COLUMN = Column("acc", "accuracy, %")

@@ -19,7 +19,7 @@ _WORDS = (
 )
 _NUMBERS = (
     "Effective depth is computed from the coefficients. Used depth is measured: the fewest first blocks that reach the "
-    "whole network's accuracy within one point, with all later ones switched off. The tables have means over the seeds, "
+    "whole network's accuracy within one point, all later ones switched off. The tables have means over the seeds, "
     "and in brackets from the least to the most where the seeds differ."
 )
 _OPEN_UP_TO = 15  # rows

@@ -29,7 +29,7 @@ class LeadPoint:
 
 
 @dataclass(frozen=True)
-class Lead:
+class LeadFigure:
     """The networks that the first figure shows, what they are, and what is on its left axis."""
 
     points: Sequence[LeadPoint]
@@ -42,7 +42,7 @@ class Lead:
         return self.axis == _PREDICTED
 
 
-def find_lead(panels: Sequence[tuple[str, Sequence[NetworkFacts]]]) -> Lead:
+def find_lead(panels: Sequence[tuple[str, Sequence[NetworkFacts]]]) -> LeadFigure:
     """Choose the networks: those with a predicted accuracy; or the largest panel; or those that made the law.
 
     Args:
@@ -51,11 +51,11 @@ def find_lead(panels: Sequence[tuple[str, Sequence[NetworkFacts]]]) -> Lead:
     predicted = [one for _, facts in panels for one in facts if one.predicted is not None]
     points = _points(predicted, lambda one: one.predicted)
     if len(points) >= LEAST:
-        return Lead(points, f"{len(points)} networks on CIFAR-10 in these stores", _PREDICTED)
+        return LeadFigure(points, f"{len(points)} networks on CIFAR-10 in these stores", _PREDICTED)
     deep = [(title, _points(facts, lambda one: one.effective_depth)) for title, facts in panels]
     title, points = max(deep, key=lambda panel: len(panel[1]), default=("", []))
     if len(points) >= LEAST:
-        return Lead(points, f"{len(points)} networks in these stores: {title}", _DEPTH)
+        return LeadFigure(points, f"{len(points)} networks in these stores: {title}", _DEPTH)
     return _packaged()
 
 
@@ -69,17 +69,17 @@ def _points(facts: Sequence[NetworkFacts], predictor: Callable[[NetworkFacts], f
     return points
 
 
-def _packaged() -> Lead:
+def _packaged() -> LeadFigure:
     """The networks that the accuracy law was fitted on: they come with the package."""
     points = []
     for one in load_law().networks:
         scheme = Scheme.parse(one.scheme)
         stable = is_zero_stable(scheme)
         points.append(LeadPoint(scheme_name(scheme), one.left_out, parasitic_modulus(scheme), one.accuracy, stable))
-    return Lead(points, f"{len(points)} networks on CIFAR-10, measured when this package was made", _PREDICTED)
+    return LeadFigure(points, f"{len(points)} networks on CIFAR-10, measured when this package was made", _PREDICTED)
 
 
-def headline(lead: Lead) -> str:
+def headline(lead: LeadFigure) -> str:
     """What the figure shows, in one sentence."""
     by_predictor, by_modulus = _correlations(lead)
     if by_predictor > abs(by_modulus) + 0.05 and by_predictor > 0.5:
@@ -89,7 +89,7 @@ def headline(lead: Lead) -> str:
     return "Does zero stability or effective depth predict how well a network does?"
 
 
-def lead_section(lead: Lead) -> list[Html]:
+def lead_section(lead: LeadFigure) -> list[Html]:
     """Headline, one paragraph, the two charts, three numbers."""
     words = (
         "Every block of a residual network is a step of a numerical scheme. Its coefficients alone tell how much every "
@@ -105,7 +105,7 @@ def lead_section(lead: Lead) -> list[Html]:
     ]  # fmt: skip
 
 
-def _charts(lead: Lead) -> list[Chart]:
+def _charts(lead: LeadFigure) -> list[Chart]:
     y = "measured test accuracy, %"
     left = f"{lead.what[0].upper()}{lead.what[1:]}"
     predictor = _series(lead.points, lambda one: one.predictor)
@@ -132,7 +132,7 @@ def _series(points: Sequence[LeadPoint], x: Callable[[LeadPoint], float]) -> lis
     return found
 
 
-def _numbers(lead: Lead) -> list[tuple[str, str]]:
+def _numbers(lead: LeadFigure) -> list[tuple[str, str]]:
     by_predictor, by_modulus = _correlations(lead)
     what = "the prediction" if lead.is_accuracy else "effective depth"
     ranks = [
@@ -149,7 +149,7 @@ def _numbers(lead: Lead) -> list[tuple[str, str]]:
     return [*ranks, (difference, "zero-stable networks less the others, means")]
 
 
-def _correlations(lead: Lead) -> tuple[float, float]:
+def _correlations(lead: LeadFigure) -> tuple[float, float]:
     accuracies = [one.accuracy for one in lead.points]
     found = []
     for values in ([one.predictor for one in lead.points], [one.modulus for one in lead.points]):
