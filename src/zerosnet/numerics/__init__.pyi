@@ -66,6 +66,7 @@ from zerosnet.numerics.wirings.depth_design import design_by_depth as design_by_
 from zerosnet.numerics.wirings.fit import Point as Point
 from zerosnet.numerics.wirings.fit import fit_law as fit_law
 from zerosnet.numerics.wirings.forecast import Forecast as Forecast
+from zerosnet.numerics.wirings.forecast import blocks_of as blocks_of
 from zerosnet.numerics.wirings.forecast import forecast as forecast
 from zerosnet.numerics.wirings.gains import Gains as Gains
 from zerosnet.numerics.wirings.gauge import same_up_to_gauge as same_up_to_gauge
