@@ -61,16 +61,16 @@ def the_point(table: "Measured") -> str | None:
     if not all(sides):
         return None
     told = [
-        f"{len(side)} with a predicted effective depth of {_span([one[0] for one in side])} reach "
-        f"{_span([one[1] for one in side])} %"
+        f"{_span([one[0] for one in side])} of {BLOCKS} blocks gave {_span([one[1] for one in side])} % "
+        f"({len(side)} networks)"
         for side in sides
     ]
     shallow, deep = (max(one[1] for one in sides[0]), min(one[1] for one in sides[1]))
     wrong = [row.labels[0] for depth, _, row in known if row.zero_stable is not (depth > half)]
-    missed = f"; zero stability alone misplaces {', '.join(wrong)}" if wrong and shallow < deep else ""
+    missed = f" Zero stability alone misplaces {' and '.join(wrong)}." if wrong and shallow < deep else ""
     rank = spearman([one[0] for one in known], [one[1] for one in known])
-    order = "" if rank is None else f" (rank correlation {rank.rho:+.2f})"
-    return f"Alike but for four numbers, of {len(known)} networks {told[0]}, {told[1]}{order}{missed}."
+    order = "" if rank is None else f"; rank correlation {rank.rho:+.2f}"
+    return f"Alike but for four numbers: a predicted effective depth of {told[0]}, of {told[1]}{order}.{missed}"
 
 
 def _measured(table: "Measured") -> "list[tuple[TableRow, float]]":

@@ -254,7 +254,7 @@ def say_recipes(specs: Sequence[RunSpec], progress: Progress) -> None:
 
 def describe(spec: RunSpec) -> str:
     """Describe a run in a few words: model, scheme if it is not the model's own, data set, recipe, seed."""
-    scheme = [] if spec.scheme is None else [f"({spec.scheme})"]
+    scheme = [] if spec.scheme is None else [f"({spec.scheme.name})"]
     return " ".join([spec.model, *scheme, spec.dataset, spec.recipe.name, f"seed {spec.seed}"])
 
 
