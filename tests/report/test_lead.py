@@ -57,6 +57,18 @@ def test_the_headline_follows_the_rank_correlations(predictors, moduli, words):
     assert headline(figure(predictors, moduli)).startswith(words)
 
 
+def test_networks_that_lie_apart_are_told_apart_in_the_headline():
+    numbers = ((3, 36), (10, 46), (22, 68), (23, 87))
+    points = [LeadPoint("s", depth, 0.5, accuracy, True) for depth, accuracy in numbers]
+    lead = LeadFigure(points, "made up", "effective depth")
+    words = (
+        "Alike but for their scheme: effective depth 3 to 10 gave 36 to 46 %, effective depth 22 to 23 gave 68 to 87 %"
+    )
+    assert headline(lead) == words
+    mixed = [*points, LeadPoint("s", 22.5, 0.5, 40, True)]
+    assert not headline(LeadFigure(mixed, "made up", "effective depth")).startswith("Alike")
+
+
 def test_networks_of_one_kind_have_two_numbers(tmp_path):
     points = [LeadPoint("s", n, n, n, True) for n in range(5)]
     page = "".join(lead_section(LeadFigure(points, "made up", "effective depth")))

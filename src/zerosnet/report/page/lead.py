@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import sqrt
 from statistics import fmean
 
@@ -13,6 +14,7 @@ from zerosnet.report.page.names import scheme_name
 from zerosnet.report.page.network_facts import NetworkFacts
 
 LEAST = 4  # networks, below which there is nothing to compare
+_APART = 5.0  # points between two groups of networks
 _KINDS = ((True, "zero-stable", 0), (False, "not zero-stable", 1))
 _DEPTH, _PREDICTED = "effective depth, from the coefficients", "predicted from the coefficients, %"
 
@@ -81,12 +83,34 @@ def _packaged() -> LeadFigure:
 
 def headline(lead: LeadFigure) -> str:
     """What the figure shows, in one sentence."""
+    parted = None if lead.is_accuracy else _parted(lead.points)
+    if parted is not None:
+        shallow, deep = (
+            f"effective depth {_span([one.predictor for one in side])} gave {_span([one.accuracy for one in side])} %"
+            for side in parted
+        )
+        return f"Alike but for their scheme: {shallow}, {deep}"
     by_predictor, by_modulus = _correlations(lead)
     if by_predictor > abs(by_modulus) + 0.05 and by_predictor > 0.5:
         return "How much of its depth a network uses predicts how well it does; its roots do not"
     if abs(by_modulus) > by_predictor + 0.05:
         return "Here the roots of a scheme predict accuracy better than its effective depth"
     return "Does zero stability or effective depth predict how well a network does?"
+
+
+def _parted(points: Sequence[LeadPoint]) -> tuple[Sequence[LeadPoint], Sequence[LeadPoint]] | None:
+    """Part networks at the widest gap of effective depths; None if their accuracies do not lie apart, too."""
+    ordered = sorted(points, key=lambda one: one.predictor)
+    gaps = [after.predictor - before.predictor for before, after in pairwise(ordered)]
+    place = gaps.index(max(gaps)) + 1
+    shallow, deep = ordered[:place], ordered[place:]
+    clear = min(one.accuracy for one in deep) >= max(one.accuracy for one in shallow) + _APART
+    return (shallow, deep) if clear and min(len(shallow), len(deep)) > 1 else None
+
+
+def _span(values: Sequence[float]) -> str:
+    low, high = f"{min(values):.0f}", f"{max(values):.0f}"
+    return low if low == high else f"{low} to {high}"
 
 
 def lead_section(lead: LeadFigure) -> list[Html]:
