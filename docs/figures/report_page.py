@@ -9,7 +9,14 @@ from zerosnet.report import write_report
 
 ROOT = Path(__file__).parents[2]
 IMAGE = ROOT / "docs" / "images" / "report.png"
-FLAGS = "--headless --no-sandbox --disable-gpu --hide-scrollbars --no-first-run --window-size=1040,1400".split()
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--hide-scrollbars",
+    "--no-first-run",
+    "--window-size=1040,1400",
+]
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from tools.markdown_tables import benchmark
+
 from zerosnet.numerics import Scheme, forecast
 from zerosnet.report import diagnosis_figure, forecast_figure, scheme_figure
 from zerosnet.report.figures.style import BLUE, GREY, VERMILION, new_figure, styled

@@ -8,8 +8,8 @@ from typing import Any
 
 from zerosnet.errors import InputError
 from zerosnet.models.stepping.block_plan import BlockPlan, plan
-from zerosnet.models.stepping.coefficients import Coefficients, FixedCoefficients, TrainedCoefficients
 from zerosnet.models.stepping.laws import LambdaLaw, Law, LmLaw, StableLambdaLaw, StableRootsLaw
+from zerosnet.models.stepping.stack import Coefficients, FixedCoefficients, TrainedCoefficients
 from zerosnet.models.structure import Structure
 from zerosnet.numerics import Number, Scheme, find_stage_change, number
 
@@ -119,7 +119,7 @@ class Config:
 
     @property
     def terms(self) -> tuple[int, int]:
-        """How many alphas and betas the scheme of every block has."""
+        """Count the alphas and betas that the scheme of every block has."""
         if self.law:
             return self.law.steps, 1
         first = self.block_schemes[0][0] if self.block_schemes else self.schemes[0]

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from zerosnet.data.arrays.epochs import stream_seed
 from zerosnet.data.dataset import ImageSet
-from zerosnet.data.randomness import stream_seed
 
 CLASSES = SYMBOLS = 8
 WORDS = 5

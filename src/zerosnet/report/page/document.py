@@ -1,6 +1,6 @@
 """The report: one self-contained page of everything that stores hold, beside what the paper printed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -45,32 +45,37 @@ from zerosnet.training import Store
 _SCALES = ("full", "reduced", "demo")
 
 
-def write_report(path: str | Path, stores: Evidence | Sequence[Store | str | Path], *, paper: bool = False) -> Path:
+def write_report(
+    path: str | Path,
+    stores: Evidence | Sequence[Store | str | Path],
+    *,
+    paper: bool = False,
+    named: Collection[str] = (),
+) -> Path:
     """Write the page about some stores, or about evidence that was read of them; nothing is trained or measured.
 
     A store that is not there is an error; an empty one gives a page without results. The file appears
-    whole or not at all. With `paper`, all of the paper's tables are shown, and else those that the stores have runs of.
+    whole or not at all.
+
+    Args:
+        paper: Show all experiments, with what was measured earlier; else those that the stores have runs of.
+        named: Experiments that are shown in any case.
     """
     target = page_file(path)
     if isinstance(stores, Evidence):
-        return write_page(target, render(stores, paper=paper))
+        return write_page(target, render(stores, paper=paper, named=named))
     opened = [store if isinstance(store, Store) else Store(store) for store in stores]
     for store in opened:
         if not store.root.exists():
             raise InputError(f"store {store.root} does not exist; expected a folder of runs")
-    return write_page(target, render(read_evidence(opened), paper=paper))
+    return write_page(target, render(read_evidence(opened), paper=paper, named=named))
 
 
-def render(evidence: Evidence, experiments: Sequence[Experiment] | None = None, *, paper: bool = False) -> str:
-    """The page as text. Tables are made of runs in whose folders nothing is damaged.
-
-    Args:
-        paper: Show all of the paper's tables, with what was measured earlier; else those that the stores have runs of.
-    """
-    chosen = tuple(EXPERIMENTS.values()) if experiments is None else experiments
-    stored = {one.experiment.name: one for one in recorded()} if paper else {}
-    every = [measured_scales(one, evidence, stored.get(one.name)) for one in chosen]
-    found = [scales for scales in every if paper or scales[0].done]
+def render(evidence: Evidence, *, paper: bool = False, named: Collection[str] = ()) -> str:
+    """The page as text. Tables are made of runs in whose folders nothing is damaged."""
+    stored = {one.experiment.name: one for one in recorded() if paper or one.experiment.name in named}
+    every = [measured_scales(one, evidence, stored.get(one.name)) for one in EXPERIMENTS.values()]
+    found = [scales for scales in every if paper or scales[0].done or scales[0].experiment.name in named]
     runs = {run.record.id: run for run in evidence.runs}
     grouped = panels(evidence.runs)
     facts = [(panel, all_facts(panel.members)) for panel in grouped]
@@ -78,7 +83,7 @@ def render(evidence: Evidence, experiments: Sequence[Experiment] | None = None, 
     sections = [
         ("own", "The runs", own_runs_section(facts)),
         ("registered", "Predicted before training", registered_section(evidence)),
-        ("experiments", "Experiments", _experiments(found, every, runs)),
+        ("experiments", "Experiments", _experiments(found, every, runs, paper or bool(named))),
         ("more", "More figures", _figures(found, evidence, legible(grouped))),
         ("claims", "What the paper says, and what was found", _claims(found, evidence, paper=paper)),
         ("runs", "Every run, its command and environment", runs_section(evidence) if evidence.runs else []),
@@ -100,13 +105,15 @@ def render(evidence: Evidence, experiments: Sequence[Experiment] | None = None, 
 
 
 def _experiments(
-    found: Sequence[Sequence[Measured]], every: Sequence[Sequence[Measured]], runs: Mapping[str, RunEvidence]
+    found: Sequence[Sequence[Measured]],
+    every: Sequence[Sequence[Measured]],
+    runs: Mapping[str, RunEvidence],
+    printed: bool,
 ) -> list[Html]:
     """Every experiment behind a line; those that the stores have no run of in one line."""
-    paper = len(found) == len(every)
     shown = {scales[0].experiment.name for scales in found}
     others = [scales[0].experiment.name for scales in every if scales[0].experiment.name not in shown]
-    parts = [experiment_section(scales, runs, paper=paper) for scales in found]
+    parts = [experiment_section(scales, runs, paper=printed) for scales in found]
     if any(cell.difference is not None for scales in found for one in scales for cell in one.cells):
         parts.insert(0, element("details", element("summary", "How to read the cells"), key_to_signs(), class_="small"))
     if others:

@@ -1,12 +1,12 @@
 """Attack finished runs: fuse those that can be, run a protocol on them, and keep the results beside the runs.
 
 STORE/<id>/attacks/<protocol>.json holds what was measured with the protocol as it is; what was measured with fewer
-images or restarts has them in its name, and never takes the place of the whole.
+images, restarts or samples has them in its name, and never takes the place of the whole.
 """
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,8 @@ from zerosnet.environment import environment
 from zerosnet.errors import InputError
 from zerosnet.robustness import (
     RESTARTS,
+    SAMPLES,
+    Corruptions,
     Protocol,
     ProtocolOptions,
     find_corruptions,
@@ -29,7 +31,6 @@ from zerosnet.robustness import (
     why_not_native,
 )
 from zerosnet.robustness import ProtocolResult as Measurement
-from zerosnet.training.arithmetic import torch_settings
 from zerosnet.training.finished.networks import (
     MOST,
     Member,
@@ -39,11 +40,12 @@ from zerosnet.training.finished.networks import (
     fused_groups,
     load_network,
 )
-from zerosnet.training.fused.backend import report_plain_torch
-from zerosnet.training.parallel import cores, in_parallel
+from zerosnet.training.fused.step import report_plain_torch
+from zerosnet.training.machine import cores, in_parallel, torch_settings
 from zerosnet.training.runs.store import RunRecord, Store
 
 FOLDER = "attacks"
+REDUCED = ("images", "restarts", "samples")  # options that a file's name has
 
 
 def attack_runs(
@@ -55,6 +57,7 @@ def attack_runs(
     data: Path | None = None,
     restarts: int | None = None,
     images: int | None = None,
+    samples: int | None = None,
     again: bool = False,
     say: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Measurement]:
@@ -65,15 +68,22 @@ def attack_runs(
     are all of them.
     """
     chosen, options = protocol(name), ProtocolOptions(None if restarts == RESTARTS else restarts, images)
-    if restarts is not None and not chosen.restarts:
-        raise InputError(f"restarts is {restarts}, and protocol {name} makes none; leave it out")
+    options = replace(options, samples=None if samples == SAMPLES else samples)
+    for what, value, takes in (("restarts", restarts, chosen.restarts), ("samples", samples, chosen.samples)):
+        if value is not None and not takes:
+            raise InputError(f"{what} is {value}, and protocol {name} makes none; leave it out")
     chosen.ready()
     asked = (store.find(run) if isinstance(run, str) else run for run in runs)
     records = {record.id: record for record in asked}
     if not records:
         raise InputError("no run was given; expected at least one id")
+    corrupted = _published(records.values(), data) if chosen.corrupted and data else {}
     known = {} if again else {run: read_attack(record, name, options) for run, record in records.items()}
-    stored = {run: found for run, found in known.items() if found is not None}
+    stored = {
+        run: found
+        for run, found in known.items()
+        if found is not None and not (corrupted.get(records[run].spec.dataset) and _is_regenerated(found))
+    }
     waiting = [record for record in records.values() if record.id not in stored]
     if stored:
         say(f"{name}: {len(stored)} of {len(records)} from the store, measured before; --again measures anew")
@@ -83,7 +93,6 @@ def attack_runs(
         record.check_writable(FOLDER)
     datasets = dict.fromkeys(record.spec.dataset for record in waiting)
     surrogates = {dataset: find_surrogate(store, dataset) for dataset in datasets} if chosen.surrogate else {}
-    corrupted = {dataset: find_corruptions(data, dataset) for dataset in datasets} if chosen.corrupted and data else {}
     sets = {dataset: load_for_test(dataset, data, workers=cores(), report=say) for dataset in datasets}
     stop = threading.Event() if min(workers, len(groups)) > 1 else None
 
@@ -98,6 +107,16 @@ def attack_runs(
     with torch_settings(device, deterministic=False):
         in_parallel(work, groups, min(workers, len(groups)), one_thread=False, stop=stop)
     return {run: stored[run] for run in records}
+
+
+def _published(records: Iterable[RunRecord], data: Path) -> dict[str, Corruptions | None]:
+    """Find the published corruptions of the runs' data sets in a folder."""
+    return {dataset: find_corruptions(data, dataset) for dataset in {record.spec.dataset for record in records}}
+
+
+def _is_regenerated(result: Measurement) -> bool:
+    """Tell whether a result is of corruptions made by code, which published files replace."""
+    return any(row.settings.get("source") == "regenerated" for row in result.rows)
 
 
 def _whole(options: ProtocolOptions, data: DataSet) -> ProtocolOptions:
@@ -175,7 +194,7 @@ def attack_path(record: RunRecord, name: str, options: ProtocolOptions | None = 
 
 def _file_name(name: str, options: ProtocolOptions | None) -> str:
     """Name a result's file, without its ending; a reduced result has another name than a whole one."""
-    reduced = {} if options is None else {"images": options.images, "restarts": options.restarts}
+    reduced = {} if options is None else {key: getattr(options, key) for key in REDUCED}
     return name + "".join(f"+{key}={value}" for key, value in reduced.items() if value is not None)
 
 

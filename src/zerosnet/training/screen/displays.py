@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from zerosnet.training.runs.spec import RunSpec
-from zerosnet.training.screen.time_left import Countdown, Outlook, duration
+from zerosnet.training.screen.clocks import Countdown, Outlook, duration
 
 REFRESH = 0.25  # seconds between two pictures of the live table
 WARM_UP = 3  # steps before a time left is shown
@@ -204,7 +204,8 @@ class LiveTable:
                 table.add_row(describe(spec), f"{row['epoch'] if row else 0}/{spec.recipe.epochs}", *_cells(row or {}))
             if not group.over:
                 bar = ProgressBar(total=group.total, completed=group.done, width=40)
-                left = group.countdown.show(_steady(group), time.monotonic())
+                seconds = group.seconds_left() if group.done - group.first >= WARM_UP else None
+                left = group.countdown.show(seconds, time.monotonic())
                 bars.add_row("training", bar, f"step {group.done}/{group.total}", f"left {left}")
         in_all = self.outlook.seconds_left()
         if in_all is not None:
@@ -233,11 +234,6 @@ class LiveTable:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.live.stop()
-
-
-def _steady(group: GroupProgress) -> float | None:
-    """The seconds left of a group, once it has taken some steps: the first ones are slower."""
-    return group.seconds_left() if group.done - group.first >= WARM_UP else None
 
 
 def progress(quiet: bool = False) -> Progress:
