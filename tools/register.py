@@ -19,11 +19,11 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from zerosnet.environment import environment, today
 from zerosnet.experiments import wiring_of_run
 from zerosnet.numerics import AccuracyLaw, Scheme, is_zero_stable, load_law
 from zerosnet.training import RunSpec, read_sweep
@@ -77,8 +77,9 @@ def main(sweep: str, output: str) -> None:
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
     record = {
         "command": f"python -m tools.register {sweep} {output}",
-        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "date": today(),
         "parent_commit": commit,
+        "environment": environment(),
         "measure": "best test accuracy, %",
         "laws": {measure: _facts(load_law(measure)) for measure in MEASURES},
         "predictions": [entry(spec) for spec in read_sweep(sweep)],

@@ -75,6 +75,8 @@ def remove_temporaries(folder: Path) -> None:
 
 def read_json(path: Path) -> Any:
     """Read a JSON file; raise an InputError that names it if it cannot be read, FileNotFoundError if it is missing."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise InputError(f"{path} cannot be read: a pipe or a device, not a file")  # opening it might never return
     try:
         return json.loads(path.read_bytes())
     except FileNotFoundError:

@@ -119,4 +119,5 @@ from zerosnet.cli.commands import (  # noqa: E402, F401
     runs,
     sweep,
     train,
+    verify,
 )

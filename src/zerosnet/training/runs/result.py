@@ -1,5 +1,6 @@
 """The end of a run, as a value."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -60,3 +61,11 @@ class Result:
         if not isinstance(data, dict) or not {"status", "epochs", "seconds"} <= set(data):
             raise InputError(f"a result is {data!r}; expected an object with status, epochs and seconds")
         return cls(**{key: value for key, value in data.items() if key in known})
+
+
+def best_epoch(rows: Sequence[Mapping[str, Any]]) -> tuple[int | None, float | None]:
+    """Find the first epoch with the highest test accuracy, and that accuracy."""
+    if not rows:
+        return None, None
+    row = max(rows, key=lambda row: (row["test_accuracy"], -row["epoch"]))
+    return row["epoch"], row["test_accuracy"]
