@@ -187,7 +187,12 @@ def open_folder(name: str, root: Any = None, *, validation: float = 0.0, split_s
 def _place(name: str, root: Any) -> Path:
     if root is None:
         raise InputError(f"dataset {name!r} is read from files; give the folder that holds them (--data DIR)")
-    return Path(root)
+    try:
+        place = Path(root)
+        place.exists()
+    except (TypeError, ValueError):  # a surrogate, for one
+        raise InputError(f"data is {root!r}; expected the path of a folder") from None
+    return place
 
 
 def _download(name: str, entry: Source, root: Path) -> None:

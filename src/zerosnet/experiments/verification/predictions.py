@@ -9,6 +9,7 @@ from zerosnet.errors import InputError
 from zerosnet.experiments.verification.history import GitHistory
 from zerosnet.experiments.verification.one_run import RunFolder
 from zerosnet.experiments.verification.outcome import Verification
+from zerosnet.files import read_bytes
 
 
 def check_predictions(folder: Path, runs: Mapping[str, RunFolder], found: Verification, history: GitHistory) -> None:
@@ -21,7 +22,7 @@ def check_predictions(folder: Path, runs: Mapping[str, RunFolder], found: Verifi
     records = history.added(next(iter(runs.values())).folder.parent) if history.whole and runs else {}
     for path in sorted(folder.glob("*.json")):
         try:
-            data = json.loads(path.read_bytes())
+            data = json.loads(read_bytes(path))
             entries = _entries(data)
         except (InputError, OSError, RecursionError, ValueError) as error:
             found.problem(path.name, f"is no file of predictions ({error})")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from zerosnet.errors import InputError
+from zerosnet.files import read_bytes
 
 _TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64", "BOOL": "bool"}
 
@@ -20,7 +21,7 @@ class TensorFile:
 
     def __init__(self, path: Path) -> None:
         try:
-            content = memoryview(path.read_bytes())
+            content = memoryview(read_bytes(path))
             start = 8 + int.from_bytes(content[:8], "little")
             header = json.loads(bytes(content[8:start]))
             self.metadata: Mapping[str, str] = header.pop("__metadata__")

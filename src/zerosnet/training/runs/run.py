@@ -161,7 +161,8 @@ def try_lock(folder: Path, *, create: bool) -> int | None:
 
     The kernel lets go of it when the process ends, however it ends.
     """
-    descriptor = os.open(folder / "lock", os.O_RDONLY | (os.O_CREAT if create else 0), 0o644)
+    flags = os.O_RDONLY | os.O_NONBLOCK  # a pipe in the place of the file is not waited for
+    descriptor = os.open(folder / "lock", flags | (os.O_CREAT if create else 0), 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
