@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import fuzz_draws as draws
+from benchmarks.fuzz_calls import draw_call
 from benchmarks.fuzz_world import RUN, picture
 from zerosnet.errors import InputError
 
 REFUSED, ANSWERED = "refused", "answered"
+_NOISE = ["--protocol", "paper-noise"]
 _SHORT = ["--max-seconds", "0.05"]  # a training is a training; here it is to begin and stop
 
 
@@ -95,42 +97,16 @@ def _trainings(kind: str, rng: random.Random) -> Case:
     return _command(kind, [*words, *last])
 
 
-_FIELDS = ("model", "dataset", "recipe", "seed", "scheme", "precision", "validation", "stage_change", "beta_growth")
-_RECIPE = (
-    "name", "epochs", "batch", "lr", "schedule", "optimiser", "momentum", "nesterov", "beta2", "weight_decay",
-    "coefficient_decay", "augmentation", "scaling", "label_smoothing", "reset_momentum", "adversarial", "decay_norms",
-)  # fmt: skip
-_PARTS = {
-    "schedule": ({"kind": "step", "at": [0.5], "gamma": 0.1}, {"kind": "cosine", "warmup": 1}, {"kind": "one-cycle"}),
-    "augmentation": ({"crop": 1, "flip": True}, {"area": [0.1, 1], "aspect": [0.5, 2]}),
-    "adversarial": ({"kind": "pgd", "eps": 0.1, "step": 0.05, "steps": 1, "project": True},),
-}
-
-
-def spec(rng: random.Random) -> Any:
-    """Draw a spec as JSON, in most of whose fields nothing is wrong."""
-    recipe: dict[str, Any] = {"name": "quick", "epochs": 1}
-    for name in rng.sample(_RECIPE, rng.randint(0, 2)):
-        part = dict(rng.choice(_PARTS.get(name, ({},))))
-        if part and rng.random() < 0.8:
-            part[rng.choice(sorted(part))] = draws.value(rng)
-        recipe[name] = part or draws.value(rng)
-    found: dict[str, Any] = {
-        "model": "zerosnet20_opt",
-        "dataset": "digits",
-        "recipe": recipe,
-        "seed": rng.randint(1, 9),
-    }
-    for name in rng.sample(_FIELDS, rng.choice((0, 0, 1, 2))):
-        found[name] = draws.scheme(rng) if name == "scheme" and rng.random() < 0.7 else draws.value(rng)
-    if rng.random() < 0.1:
-        found[draws.text(rng)] = draws.value(rng)
-    return found
-
-
 def _sweeps(kind: str, rng: random.Random) -> Case:
-    grid = {name: draws.value(rng) for name in rng.sample(_FIELDS, rng.randint(0, 1))}
-    data: Any = rng.choice(([spec(rng)], {"specs": [spec(rng), spec(rng)]}, {"grid": {**spec(rng), **grid}}, spec(rng)))
+    grid = {name: draws.value(rng) for name in rng.sample(draws.FIELDS, rng.randint(0, 1))}
+    data: Any = rng.choice(
+        (
+            [draws.spec(rng)],
+            {"specs": [draws.spec(rng), draws.spec(rng)]},
+            {"grid": {**draws.spec(rng), **grid}},
+            draws.spec(rng),
+        )
+    )
     content = json.dumps(data).encode("utf-8", "replace")
     if rng.random() < 0.15:
         content = draws.damaged(rng, content)
@@ -253,12 +229,8 @@ def _others(kind: str, rng: random.Random) -> Case:
     return _command(kind, [command, *first, *_options(rng, table, 2), *_flags(rng, "--json")])
 
 
-# -- calls in Python ---------------------------------------------------------------------------------------------------
-
-
 def _calls(kind: str, rng: random.Random) -> Case:
-    name = rng.choice(sorted(_CALLS))
-    call, arguments = _CALLS[name](rng)
+    name, call, arguments = draw_call(rng)
 
     def go() -> str:
         try:
@@ -268,69 +240,6 @@ def _calls(kind: str, rng: random.Random) -> Case:
         return ANSWERED
 
     return Case(kind, f"{name} {ascii(arguments)[:3000]}", go)
-
-
-def _call(module: str, function: str, *drawers: Callable[[random.Random], Any]) -> Any:
-    def make(rng: random.Random) -> tuple[Callable[[], Any], list[Any]]:
-        from importlib import import_module
-
-        arguments = [draw(rng) for draw in drawers]
-        return lambda: getattr(import_module(module), function)(*arguments), arguments
-
-    return make
-
-
-def _parsed(module: str, function: str) -> Any:
-    def make(rng: random.Random) -> tuple[Callable[[], Any], list[Any]]:
-        from importlib import import_module
-
-        text = draws.scheme(rng, 0.1)
-        numerics = import_module("zerosnet.numerics")
-        return lambda: getattr(import_module(module), function)(numerics.Scheme.parse(text)), [text]
-
-    return make
-
-
-def _numbers(rng: random.Random) -> list[Any]:
-    return [rng.choice((draws.number(rng), draws.value(rng))) for _ in range(rng.choice((1, 2, 3, 16)))]
-
-
-def _rows(rng: random.Random) -> Any:
-    floats = [[rng.uniform(-2, 2) for _ in range(rng.randint(1, 8))]]
-    return rng.choice((floats, draws.value(rng), [[10.0 ** rng.randint(-300, 300) for _ in range(3)]]))
-
-
-_NUMERICS, _TRAINING, _MODELS, _DATA = (f"zerosnet.{room}" for room in ("numerics", "training", "models", "data"))
-_CALLS = {
-    "Scheme": _call(_NUMERICS, "Scheme", _numbers, _numbers),
-    "classify": _call(_NUMERICS, "classify", _rows),
-    "zerosnet": _call(_NUMERICS, "zerosnet", draws.number),
-    "lm": _call(_NUMERICS, "lm", draws.number),
-    "from_roots": _call(_NUMERICS, "from_roots", _numbers),
-    "number": _call(_NUMERICS, "number", draws.value),
-    "root_condition": _parsed(_NUMERICS, "root_condition"),
-    "order": _parsed(_NUMERICS, "order"),
-    "forecast": _parsed(_NUMERICS, "forecast"),
-    "RunSpec.from_json": lambda rng: _from_json(_TRAINING, "RunSpec", spec(rng)),
-    "Recipe.from_json": lambda rng: _from_json(_TRAINING, "Recipe", draws.value(rng)),
-    "Result.from_json": lambda rng: _from_json(
-        _TRAINING, "Result", {"status": "finished", "epochs": 1, "seconds": 1, draws.text(rng): draws.value(rng)}
-    ),
-    "Config.from_json": lambda rng: _from_json(_MODELS, "Config", draws.value(rng)),
-    "expand": _call(_TRAINING, "expand", draws.value),
-    "recipe": _call(_TRAINING, "recipe", draws.text, draws.text),
-    "create_model": _call(_MODELS, "create_model", draws.text),
-    "load_model": _call(_MODELS, "load_model", lambda rng: rng.choice(draws.PATHS)),
-    "from_pretrained": _call(_MODELS, "from_pretrained", lambda rng: rng.choice(("images", ".", "store", "run"))),
-    "load": _call(_DATA, "load", draws.text, lambda rng: rng.choice(draws.PATHS)),
-    "image_size": _call(_DATA, "image_size", draws.text),
-}
-
-
-def _from_json(module: str, name: str, data: Any) -> tuple[Callable[[], Any], Any]:
-    from importlib import import_module
-
-    return lambda: getattr(import_module(module), name).from_json(data), data
 
 
 KINDS: dict[str, Callable[[str, random.Random], Case]] = {

@@ -5,15 +5,18 @@ from typing import Any
 
 NUMBERS = (
     "0", "-0", "1", "-1", "1/3", "-9/5", "16/9", "0.1", "2.5e-3", "1e39", "1e308", "1e309", "1e-308", "1e-400", "1e400",
-    "-1e400", "nan", "inf", "-inf", "1/0", "0/0", "0/1", "0x10", "0b1", "1_000", "٣", "½", "²", "1e", "e1", ".", "+1", "--1",
-    "1+1j", "1j", "True", "None", "", " ", "1 2", "1/3/5", "9" * 20, "9" * 400, "9" * 5000, "1/" + "9" * 300, "0." + "1" * 60,
-    "1e99999999", "1e-99999999", "√2", "pi", "__import__('os')", "\x00", "\ud800", "1\n2", "-", "1e3", "00012", "1.",
+    "-1e400", "nan", "inf", "-inf", "1/0", "0/0", "0/1", "0x10", "0b1", "1_000", "٣", "½", "²", "1e", "e1", ".", "+1",
+    "--1", "1+1j", "1j", "True", "None", "", " ", "1 2", "1/3/5", "9" * 20, "9" * 400, "9" * 5000, "1/" + "9" * 300,
+    "0." + "1" * 60, "1e99999999", "1e-99999999", "√2", "pi", "__import__('os')", "\x00", "\ud800", "1\n2",
+    "-", "1e3", "00012", "1.",
 )  # fmt: skip
 WORDS = (
-    "zerosnet20_opt", "zerosnet20", "preresnet20", "lmresnet20", "zerosnet56", "zerosnet1298", "digits", "cifar10", "mnist",
-    "folder", "imagefolder@32", "folder:x@8", "quick", "paper", "euler", "leapfrog", "lm", "zerosnet", "momentum",
+    "zerosnet20_opt", "zerosnet20", "preresnet20", "lmresnet20", "zerosnet56", "zerosnet1298", "digits", "cifar10",
+    "mnist", "folder", "imagefolder@32", "folder:x@8", "quick", "paper", "euler", "leapfrog", "lm", "zerosnet",
+    "momentum",
     "adams-bashforth", "from-roots", "cpu", "cuda", "cuda:7", "auto", "fp32", "bf16", "fp64", "project-each", "restart",
-    "[bold]x[/]", "a" * 300, "../..", "%s%n", "{}", "'; --", "--help", "-h", "--json", "é", "\u202e", "a\tb", "null", "*",
+    "[bold]x[/]", "a" * 300, "../..", "%s%n", "{}", "'; --", "--help", "-h", "--json", "é", "\u202e", "a\tb", "null",
+    "*",
 )  # fmt: skip
 PATHS = (
     "runs", "store", "run", "missing/below", ".", "..", "/", "/dev/null", "/dev/full", "/proc/self/mem", "", " ",
@@ -92,3 +95,36 @@ def damaged(rng: random.Random, content: bytes) -> bytes:
     for _ in range(min(rng.choice((1, 1, 3, 30)), len(changed))):
         changed[rng.randrange(len(changed))] = rng.choice((0, 255, rng.randrange(256)))
     return bytes(changed)
+
+
+FIELDS = ("model", "dataset", "recipe", "seed", "scheme", "precision", "validation", "stage_change", "beta_growth")
+_RECIPE = (
+    "name", "epochs", "batch", "lr", "schedule", "optimiser", "momentum", "nesterov", "beta2", "weight_decay",
+    "coefficient_decay", "augmentation", "scaling", "label_smoothing", "reset_momentum", "adversarial", "decay_norms",
+)  # fmt: skip
+_PARTS = {
+    "schedule": ({"kind": "step", "at": [0.5], "gamma": 0.1}, {"kind": "cosine", "warmup": 1}, {"kind": "one-cycle"}),
+    "augmentation": ({"crop": 1, "flip": True}, {"area": [0.1, 1], "aspect": [0.5, 2]}),
+    "adversarial": ({"kind": "pgd", "eps": 0.1, "step": 0.05, "steps": 1, "project": True},),
+}
+
+
+def spec(rng: random.Random) -> Any:
+    """Draw a spec as JSON, in most of whose fields nothing is wrong."""
+    recipe: dict[str, Any] = {"name": "quick", "epochs": 1}
+    for name in rng.sample(_RECIPE, rng.randint(0, 2)):
+        part = dict(rng.choice(_PARTS.get(name, ({},))))
+        if part and rng.random() < 0.8:
+            part[rng.choice(sorted(part))] = value(rng)
+        recipe[name] = part or value(rng)
+    found: dict[str, Any] = {
+        "model": "zerosnet20_opt",
+        "dataset": "digits",
+        "recipe": recipe,
+        "seed": rng.randint(1, 9),
+    }
+    for name in rng.sample(FIELDS, rng.choice((0, 0, 1, 2))):
+        found[name] = scheme(rng) if name == "scheme" and rng.random() < 0.7 else value(rng)
+    if rng.random() < 0.1:
+        found[text(rng)] = value(rng)
+    return found

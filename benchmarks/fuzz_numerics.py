@@ -31,18 +31,16 @@ def compare(count: int, seed: int) -> dict[str, Any]:
         alphas = adversarial(random.Random(f"{seed} scheme {number}"))
         floats = [float(alpha) for alpha in alphas]
         known, near = roots(alphas), roots([Fraction(alpha) for alpha in floats])
-        verdicts = {
-            "exact": root_condition(Scheme(alphas, [1])).kind,
-            "floats": root_condition(Scheme(floats, [1])).kind,
-        }
+        given = {"exact": Scheme(alphas, [1]), "floats": Scheme(floats, [1])}
+        verdicts: dict[str, str] = {name: root_condition(scheme).kind for name, scheme in given.items()}
         if len(floats) <= _BATCH_STEPS:
             verdicts["classify"] = KINDS[int(classify(floats))]
         for name, verdict in verdicts.items():
             right = _is_right(verdict, known, exact=True) if name == "exact" else _is_right(verdict, near, exact=False)
             counted[name][right] += 1
             if right == "wrong":
-                given = list(map(str, alphas)) if name == "exact" else floats
-                wrong.append({"by": name, "alphas": given, "verdict": verdict})
+                shown = list(map(str, alphas)) if name == "exact" else floats
+                wrong.append({"by": name, "alphas": shown, "verdict": verdict})
                 print(f"   {wrong[-1]}", flush=True)
     return {
         "schemes": count,

@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 from functools import partial
 from pathlib import Path
 
@@ -21,9 +20,9 @@ def make_world(root: Path) -> Path:
     (root / "file.txt").write_text("no store")
     (root / "damaged.json").write_text('{"grid": ')
     (root / "deep.json").write_text("[" * 100_000)
-    os.symlink(f"store/{RUN.id}", root / "run")
-    os.symlink("loop", root / "loop")
-    os.symlink("nowhere", root / "dangling")
+    (root / "run").symlink_to(f"store/{RUN.id}")
+    (root / "loop").symlink_to("loop")
+    (root / "dangling").symlink_to("nowhere")
     (root / "locked").mkdir(mode=0o500)
     return root
 

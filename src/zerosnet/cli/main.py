@@ -82,10 +82,9 @@ def _message(error: BaseException) -> tuple[str, int]:
     if hasattr(error, "format_message"):  # a usage error of typer's
         return _usage(error), 2
     if isinstance(error, OSError):
-        named = error.errno in _BAD_NAMES
-        return (
-            (f"{str(error.filename)[:60]}...: {error.strerror}; expected another name", 2) if named else (str(error), 1)
-        )
+        if error.errno in _BAD_NAMES:
+            return f"{str(error.filename)[:60]}...: {error.strerror}; expected another name", 2
+        return str(error), 1
     return f"{type(error).__name__}: {error} (ZEROSNET_TRACEBACK=1 shows where)", 1
 
 

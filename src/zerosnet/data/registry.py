@@ -1,5 +1,6 @@
 """The table of data sets, and `load`, the one way to get one."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -189,9 +190,10 @@ def _place(name: str, root: Any) -> Path:
         raise InputError(f"dataset {name!r} is read from files; give the folder that holds them (--data DIR)")
     try:
         place = Path(root)
+        os.fsencode(place)
         place.exists()
-    except (TypeError, ValueError):  # a surrogate, for one
-        raise InputError(f"data is {root!r}; expected the path of a folder") from None
+    except (OSError, TypeError, ValueError):  # a name that is too long, or a surrogate
+        raise InputError(f"data is {str(root)[:60]!r}; expected the path of a folder") from None
     return place
 
 
