@@ -33,6 +33,7 @@ BENCHMARKS = {
     "parts": "what compiler, CUDA graph, flat update and fusing give the plain engine (CUDA)",
     "fuzz": "ten thousand command lines and calls drawn by a fuzzer, and schemes against 60-digit roots",
     "soak": "the explorer under two hundred clients, slow and silent ones, and hostile queries",
+    "busy": "plain CPU training beside other programs that use the cores",
     "start": "from the command to the first step of a training, cold and warm",
     "training": "seconds per epoch and network, alone and fused, against the authors' way (CUDA)",
 }
