@@ -24,7 +24,7 @@ def test_a_name_and_a_scheme_give_a_line_a_block(capsys):
     assert len([line for line in out.splitlines() if line.strip()[:1].isdigit()]) == 9
 
 
-def test_effective_depth_is_printed_first_and_predicted_shares_stand_beside_ratios(capsys):
+def test_effective_depth_is_printed_first_and_predicted_shares_stand_beside_measured_ones(capsys):
     depth = Wiring.of(OPTIMUM, (9, 9, 9)).effective_depth()
     for name in ("zerosnet56_opt", "zerosnet56_opt.cifar10"):
         code, out, _ = diagnose(capsys, name, "--images", "2")
@@ -32,8 +32,8 @@ def test_effective_depth_is_printed_first_and_predicted_shares_stand_beside_rati
         assert code == 0
         assert first.startswith(f"zerosnet56_opt: effective depth {depth:.1f} predicted, ")
         assert first.endswith(" measured, of 27 blocks")
-        assert "ratio predicted" in " ".join(out.split())
-        assert "blocks above 1 %" in out
+        assert "share predicted" in " ".join(out.split())
+        assert "1 %" not in out
 
 
 def test_json_is_one_object(capsys):
@@ -68,8 +68,54 @@ def test_a_part_of_a_runs_id_and_a_trained_networks_name_will_do(capsys, tmp_pat
     for name in ("quick-s7-", "zerosnet20_opt.cifar10"):
         code, out, err = diagnose(capsys, name, "--store", str(tmp_path), "--images", "2")
         assert code == 0, err
-        assert out.startswith("zerosnet20_opt: ")
+        assert out.startswith(("zerosnet20_opt-digits-quick-s7-", "zerosnet20_opt: "))
     assert "running statistics" in out
+
+
+@pytest.fixture
+def finished(tmp_path):
+    """A store with one finished run on digits."""
+    spec = RunSpec.from_json({"model": "zerosnet20_opt", "dataset": "digits", "recipe": "quick", "seed": 7})
+    with Store(tmp_path).claim(spec) as claimed:
+        model = create_model("zerosnet20_opt", in_chans=1, seed=7)
+        claimed.finish(Result("finished", 1, 1.0, test_accuracy=0.5), partial(save_model, model))
+    return tmp_path
+
+
+def test_a_run_is_diagnosed_on_its_own_data_and_the_used_depth_comes_first(capsys, finished):
+    code, out, err = diagnose(capsys, "quick-s7-", "--store", str(finished), "--images", "16")
+    assert code == 0, err
+    first, second, *_ = out.splitlines()
+    assert ": used depth " in first and first.endswith(" of 9 blocks")
+    assert second.startswith("accuracy ")
+    assert "16 images of digits" in out
+    code, out, _ = diagnose(capsys, "quick-s7-", "--store", str(finished), "--images", "16", "--json")
+    found = json.loads(out)
+    assert code == 0 and 0 <= found["used_depth"] <= 9
+
+
+def test_noise_can_be_asked_for(capsys, finished):
+    code, out, _ = diagnose(capsys, "quick-s7-", "--store", str(finished), "--dataset", "random", "--images", "2")
+    assert code == 0
+    assert "2 images of noise" in out and "used depth" not in out
+
+
+def test_missing_data_come_with_a_remedy(capsys, tmp_path):
+    spec = RunSpec.from_json({"model": "zerosnet20_opt", "dataset": "cifar10", "recipe": "quick", "seed": 7})
+    with Store(tmp_path).claim(spec) as claimed:
+        model = create_model("zerosnet20_opt", seed=7)
+        claimed.finish(Result("finished", 1, 1.0, test_accuracy=0.5), partial(save_model, model))
+    code, _, err = diagnose(capsys, "cifar10-quick-s7", "--store", str(tmp_path))
+    assert code == 2
+    assert "--data DIR" in err and "--dataset random" in err
+
+
+def test_tables_fit_80_columns(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = diagnose(capsys, "zerosnet56", "--scheme", "1,1,1;1", "--dataset", "digits", "--images", "2")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+    assert "…" not in out
 
 
 def test_plot_draws_a_file(capsys, tmp_path):

@@ -24,6 +24,7 @@ class NamedNetwork:
     facts: dict[str, Any]
     size: tuple[int, int]
     """Height and width of its images."""
+    is_run: bool = False
 
 
 def find_subject(name: str, scheme: str | None, store: str, **options: Any) -> NamedNetwork:
@@ -94,4 +95,6 @@ def _of_run(record: "RunRecord") -> NamedNetwork:
     from zerosnet.report import run_facts
     from zerosnet.training import load_network
 
-    return NamedNetwork(load_network(record), record.id, run_facts(record), image_size(record.spec.dataset))
+    return NamedNetwork(
+        load_network(record), record.id, run_facts(record), image_size(record.spec.dataset), is_run=True
+    )

@@ -1,5 +1,6 @@
 """Helpers that commands share: schemes by name, tables for people, JSON for programs, figure files."""
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from zerosnet.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from rich.console import Console
 
     from zerosnet.numerics import Scheme
 
@@ -111,6 +113,12 @@ def draw(path: Path | None, figure: "Callable[[], Figure]", quiet: bool) -> None
         print(f"Figure: {path}")
 
 
+def announce(line: str) -> None:
+    """Print a line at once if somebody is at the terminal: the first sign of life, before torch is loaded."""
+    if sys.stderr.isatty():
+        print(line, file=sys.stderr, flush=True)
+
+
 def print_json(value: Any) -> None:
     import json
 
@@ -127,7 +135,7 @@ def print_facts(title: str, rows: Iterable[tuple[str, str]]) -> None:
     table.add_column(overflow="fold")
     for name, value in rows:
         table.add_row(name, Text(value, style=_STYLES.get(value.split(" ")[0], "")))
-    _console().print(table)
+    console().print(table)
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str] = ()) -> None:
@@ -142,7 +150,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
         table.add_column(name, justify="right" if name in right else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(value, style=_STYLES.get(value, "")) for value in row))
-    _console().print(table)
+    console().print(table)
 
 
 def number_text(value: Any) -> str:
@@ -183,8 +191,9 @@ def _interval_text(reach: Any, zero_stable: bool | None, axis: str, ends: str) -
     return f"{where} on {axis}"
 
 
-def _console() -> Any:
+def console() -> "Console":
+    """Make the console that commands print on: as wide as the terminal or $COLUMNS, elsewhere 100 columns."""
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() else _WIDTH_OF_PLAIN_OUTPUT
-    return Console(width=width, highlight=False, markup=False)
+    known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
+    return Console(width=None if known else _WIDTH_OF_PLAIN_OUTPUT, highlight=False, markup=False)

@@ -14,7 +14,7 @@ from zerosnet import files
 from zerosnet.data import DataSet, gather, load_for_test, pixel_statistics
 from zerosnet.environment import environment, today
 from zerosnet.errors import InputError
-from zerosnet.models import BlockStep, Network, of_replica, tails
+from zerosnet.models import BlockStep, Network, of_replica, tails, used_depth
 from zerosnet.robustness import is_right
 from zerosnet.training import (
     MOST,
@@ -31,7 +31,6 @@ from zerosnet.training import (
     torch_settings,
 )
 
-TOLERANCE = 0.01  # of accuracy: one point
 LEAST = 0.01  # of the state: 1 %
 FILE = "ablation.json"
 
@@ -68,8 +67,7 @@ class Ablation:
     @property
     def used_blocks(self) -> int:
         """The fewest first blocks that reach the whole network's accuracy within one point, with all later ones off."""
-        enough = [value >= self.accuracy - TOLERANCE for value in self.accuracy_without]
-        return next((n for n in range(self.blocks) if all(enough[n:])), self.blocks)
+        return used_depth(self.accuracy, self.accuracy_without)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self) | {"used_blocks": self.used_blocks}

@@ -6,10 +6,11 @@ from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
+from zerosnet.checks import is_whole
 from zerosnet.errors import InputError
 from zerosnet.models.stepping.block_plan import BlockPlan, plan
-from zerosnet.models.stepping.coefficients import Coefficients, FixedCoefficients, TrainedCoefficients
 from zerosnet.models.stepping.laws import LambdaLaw, Law, LmLaw, StableLambdaLaw, StableRootsLaw
+from zerosnet.models.stepping.stack import Coefficients, FixedCoefficients, TrainedCoefficients
 from zerosnet.models.structure import Structure
 from zerosnet.numerics import Number, Scheme, find_stage_change, number
 
@@ -119,7 +120,7 @@ class Config:
 
     @property
     def terms(self) -> tuple[int, int]:
-        """How many alphas and betas the scheme of every block has."""
+        """Count the alphas and betas that the scheme of every block has."""
         if self.law:
             return self.law.steps, 1
         first = self.block_schemes[0][0] if self.block_schemes else self.schemes[0]
@@ -270,5 +271,5 @@ def _power(growth: Number, n: int) -> float:
 
 
 def check_integer(argument: str, value: Any, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+    if not is_whole(value) or value < least:
         raise InputError(f"{argument} is {value!r}; expected an integer of at least {least}")

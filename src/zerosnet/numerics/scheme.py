@@ -46,6 +46,13 @@ class Scheme:
         return all(map(num.is_exact, self.alphas + self.betas))
 
     @property
+    def name(self) -> str:
+        """The shortest text that `parse` reads as this scheme: "zerosnet(-9/5)", or its coefficients."""
+        from zerosnet.numerics.methods.naming import name_of
+
+        return name_of(self)
+
+    @property
     def rho(self) -> tuple[Number, ...]:
         """First characteristic polynomial, z^d - sum_i alphas[i] z^(d-1-i), highest power first."""
         padding = (Fraction(0),) * (self.steps - len(self.alphas))

@@ -10,8 +10,15 @@ from zerosnet.robustness.classifiers import fast as fast
 from zerosnet.robustness.classifiers import frozen as frozen
 from zerosnet.robustness.classifiers import is_right as is_right
 from zerosnet.robustness.classifiers import why_not_native as why_not_native
+from zerosnet.robustness.corruptions.errors import CorruptionErrors as CorruptionErrors
+from zerosnet.robustness.corruptions.errors import corruption_errors as corruption_errors
+from zerosnet.robustness.corruptions.errors import mean_corruption_error as mean_corruption_error
+from zerosnet.robustness.corruptions.regenerated import CORRUPTIONS as CORRUPTIONS
+from zerosnet.robustness.corruptions.regenerated import Corruption as Corruption
+from zerosnet.robustness.corruptions.regenerated import corrupt as corrupt
 from zerosnet.robustness.perturbations.corruptions import Corruptions as Corruptions
 from zerosnet.robustness.perturbations.corruptions import find_corruptions as find_corruptions
+from zerosnet.robustness.perturbations.counter import counted_normal as counted_normal
 from zerosnet.robustness.perturbations.counter import counted_uniform as counted_uniform
 from zerosnet.robustness.perturbations.noises import PAPER_NOISES as PAPER_NOISES
 from zerosnet.robustness.perturbations.noises import Noise as Noise
@@ -34,3 +41,10 @@ from zerosnet.robustness.protocols.table import PROTOCOLS as PROTOCOLS
 from zerosnet.robustness.protocols.table import Protocol as Protocol
 from zerosnet.robustness.protocols.table import protocol as protocol
 from zerosnet.robustness.protocols.table import run_protocol as run_protocol
+from zerosnet.robustness.radii import radius_text as radius_text
+from zerosnet.robustness.radii import read_radius as read_radius
+from zerosnet.robustness.smoothing import SAMPLES as SAMPLES
+from zerosnet.robustness.smoothing import Certificates as Certificates
+from zerosnet.robustness.smoothing import certified_radius as certified_radius
+from zerosnet.robustness.smoothing import certify as certify
+from zerosnet.robustness.smoothing import lower_bound as lower_bound

@@ -126,6 +126,15 @@ def test_a_prediction_committed_before_the_record_only_is_noted(store, folder, c
     assert problems == [] and any("1 predictions are older than the records" in note for note in notes)
 
 
+def test_a_prediction_of_a_run_that_was_there_already_is_noted_as_none(store, folder, checkout):
+    without_origin(store)
+    commit(checkout, "src", "store")
+    predict(checkout, folder.name)
+    commit(checkout, "predictions")
+    problems, notes, _ = outcome(store)
+    assert problems == [] and any("they count as none" in note for note in notes)
+
+
 def test_a_prediction_committed_with_its_run_is_a_problem(store, folder, checkout):
     without_origin(store)
     predict(checkout, folder.name)

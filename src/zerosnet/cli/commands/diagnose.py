@@ -6,9 +6,12 @@ import typer
 
 from zerosnet.cli.main import app
 from zerosnet.cli.named_network import SUBJECT_HELP
+from zerosnet.cli.other_network import OTHER_HELP, is_other
 from zerosnet.errors import InputError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.table import Table
     from torch import Tensor
 
@@ -16,26 +19,34 @@ if TYPE_CHECKING:
     from zerosnet.data import DataSet
     from zerosnet.models import DepthMeasures, Diagnosis
 
-_WIDTH_OF_PLAIN_OUTPUT = 160
 _RANDOM = "random"
-_LEGEND_OF_SHARES = "ratio: the measured share, rms beta f / rms y; predicted: from the coefficients, at initialisation"
+_IMAGES_OF_NOISE, _IMAGES_OF_DATA, _EXAMPLES_OF_OTHERS = 32, 256, 4
+_LEGEND_OF_SHARES = "share: rms beta f / rms y; predicted: from the coefficients, at initialisation"
 _LEGEND = "forward, backward: growth of a disturbance, a gradient; alone: bound without f"
 _LEGEND_OF_DEPTH = (
-    "accuracies in %: one off, f off in this block alone; f off, from this block on; norms new, the same with batch "
-    "norm re-estimated; lens, the head on this state\n"
-    "cosine: of beta f and what it is added to; influence: 1 - cosine of two states; same: of the lens's predictions, "
-    "% that are the network's"
+    "accuracies in %: one off, f off in this block alone; f off, from this block on;\n"
+    "norms new, the same with batch norm re-estimated; lens, the head on this state;\n"
+    "same: of the lens's predictions, % that are the network's\n"
+    "cosine: of beta f and what it is added to; influence: 1 - cosine of two states"
 )
 _LEGEND_OF_ACCURACY = "f off: accuracy in % with f switched off from this block on"
+_DEPTH_NEEDS_LABELS = "--depth needs images with labels; expected --dataset digits, or another one with --data DIR"
 
 
 @app.command(short_help="Show what every block adds, and how disturbances grow.")
 def diagnose(
-    model: Annotated[str, typer.Argument(help=SUBJECT_HELP)],
+    model: Annotated[str, typer.Argument(help=f"{SUBJECT_HELP} Or any residual network: {OTHER_HELP}.")],
     scheme: str | None = typer.Option(None, help='The scheme of a bare zerosnetN, such as "zerosnet(-1/5)".'),
-    dataset: str = typer.Option(_RANDOM, help="random (noise, no labels), digits, cifar10, ..."),
+    dataset: str | None = typer.Option(
+        None, help="digits, cifar10, ..., or random (noise, no labels); by default a run's own, or random."
+    ),
     data: str | None = typer.Option(None, help="The folder that holds the data set; digits needs none."),
-    images: int = typer.Option(32, min=2, max=100_000, help="How many (test) images."),
+    images: int | None = typer.Option(
+        None,
+        min=2,
+        max=100_000,
+        help=f"How many (test) images; {_IMAGES_OF_DATA} of a data set, {_IMAGES_OF_NOISE} of noise.",
+    ),
     statistics: str | None = typer.Option(
         None, help="running or batch: whose mean and variance batch norms use (batch for untrained networks)."
     ),
@@ -49,12 +60,10 @@ def diagnose(
 ) -> None:
     """Show for every block what it adds to the state, and how disturbances grow forwards and gradients backwards.
 
-    A network whose scheme is not zero-stable is shallow in effect: its state grows until f adds nothing to it.
-    With labels (any data set but random) also the accuracy with f switched off from each block on.
+    A network whose state grows faster than what its blocks add is shallow in effect. With labels (any data set but
+    random) the used depth comes first: the blocks that are enough for the network's accuracy, all later ones off.
     """
-    import sys
-
-    from zerosnet import data as datasets
+    from zerosnet.cli import output
     from zerosnet.cli.named_network import find_subject
     from zerosnet.models import diagnose as measure
     from zerosnet.models import measure_depth
@@ -63,12 +72,22 @@ def diagnose(
     if not 0 <= seed < 2**63:
         raise InputError(f"--seed is {seed}; expected a whole number from 0 on, below 2^63")
     if depth and dataset == _RANDOM:
-        raise InputError("--depth needs images with labels; expected --dataset digits, or another one with --data DIR")
+        raise InputError(_DEPTH_NEEDS_LABELS)
     target = None if plot is None else figure_file(plot)
-    source = None if dataset == _RANDOM else datasets.load(dataset, data)
+    if is_other(model):
+        unused = {"--scheme": scheme, "--dataset": dataset, "--data": data, "--depth": depth or None}
+        _refuse_for_others(model, unused)
+        _diagnose_other(model, images or _EXAMPLES_OF_OTHERS, statistics, seed, json=json, target=target)
+        return
+    source = None if dataset is None else _load(dataset, data)
     shape = {} if source is None else {"num_classes": source.num_classes, "in_chans": source.in_chans}
     subject = find_subject(model, scheme, store, seed=seed, **shape)
-    batch, labels = _batch(subject, source, images, seed)
+    if dataset is None:
+        source = _own_data(subject, data)
+        if depth and source is None:
+            raise InputError(_DEPTH_NEEDS_LABELS)
+    count = images or (_IMAGES_OF_NOISE if source is None else _IMAGES_OF_DATA)
+    batch, labels = _batch(subject, source, count, seed)
     found = measure(subject.network, batch, labels, statistics=statistics, seed=seed)
     measures = None
     if depth and labels is not None:
@@ -81,18 +100,65 @@ def diagnose(
         extra = {} if measures is None else {"depth": measures.to_json()}
         print(encoder.dumps(found.to_json() | extra, indent=2))
         return
-    from rich.console import Console
-
-    console = Console(width=None if sys.stdout.isatty() else _WIDTH_OF_PLAIN_OUTPUT, highlight=False)
-    console.print(_headline(found), markup=False)
+    console = output.console()
+    console.print(_headline(found, subject.label if subject.is_run else found.model, source))
     console.print(_table(found))
     console.print(_LEGEND_OF_SHARES)
     console.print(_LEGEND)
     if found.accuracy is not None:
         console.print(_LEGEND_OF_ACCURACY)
     if measures is not None:
+        console.print()
         console.print(_table_of_depth(measures))
         console.print(_LEGEND_OF_DEPTH)
+
+
+def _refuse_for_others(model: str, options: dict[str, object]) -> None:
+    given = next((name for name, value in options.items() if value is not None), None)
+    if given is not None:
+        raise InputError(f"{given} is given for {model}, a network of another package; leave it out")
+
+
+def _diagnose_other(
+    name: str, count: int, statistics: str | None, seed: int, *, json: bool, target: "Path | None"
+) -> None:
+    """Diagnose a network of another package on noise."""
+    from zerosnet.cli import output, wiring_table
+    from zerosnet.cli.other_network import find_other
+    from zerosnet.models import diagnose_network
+    from zerosnet.report import save_figure, wiring_figure
+
+    subject = find_other(name, seed)
+    found = diagnose_network(subject.model, subject.batch(count, seed), statistics=statistics, seed=seed)
+    if target is not None:
+        save_figure(wiring_figure(found), target)
+    if json:
+        import json as encoder
+
+        print(encoder.dumps(found.to_json(), indent=2))
+        return
+    console = output.console()
+    console.print(wiring_table.headline(found, subject.label))
+    console.print(wiring_table.table(found))
+    console.print(wiring_table.LEGEND)
+
+
+def _load(dataset: str, data: str | None) -> "DataSet | None":
+    """Load a data set with its test images; None for noise."""
+    from zerosnet.data import load_for_test
+
+    return None if dataset == _RANDOM else load_for_test(dataset, data)
+
+
+def _own_data(subject: "NamedNetwork", data: str | None) -> "DataSet | None":
+    """Load the data that a network was trained on; None if it is no run's and there is no folder to look in."""
+    dataset = subject.facts.get("dataset")
+    if dataset is None or (not subject.is_run and data is None):
+        return None
+    try:
+        return _load(dataset, data)
+    except InputError as error:
+        raise InputError(f"{error}; --dataset random measures without it") from None
 
 
 def _batch(subject: "NamedNetwork", source: "DataSet | None", count: int, seed: int) -> "tuple[Tensor, Tensor | None]":
@@ -116,16 +182,24 @@ def _batch(subject: "NamedNetwork", source: "DataSet | None", count: int, seed: 
     return batch, source.test.labels[index]
 
 
-def _headline(found: "Diagnosis") -> str:
+def _headline(found: "Diagnosis", name: str, source: "DataSet | None") -> str:
+    """Describe the whole network: the used depth first, if there are labels to measure it by."""
     total = len(found.blocks)
     depth = found.effective_depth
     predicted = "" if depth.predicted is None else f"{depth.predicted:.1f} predicted, "
-    scheme = "" if found.scheme is None else f"{found.scheme}, "
-    accuracy = "" if found.accuracy is None else f"; accuracy {100 * found.accuracy:.1f} %"
-    return (
-        f"{found.model}: effective depth {predicted}{depth.measured:.1f} measured, of {total} blocks\n"
-        f"{scheme}{found.verdict}; {found.blocks_above()} of {total} blocks above 1 % ({found.images} images, "
-        f"{found.statistics} statistics){accuracy}"
+    effective = f"effective depth {predicted}{depth.measured:.1f} measured, of {total} blocks"
+    lines = [f"{name}: {effective}"]
+    if found.accuracy is not None and found.used_depth is not None:
+        rest = "" if found.used_depth == total else " with f off in all later ones, within a point"
+        lines = [
+            f"{name}: used depth {found.used_depth} of {total} blocks",
+            f"accuracy {100 * found.accuracy:.1f} %{rest}",
+            effective,
+        ]
+    scheme = "" if found.scheme is None else f"{found.scheme.name}, "
+    images = "noise" if source is None else f"{source.name}"
+    return "\n".join(
+        [*lines, f"{scheme}{found.verdict}", f"on {found.images} images of {images}, {found.statistics} statistics"]
     )
 
 
@@ -134,18 +208,24 @@ def _table(found: "Diagnosis") -> "Table":
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    columns = ["block", "stage", "rms y", "rms beta f", "ratio", "predicted", "forward", "alone", "backward", "alone"]
-    for name in [*columns, *(["f off"] if found.accuracy is not None else [])]:
+    accuracies = ["f off"] if found.accuracy is not None else []
+    columns = ["block", "stage", "share", "predicted", *accuracies, "rms y", "forward", "alone", "backward", "alone"]
+    for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
     for block in found.blocks:
-        sizes = (block.state_rms, block.residual_rms, block.ratio)
         growths = (block.forward_growth, block.forward_envelope, block.backward_growth, block.backward_envelope)
-        predicted = "-" if block.predicted_share is None else f"{block.predicted_share:.3g}"
-        cells = [*(f"{number:.3g}" for number in sizes), predicted, *(f"{number:.3g}" for number in growths)]
-        if block.accuracy_without is not None:
-            cells.append(f"{100 * block.accuracy_without:.1f}")
+        off = [] if block.accuracy_without is None else [f"{100 * block.accuracy_without:.1f}"]
+        predicted = "-" if block.predicted_share is None else _short(block.predicted_share)
+        cells = [_short(block.ratio), predicted, *off, _short(block.state_rms), *map(_short, growths)]
         table.add_row(str(block.index), str(block.stage + 1), *cells)
     return table
+
+
+def _short(number: float) -> str:
+    """Write a number in at most seven characters: 0.0123, 12.3, 1.2e15."""
+    if number == 0 or 1e-3 <= number < 1e4:
+        return f"{number:.3g}" if number < 1e3 else f"{number:.0f}"
+    return f"{number:.1e}".replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
 
 
 def _table_of_depth(measures: "DepthMeasures") -> "Table":

@@ -47,6 +47,7 @@ def check_predictions(folder: Path, runs: Mapping[str, RunFolder], found: Verifi
 
 
 _BEFORE_RECORD = "older than the records of their runs, but not than the commit these were trained with"
+_KNOWN = "of runs whose records were committed before; they count as none"
 _UNKNOWN = "of runs that do not tell when they began"
 
 
@@ -64,7 +65,9 @@ def _when(commit: str | None, date: Any, run: RunFolder, records: Mapping[Path, 
     recorded = records.get((run.folder / "result.json").resolve())
     if commit is None or recorded is None:
         return _UNKNOWN
-    return _BEFORE_RECORD if commit != recorded and history.is_before(commit, recorded) else "after"
+    if commit == recorded:
+        return "after"
+    return _BEFORE_RECORD if history.is_before(commit, recorded) else _KNOWN
 
 
 def _check_unedited(path: Path, commit: str, entries: list[Any], found: Verification, history: GitHistory) -> None:

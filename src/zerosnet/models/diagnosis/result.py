@@ -9,6 +9,9 @@ import numpy as np
 
 from zerosnet.numerics import Scheme, effective_depth, root_condition
 
+TOLERANCE = 0.01
+"""Accuracy that `used_depth` lets go: one point."""
+
 LEAST_SHARE = 1e-2
 """Blocks that add less than this to the state count as idle in `Diagnosis.blocks_above`."""
 
@@ -93,6 +96,12 @@ class Diagnosis:
         known = len(predicted) == len(self.blocks)
         return EffectiveDepth(_depth(predicted) if known else None, _depth([block.ratio for block in self.blocks]))
 
+    @property
+    def used_depth(self) -> int | None:
+        """The fewest first blocks that keep the network's accuracy (`used_depth`); None without labels."""
+        without = [block.accuracy_without for block in self.blocks if block.accuracy_without is not None]
+        return None if self.accuracy is None else used_depth(self.accuracy, without)
+
     def blocks_above(self, least: float = LEAST_SHARE) -> int:
         """Count the blocks whose measured share is at least this."""
         return sum(block.ratio >= least for block in self.blocks)
@@ -105,6 +114,7 @@ class Diagnosis:
             "statistics": self.statistics,
             "scheme": None if self.scheme is None else self.scheme.to_json(),
             "verdict": self.verdict,
+            "used_depth": self.used_depth,
             "effective_depth": {key: finite_or_none(value) for key, value in asdict(self.effective_depth).items()},
             "blocks_above_1_percent": self.blocks_above(),
             "accuracy": self.accuracy,
@@ -114,6 +124,21 @@ class Diagnosis:
                 for block in self.blocks
             ],
         }
+
+
+def used_depth(accuracy: float, accuracy_without: Sequence[float]) -> int:
+    """Count the fewest first blocks that reach an accuracy within one point, f switched off in all later ones.
+
+    Args:
+        accuracy: The accuracy of the whole network, a fraction.
+        accuracy_without: The accuracy with f off from block n on, for n = 0, 1, ...
+
+    Examples:
+        >>> used_depth(0.95, [0.1, 0.5, 0.945, 0.95])
+        2
+    """
+    enough = [value >= accuracy - TOLERANCE for value in accuracy_without]
+    return next((n for n in range(len(enough)) if all(enough[n:])), len(enough))
 
 
 def finite_or_none(value: Any) -> Any:

@@ -3,12 +3,82 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
+import torch
 from torch import Tensor, nn, relu_
+from torch.nn import functional
 
-from zerosnet.models.layers.fused_conv import conv_norm_relu
-from zerosnet.models.layers.replicated import BatchNorm, Bias, Coefficient, Conv
+from zerosnet.models.layers.replicated import BatchNorm, Bias, Coefficient, Conv, one_by_one
 from zerosnet.models.stepping.block_plan import BlockPlan
 from zerosnet.models.stepping.sums import BlockCoefficients, History, accumulate, weighted_sum
+
+HALF = (torch.bfloat16, torch.float16)
+
+
+def conv_norm_relu(conv: Conv, norm: BatchNorm, x: Tensor) -> Tensor:
+    """Compute relu(norm(conv(x))); for several replicas on a GPU, in half precision and without gradients, as
+
+        relu(conv'(x) + shift),  conv' = factor * conv,  norm(z) = factor * z + shift,
+
+    whose weights are rounded to half precision once, as those of conv are, and whose sums are not rounded before the
+    norm; only the shift is. It saves a pass over the activations, a tenth of an evaluation. Replicas share no x here.
+    """
+    if not _only_the_result(conv, norm, x):
+        return relu_(norm(conv(x)))
+    factor, shift = norm.as_affine()
+    weight = (conv.weight * factor.view(-1, 1, 1, 1)).to(conv.dtype)
+    return conv_relu(x.to(conv.dtype), weight, shift.to(conv.dtype), conv.replicas)
+
+
+def _only_the_result(conv: Conv, norm: BatchNorm, x: Tensor) -> bool:
+    """Check if convolution, norm and ReLU can run as one cuDNN call here.
+
+    Gradients and hooks need what lies between. Transforms of torch.func and exporters need operators that they know.
+    The call has no deterministic mode. It needs x as large as the result (see `conv_relu`), and a convolution that is
+    not computed as a product. One network alone gains too little.
+    """
+    if conv.replicas == 1 or norm.training or torch.is_grad_enabled() or one_by_one(x) or conv.dtype not in HALF:
+        return False
+    if torch.are_deterministic_algorithms_enabled() or conv.stride > 1 or conv.in_channels != conv.channels:
+        return False
+    if any(layer._forward_hooks or layer._forward_pre_hooks for layer in (conv, norm)):
+        return False
+    if torch.compiler.is_compiling():
+        understood = torch.compiler.is_dynamo_compiling()  # torch.export works without dynamo, unless it is strict
+    else:
+        understood = not torch._C._are_functorch_transforms_active()
+    return understood and not conv.is_product(x)
+
+
+@torch.library.custom_op("zerosnet::conv_relu", mutates_args=())
+def conv_relu(x: Tensor, weight: Tensor, bias: Tensor, groups: int) -> Tensor:
+    """Compute relu(conv(x) + bias), as large as x. An operator of our own: compilers do not know the shapes of cuDNN's.
+
+    cuDNN's also adds alpha * z. torch's form of it without z hands over the result, not written yet, with alpha 0; if
+    it is read, 0 times what was left there may be NaN, of which cuDNN's ReLU makes 0. So here z is x. (Of a NaN in
+    conv(x) that ReLU makes 0, too.)
+    """
+    if _cudnn_serves(x):
+        same = [weight.shape[-1] // 2] * 2
+        try:
+            return torch.cudnn_convolution_add_relu(x, weight, x, 0.0, bias, [1, 1], same, [1, 1], groups)
+        except torch.OutOfMemoryError:
+            raise
+        except RuntimeError:  # cuDNN has no engine for it
+            pass
+    return _conv_relu(x, weight, bias, groups)
+
+
+def _cudnn_serves(x: Tensor) -> bool:
+    """Check if cuDNN has the call: not on ROCm, which names it otherwise, nor on chips without bfloat16."""
+    if not x.is_cuda or torch.version.hip is not None:
+        return False
+    serves = torch.backends.cudnn.enabled and torch.backends.cudnn.is_available()
+    return serves and torch.cuda.get_device_capability(x.device) >= (8, 0)
+
+
+@conv_relu.register_fake
+def _conv_relu(x: Tensor, weight: Tensor, bias: Tensor, groups: int) -> Tensor:
+    return functional.conv2d(x, weight, bias, padding=weight.shape[-1] // 2, groups=groups).relu()
 
 
 class Residual(nn.Module, ABC):
@@ -155,7 +225,7 @@ class Block(nn.Module):
         return self.hand_on(history, projected, slope, self.combine(projected, slope, row))
 
     def project(self, history: History, activated: Tensor) -> History:
-        """The history as it enters the sum: each entry that needs it brought to the shape of y_{n+1}.
+        """Bring each entry of the history that needs it to the shape of y_{n+1}, as it enters the sum.
 
         Convolutions may compute in a narrower type; what they return goes back to the type of the state.
         """
@@ -170,11 +240,11 @@ class Block(nn.Module):
         return History((y, *states), tuple(slopes))
 
     def slope(self, activated: Tensor, projected: History, scale: Coefficient = 1.0) -> Tensor:
-        """scale * f(y_n) in the type of the state."""
+        """Compute scale * f(y_n) in the type of the state."""
         return self.f.slope(activated, scale).to(projected.states[0].dtype)
 
     def combine(self, projected: History, slope: Tensor, row: BlockCoefficients) -> Tensor:
-        """The multistep sum as a new tensor, its terms left as they are."""
+        """Compute the multistep sum as a new tensor; its terms stay as they are."""
         slopes = (slope, *projected.slopes)[: len(row.betas)]
         states = projected.states[: len(row.alphas)]
         return weighted_sum((*row.alphas, *row.betas), (*states, *slopes), self.replicas)

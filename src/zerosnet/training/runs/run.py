@@ -25,8 +25,7 @@ from zerosnet.checks import finite
 from zerosnet.environment import today
 from zerosnet.errors import InputError
 from zerosnet.training.runs.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
-from zerosnet.training.runs.result import Result
-from zerosnet.training.runs.spec import RunSpec
+from zerosnet.training.runs.spec import Result, RunSpec
 
 WEIGHTS = "weights.safetensors"
 
