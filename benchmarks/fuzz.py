@@ -119,7 +119,8 @@ def _child(cases: Sequence[Key], seed: int, world: Path) -> list[tuple[Key, str,
         os.close(reading)
         _work(cases, seed, copy, writing)
     os.close(writing)
-    found, rest, began = [], b"", time.monotonic()
+    found: list[tuple[Key, str, float, str]] = []
+    rest, began = b"", time.monotonic()
     while len(found) < len(cases):
         ready, _, _ = select.select([reading], [], [], max(0.0, LONGEST - (time.monotonic() - began)))
         piece = os.read(reading, 65536) if ready else b""

@@ -69,7 +69,7 @@ def adversarial(rng: random.Random) -> list[Fraction]:
             degree += 2
     if rng.random() < 0.3:
         factors[-1] = factors[0] if rng.random() < 0.5 or len(factors) == 1 else factors[1]
-    return [-coefficient for coefficient in monic_from_roots(factors)[1:]]
+    return [-Fraction(coefficient) for coefficient in monic_from_roots(factors)[1:]]
 
 
 def roots(alphas: list[Fraction]) -> Roots | None:

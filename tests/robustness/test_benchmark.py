@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 import torch
-
 from benchmarks import robustness
+
 from zerosnet.robustness import pgd
 from zerosnet.training import Store
 

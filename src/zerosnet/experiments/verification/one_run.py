@@ -137,8 +137,9 @@ class RunFolder:
 
 def check_origin(found: Verification, where: str, record: Any, history: GitHistory) -> None:
     """Check the commit of an environment's record, and its sources against that commit."""
-    git = record.get("git") if isinstance(record, dict) else None
-    commit = git.get("commit") if isinstance(git, dict) else None
+    found_git = record.get("git") if isinstance(record, dict) else None
+    git: dict[str, Any] = found_git if isinstance(found_git, dict) else {}
+    commit = git.get("commit")
     if not isinstance(commit, str) or not history.is_ours:
         return
     if not found.check("commits", where, history.has(commit), f"its commit {commit[:12]} is not in the history"):
