@@ -1,6 +1,7 @@
 """The table of data sets with their usual augmentation, and `load`, the one way to get one."""
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -244,7 +245,13 @@ def open_folder(name: str, root: Any = None, *, validation: float = 0.0, split_s
 def _place(name: str, root: Any) -> Path:
     if root is None:
         raise InputError(f"dataset {name!r} is read from files; give the folder that holds them (--data DIR)")
-    return Path(root)
+    try:
+        place = Path(root)
+        os.fsencode(place)
+        place.exists()
+    except (OSError, TypeError, ValueError):  # a name that is too long, or a surrogate
+        raise InputError(f"data is {str(root)[:60]!r}; expected the path of a folder") from None
+    return place
 
 
 def _download(name: str, entry: Source, root: Path) -> None:

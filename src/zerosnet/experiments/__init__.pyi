@@ -81,3 +81,5 @@ from zerosnet.experiments.statistics import Summary as Summary
 from zerosnet.experiments.statistics import spearman as spearman
 from zerosnet.experiments.statistics import summarise as summarise
 from zerosnet.experiments.statistics import welch as welch
+from zerosnet.experiments.verification.outcome import Verification as Verification
+from zerosnet.experiments.verification.store import verify_store as verify_store
