@@ -32,6 +32,9 @@ BENCHMARKS = {
     "imagenet": "images a second of 50-layer networks: compute, beside timm's, and from JPEG files (CUDA)",
     "decode": "what a worker takes for a JPEG file: decoding, resizing, copying",
     "parts": "what compiler, CUDA graph, flat update and fusing give the plain engine (CUDA)",
+    "fuzz": "ten thousand command lines and calls drawn by a fuzzer, and schemes against 60-digit roots",
+    "soak": "the explorer under two hundred clients, slow and silent ones, and hostile queries",
+    "busy": "plain CPU training beside other programs that use the cores",
     "start": "from the command to the first step of a training, cold and warm",
     "training": "seconds per epoch and network, alone and fused, against the authors' way (CUDA)",
 }

@@ -67,3 +67,9 @@ def test_leftovers_of_a_killed_writer_are_removed(tmp_path):
     (tmp_path / "b.json").write_text("{}")
     files.remove_temporaries(tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["b.json"]
+
+
+def test_a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "result.json")
+    with pytest.raises(InputError, match="a pipe or a device"):
+        files.read_json(tmp_path / "result.json")

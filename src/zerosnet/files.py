@@ -1,5 +1,6 @@
 """Files that are there as a whole or not at all, whenever the process or the machine stops."""
 
+import errno
 import json
 import os
 import threading
@@ -84,10 +85,25 @@ def remove_temporaries(folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+def is_file(path: Path) -> bool:
+    """Return True if there is such a file, False also for a name that no file can have."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # too long, or a surrogate
+        return False
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a file of ours; a pipe in its place is an OSError, because opening it might never return."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise OSError(errno.EINVAL, "a pipe or a device, not a file", str(path))
+    return path.read_bytes()
+
+
 def read_json(path: Path) -> Any:
     """Read a JSON file; raise an InputError that names it if it cannot be read, FileNotFoundError if it is missing."""
     try:
-        return json.loads(path.read_bytes())
+        return json.loads(read_bytes(path))
     except FileNotFoundError:
         raise
     except OSError as error:

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from zerosnet.errors import InputError
-from zerosnet.files import remove_temporaries, write_bytes
+from zerosnet.files import read_bytes, remove_temporaries, write_bytes
 from zerosnet.models import tensor_file
 
 KEEP = 2
@@ -124,7 +124,7 @@ def _read(path: Path, position: int) -> tuple[dict[str, Tensor], dict[str, Any],
     from safetensors.torch import load
 
     try:
-        content = path.read_bytes()
+        content = read_bytes(path)
         tensors = load(content)
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
         metadata = header["__metadata__"]

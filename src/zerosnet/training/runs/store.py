@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from zerosnet import files
+from zerosnet.environment import origin_problem
 from zerosnet.errors import InputError
 from zerosnet.training.runs.checkpoint import positions
 from zerosnet.training.runs.run import (
@@ -51,6 +52,14 @@ class RunRecord:
     def metrics(self) -> list[dict[str, Any]]:
         return read_metrics(self.folder)
 
+    def environment(self) -> dict[str, Any]:
+        """Read what the run was trained with; nothing if it has not begun, or if that cannot be read."""
+        try:
+            found = files.read_json(self.folder / "environment.json")
+        except (OSError, InputError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
     def check_writable(self, part: str = "") -> None:
         """Raise an error unless files can be added to the run's folder, or to this part of it."""
         inner = self.folder / part
@@ -73,6 +82,7 @@ class RunRecord:
             "init_growth": None if spec.init_growth is None else str(spec.init_growth),
             "validation": spec.validation,
             "status": self.status,
+            **_origin(self.environment()),
         }
         if self.result is not None:
             return line | {key: value for key, value in self.result.to_json().items() if key != "status"}
@@ -177,6 +187,13 @@ def _settle(run: Run) -> None:
         raise InputError(f"{path} holds another spec than its id says, that of {found.id}; move the folder away")
     if run.result() is not None:
         remove_checkpoints(run.folder)
+
+
+def _origin(environment: dict[str, Any]) -> dict[str, Any]:
+    """Name the commit that a run was trained with, and what is wrong with it."""
+    git = environment.get("git")
+    commit = git.get("commit") if isinstance(git, dict) else None
+    return {"commit": commit, "origin_problem": origin_problem(environment)}
 
 
 def _record(folder: Path) -> RunRecord:
