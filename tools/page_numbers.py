@@ -49,6 +49,7 @@ VALUES: dict[str, Callable[[], str]] = {
     **speed_tables.VALUES,
     **cost_tables.VALUES,
     **law_tables.VALUES,
+    **fault_tables.VALUES,
     **robustness_tables.VALUES,
     **verify_tables.VALUES,
 }
