@@ -13,9 +13,10 @@ from torch.utils._pytree import tree_leaves, tree_map
 from zerosnet.errors import InputError
 from zerosnet.models.reading.diagnosis import BranchDiagnosis, WiringDiagnosis
 from zerosnet.models.reading.fit import layouts
+from zerosnet.models.reading.modes import untrained_batch_norms
 from zerosnet.models.reading.plan import resolved
 from zerosnet.models.reading.read import NetworkReading, passage_gains, read_network, taken
-from zerosnet.models.reading.trace import Example, Trace, arguments, run, untrained_batch_norms
+from zerosnet.models.reading.trace import Example, Trace, arguments, run
 
 READ_WITH = 2
 """So many of the examples are enough to read a wiring."""
