@@ -48,6 +48,7 @@ def _timed(name: str) -> dict[str, Any]:
         "name": name,
         "seconds": round(seconds, 1),
         "cpu_seconds": round(cpu, 1),
+        "load_average": round(os.getloadavg()[0], 1),
         "blocks": len(found["blocks"]),
         "effective_depth": found["effective_depth"],
     }

@@ -51,6 +51,7 @@ from zerosnet.experiments.paper_claims.verdicts import HOLDS as HOLDS
 from zerosnet.experiments.paper_claims.verdicts import PARTLY as PARTLY
 from zerosnet.experiments.paper_claims.verdicts import Claim as Claim
 from zerosnet.experiments.paper_claims.verdicts import claims as claims
+from zerosnet.experiments.predictions import read_predictions as read_predictions
 from zerosnet.experiments.predictions import register_predictions as register_predictions
 from zerosnet.experiments.predictions import wiring_of_run as wiring_of_run
 from zerosnet.experiments.readings import ACCURACY as ACCURACY
@@ -61,6 +62,10 @@ from zerosnet.experiments.registry import experiment as experiment
 from zerosnet.experiments.regression import Coefficient as Coefficient
 from zerosnet.experiments.regression import Regression as Regression
 from zerosnet.experiments.regression import regress as regress
+from zerosnet.experiments.robust_networks import CertifiedNetwork as CertifiedNetwork
+from zerosnet.experiments.robust_networks import CorruptedNetwork as CorruptedNetwork
+from zerosnet.experiments.robust_networks import certified_networks as certified_networks
+from zerosnet.experiments.robust_networks import corrupted_networks as corrupted_networks
 from zerosnet.experiments.runner import DEMO as DEMO
 from zerosnet.experiments.runner import Left as Left
 from zerosnet.experiments.runner import reproduce as reproduce
@@ -76,3 +81,5 @@ from zerosnet.experiments.statistics import Summary as Summary
 from zerosnet.experiments.statistics import spearman as spearman
 from zerosnet.experiments.statistics import summarise as summarise
 from zerosnet.experiments.statistics import welch as welch
+from zerosnet.experiments.verification.outcome import Verification as Verification
+from zerosnet.experiments.verification.store import verify_store as verify_store

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from zerosnet.errors import InputError
-from zerosnet.files import write_bytes
+from zerosnet.files import is_file, write_bytes
 from zerosnet.models.config import Config
 from zerosnet.models.network import Network
 from zerosnet.models.pretrained import weights_file
@@ -52,7 +52,7 @@ def model_file(config: Config, tensors: Mapping[str, Tensor], facts: Mapping[str
 def load_model(path: str | Path) -> Network:
     """The network that `save_model` wrote, or one that comes with the package by its name (see `list_pretrained`).
 
-    It is in float32 (or wider, where it was wider), in training mode, on the CPU.
+    It is in float32 (or wider, if it was wider), in training mode, on the CPU.
 
     Examples:
         >>> load_model("zerosnet20_opt.cifar10").num_classes
@@ -123,7 +123,7 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Tensors and metadata, checked."""
     from safetensors import SafetensorError, safe_open
 
-    if not path.is_file():
+    if not is_file(path):
         raise InputError(f"no such file: {path}")
     try:
         with safe_open(path, framework="pt") as file:

@@ -15,7 +15,7 @@ from zerosnet.numerics.wirings.law import AccuracyLaw, FittedNetwork, Prediction
 from zerosnet.numerics.wirings.measures import effective_depth, effective_parameters
 from zerosnet.numerics.wirings.stages import parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats
-from zerosnet.numerics.wirings.wiring import BOTTLENECK_STEM, STEM, Wiring
+from zerosnet.numerics.wirings.wiring import BOTTLENECK_STEM, STEM, Wiring, wiring_of
 
 LAYERS = {20: 2, 32: 2, 44: 2, 56: 2, 110: 2, 164: 3, 326: 3, 650: 3, 1298: 3}
 """Layers of the CIFAR-size networks, and convolutions per block: basic blocks have two, bottlenecks three."""
@@ -46,7 +46,10 @@ class Forecast:
 
     @cached_property
     def wiring(self) -> Wiring:
-        return Wiring.of(self.scheme, blocks_of(self.layers), self.stage_change, self.beta_growth)
+        blocks = blocks_of(self.layers)
+        if self.beta_growth == 1:
+            return wiring_of(self.scheme, blocks, self.stage_change)
+        return Wiring.of(self.scheme, blocks, self.stage_change, self.beta_growth)
 
     @property
     def stem(self) -> float:
@@ -82,12 +85,20 @@ class Forecast:
         per_block = [float(p) for p in parameters_by_stage(self.wiring.stages)]
         return float(effective_parameters(self.parts, per_block, self.law.tau))
 
-    @property
+    @cached_property
     def prediction(self) -> Prediction:
         """Accuracy and interval; without them, and with the reason, if the law was not calibrated for this network."""
+        return self._predicted(self.law)
+
+    @cached_property
+    def last_epoch(self) -> Prediction:
+        """The same for the last epoch in place of the best one, which the test set chooses."""
+        return self._predicted(load_law(epoch="last"))
+
+    def _predicted(self, law: AccuracyLaw) -> Prediction:
         if LAYERS[self.layers] != 2:
             return Prediction(None, None, calibrated=False, why_not="the law was fitted on networks of basic blocks")
-        return self.law.predict(self.wiring, self.dataset, self.normalised)
+        return law.predict(self.wiring, self.dataset, self.normalised)
 
     @property
     def nearest(self) -> tuple[FittedNetwork, ...]:
@@ -133,6 +144,7 @@ class Forecast:
             "effective_parameters": self.effective_parameters,
             "accuracy": predicted.accuracy,
             "interval": None if predicted.interval is None else list(predicted.interval),
+            "last_epoch": self.last_epoch.to_json(),
             "calibration": {
                 "calibrated": predicted.calibrated,
                 "why_not": predicted.why_not,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -167,6 +167,11 @@ class Wiring:
         )
 
     @cached_property
+    def _contributions(self) -> dict[float, Floats]:
+        """What was computed, by the second moment of the stem."""
+        return {}
+
+    @cached_property
     def start_array(self) -> Floats:
         return as_array(self.start)
 
@@ -184,7 +189,10 @@ class Wiring:
         Rows have unit length. Every f_n has second moment 1, the stem has `stem`, and all are uncorrelated, as at
         initialisation.
         """
-        return sources.contributions(self, _positive(stem, "stem"))
+        known, size = self._contributions, _positive(stem, "stem")
+        if size not in known:
+            known[size] = sources.contributions(self, size)
+        return known[size].copy()
 
     def shares(self, stem: float = STEM) -> Floats:
         """Share of every block, s_n = rms of its contribution to what is read next, relative to the rms of that.
@@ -261,6 +269,12 @@ class Wiring:
     def canonical(self) -> tuple[dict[gauge.Path, float], ...]:
         """The rows of W at unit length, which no change of gauge changes: one per block and one for the head."""
         return gauge.canonical(self)
+
+
+@lru_cache(maxsize=64)
+def wiring_of(scheme: Scheme, blocks: tuple[int, ...], stage_change: str = "project-each") -> Wiring:
+    """`Wiring.of`, kept for those who ask about the same network again, with what was computed of it."""
+    return Wiring.of(scheme, blocks, stage_change)
 
 
 def _positive(value: Any, name: str) -> float:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from hashlib import blake2b
 from typing import Any
 
-from zerosnet.checks import is_number
+from zerosnet.checks import is_number, is_whole
 from zerosnet.data import source
 from zerosnet.errors import InputError
 from zerosnet.numerics import Number, Scheme, find_stage_change, number
@@ -51,7 +51,7 @@ class RunSpec:
         _check_names(self.model, self.dataset)
         if not isinstance(self.recipe, Recipe):
             raise InputError(f"recipe is {self.recipe!r}; expected a Recipe")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
+        if not is_whole(self.seed) or not 0 <= self.seed < 2**63:
             raise InputError(f"seed is {self.seed!r}; expected a whole number from 0 on, below 2^63")
         if not isinstance(self.scheme, Scheme | None):
             raise InputError(f"scheme is {self.scheme!r}; expected a Scheme")
@@ -100,7 +100,7 @@ class RunSpec:
 
     @property
     def rewired(self) -> bool:
-        """Whether the network differs from the usual one of its scheme: by stage change, growth or block schemes."""
+        """True if the network differs from the usual one of its scheme: by stage change, growth or block schemes."""
         given = (self.stage_change, self.beta_growth, self.init_growth, self.block_schemes)
         return any(value is not None for value in given)
 
@@ -240,7 +240,7 @@ class Result:
     train_*           on the training images without augmentation, in eval mode, at the end
     validation_*      on the images that were cut off the training set, at the end, if there are some
     seconds           time of training, summed over all pieces in which it was done; of a fused run its share
-    test_images       that could be decoded and count, where files were skipped
+    test_images       those that could be decoded, if files were skipped
     skipped_files     how many, training files included, as the process that writes has met them
     reason            of a diverged run: what was seen, and when
 

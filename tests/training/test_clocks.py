@@ -1,0 +1,113 @@
+"""When a training stops and saves, and the seconds of its start."""
+
+import os
+import re
+import signal
+import time
+from types import SimpleNamespace
+
+import pytest
+from tests.training.test_fused import MakeSpecs
+
+from zerosnet.errors import InputError
+from zerosnet.training import Options, Store, train
+from zerosnet.training.screen import clocks as start
+from zerosnet.training.screen.clocks import ECHO, Clock, SaveInterval, SaveTimer
+from zerosnet.training.screen.displays import Lines
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A clock on the wall that only the test moves."""
+    wall = SimpleNamespace(seconds=1000.0)
+    monkeypatch.setattr("zerosnet.training.screen.clocks.time", SimpleNamespace(monotonic=lambda: wall.seconds))
+    return wall
+
+
+@pytest.mark.parametrize(
+    ("text", "interval"),
+    [("5", SaveInterval(epochs=5)), ("60s", SaveInterval(seconds=60)), ("0.5s", SaveInterval(seconds=0.5))],
+)
+def test_intervals_are_epochs_or_seconds(text: str, interval: SaveInterval) -> None:
+    assert SaveInterval.parse(text) == interval
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "1.5", "5m", "s", "0s", "nan", "9" * 400, "9" * 400 + "s"])
+def test_other_intervals_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match="checkpoint-every"):
+        SaveInterval.parse(text)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_is_noted_and_the_old_handler_comes_back(number: signal.Signals, now: SimpleNamespace) -> None:
+    before = signal.getsignal(number)
+    with Clock() as clock:
+        assert not clock.must_stop()
+        os.kill(os.getpid(), number)
+        assert clock.must_stop()
+        assert clock.signal == number
+        now.seconds += ECHO / 2
+        os.kill(os.getpid(), number)  # its echo, from whoever started this process
+        now.seconds += ECHO
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), number)
+            time.sleep(60)  # which the signal ends
+    assert signal.getsignal(number) == before
+
+
+def test_the_time_limit_is_kept(now: SimpleNamespace) -> None:
+    clock = Clock(max_seconds=0.05)
+    now.seconds += 0.04
+    assert not clock.must_stop()
+    now.seconds += 0.02
+    assert clock.must_stop()
+    for nothing in (0, -1, float("nan")):
+        with pytest.raises(InputError, match="max-seconds"):
+            Clock(max_seconds=nothing)
+
+
+def test_an_error_in_one_group_stops_the_others() -> None:
+    clock = Clock()
+    with pytest.raises(RuntimeError), clock.stopped_by_errors():
+        raise RuntimeError
+    assert clock.must_stop()
+
+
+def test_checkpoints_are_due_by_epochs_or_by_seconds(now: SimpleNamespace) -> None:
+    by_epochs, by_seconds = SaveTimer(SaveInterval(epochs=3)), SaveTimer(SaveInterval(seconds=0.02))
+    assert [by_epochs.due_after_epoch(epoch) for epoch in (1, 2, 3, 6)] == [False, False, True, True]
+    assert not by_epochs.due_after_step() and not by_seconds.due_after_step()
+    now.seconds += 0.03
+    assert by_seconds.due_after_step() and by_seconds.due_after_epoch(1)
+    by_seconds.saved()
+    assert not by_seconds.due_after_step()
+
+
+def test_parts_of_the_start_are_listed_in_order_each_with_its_own_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = iter([1.0, 3.5, 3.6, 9.0])
+    monkeypatch.setattr(start, "_MARKS", {})
+    monkeypatch.setattr(start, "process_seconds", lambda: next(seconds))
+    for done in ("imports", "data", "first step", "imports"):
+        start.mark(done)
+    assert start.start_line() == "start: 3.6 s (imports 1.0, data 2.5, first step 0.1)"
+
+
+def test_a_process_is_as_old_as_it_is() -> None:
+    before = start.process_seconds()
+    assert 0 < before <= start.process_seconds() < before + 60
+
+
+def test_a_training_prints_its_start_if_asked(make_specs: MakeSpecs, tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.setattr(start, "_MARKS", {})
+    train(make_specs(1), Store(tmp_path), Options(device="cpu", profile_start=True), progress=Lines())
+    printed = capsys.readouterr().err
+    assert re.search(r"start: [\d.]+ s \(imports [\d.]+, data [\d.]+, network and kernels .*first step", printed)
+
+
+def test_digits_are_those_of_scikit_learn() -> None:
+    from sklearn.datasets import load_digits
+
+    from zerosnet.data.arrays.published import _table
+
+    source = load_digits()
+    assert (_table()[:, :-1] == source.data).all() and (_table()[:, -1] == source.target).all()
