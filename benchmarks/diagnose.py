@@ -92,15 +92,20 @@ def _vit() -> tuple[torch.nn.Module, torch.Tensor]:
 def _gpt2() -> tuple[torch.nn.Module, torch.Tensor]:
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    sizes = {"n_embd": 384, "n_head": 6, "vocab_size": 4096, "bos_token_id": 0, "eos_token_id": 0}
+    sizes: dict[str, Any] = {"n_embd": 384, "n_head": 6, "vocab_size": 4096, "bos_token_id": 0, "eos_token_id": 0}
     return GPT2LMHeadModel(GPT2Config(**sizes)), _tokens(4096)
 
 
 def _llama() -> tuple[torch.nn.Module, torch.Tensor]:
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    sizes = {"hidden_size": 384, "intermediate_size": 1024, "num_hidden_layers": 12, "num_attention_heads": 6}
-    return LlamaForCausalLM(LlamaConfig(vocab_size=4096, **sizes)), _tokens(4096)
+    sizes: dict[str, Any] = {
+        "hidden_size": 384,
+        "intermediate_size": 1024,
+        "num_hidden_layers": 12,
+        "num_attention_heads": 6,
+    }
+    return LlamaForCausalLM(LlamaConfig(vocab_size=4096, num_hidden_layers=12, **sizes)), _tokens(4096)
 
 
 def _tokens(vocabulary: int) -> torch.Tensor:

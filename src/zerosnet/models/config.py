@@ -186,7 +186,7 @@ class Config:
         law = None
         if self.law is not None:
             kind = next(name for name, cls in LAWS.items() if isinstance(self.law, cls))
-            law = {"kind": kind, **asdict(self.law)}  # type: ignore[call-overload]
+            law = {"kind": kind, **asdict(self.law)}  # type: ignore[arg-type]
         data = {
             **{name: getattr(self, name) for name in ("shared", "stage_change", "num_classes", "in_chans", "replicas")},
             "name": self.name,

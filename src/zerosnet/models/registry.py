@@ -180,8 +180,8 @@ def _coefficient_fields(
         if block_schemes is not None:
             return {**fields, "block_schemes": _lists_per_replica(block_schemes, replicas, family.steps)}
         if family.block_schemes is not None:
-            own = family.block_schemes(sum(entry.structure.blocks))
-            return {**fields, "block_schemes": (own,) * replicas}
+            each = family.block_schemes(sum(entry.structure.blocks))
+            return {**fields, "block_schemes": (each,) * replicas}
         given = family.scheme if scheme is None else scheme
         if given is None:
             without = f"; {name}_opt needs none" if f"{name}_opt" in REGISTRY else ""

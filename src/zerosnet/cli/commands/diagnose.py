@@ -75,7 +75,7 @@ def diagnose(
         raise InputError(_DEPTH_NEEDS_LABELS)
     target = None if plot is None else figure_file(plot)
     if is_other(model):
-        unused = {"--scheme": scheme, "--dataset": dataset, "--data": data, "--depth": depth or None}
+        unused: dict[str, object] = {"--scheme": scheme, "--dataset": dataset, "--data": data, "--depth": depth or None}
         _refuse_for_others(model, unused)
         _diagnose_other(model, images or _EXAMPLES_OF_OTHERS, statistics, seed, json=json, target=target)
         return

@@ -93,7 +93,7 @@ class _Look:
 
     module: nn.Module
     calls: list[Place | None] = field(default_factory=list)
-    _inputs: list[dict[Path, tuple[Tensor, Node]]] = field(default_factory=list)
+    _inputs: list[dict[Path, tuple[Tensor, Node | None]]] = field(default_factory=list)
 
     @property
     def place(self) -> Place | None:
@@ -114,7 +114,7 @@ class _Look:
 
     def _enter(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Mark the inputs in autograd's record: by copies, into which the block may even write."""
-        marked: dict[Path, tuple[Tensor, Node]] = {}
+        marked: dict[Path, tuple[Tensor, Node | None]] = {}
         given: Any = (args, kwargs)
         if next(module.parameters(), None) is not None:
             for path, tensor in list(tensors_in(given)):
@@ -131,7 +131,7 @@ class _Look:
             Place(given, returned)
             for returned, tensor in tensors_in(output)
             for given, (y, mark) in marked.items()
-            if tensor.shape == y.shape and y.grad_fn is mark and _is_sum_with(mark, tensor.grad_fn)
+            if mark is not None and tensor.shape == y.shape and y.grad_fn is mark and _is_sum_with(mark, tensor.grad_fn)
         )
         self.calls.append(next(found, None))
 

@@ -38,7 +38,7 @@ DISTURBANCE = 1e-6
 
 
 @overload
-def diagnose(
+def diagnose(  # type: ignore[overload-overlap]
     model: Network, images: Tensor, labels: Tensor | None = ..., *, statistics: str | None = ..., seed: int = ...
 ) -> Diagnosis: ...
 
