@@ -49,7 +49,6 @@ VALUES: dict[str, Callable[[], str]] = {
     **speed_tables.VALUES,
     **cost_tables.VALUES,
     **law_tables.VALUES,
-    **fault_tables.VALUES,
     **robustness_tables.VALUES,
     **verify_tables.VALUES,
 }
