@@ -26,6 +26,7 @@ BENCHMARKS = {
     "numerics": "root condition, exact and batched, and stability regions, beside NodePy",
     "models": "step time and memory of ZeroSNet against PreResNet",
     "kernels": "every kernel of the native step beside its memory floor (CUDA)",
+    "torture": "kills, full disks, damaged files and power cuts; every run beside its undisturbed twin",
     "robustness": "the paper's noises and PGD-20 on ten networks, fused against one by one (CUDA)",
     "explorer": "from the movement of a slider to the page drawn, in Chromium",
     "imagenet": "images a second of 50-layer networks: compute, beside timm's, and from JPEG files (CUDA)",

@@ -40,6 +40,15 @@ def test_content_and_folder_are_flushed_before_and_after_the_rename(tmp_path, mo
     assert order == [False, "rename", True]
 
 
+def test_the_entries_of_new_folders_are_flushed(tmp_path, monkeypatch):
+    flushed = []
+    monkeypatch.setattr(files, "sync", flushed.append)
+    files.make_folder(tmp_path / "a" / "b")
+    files.make_folder(tmp_path / "a" / "b")
+    assert flushed == [tmp_path, tmp_path / "a"]
+    assert (tmp_path / "a" / "b").is_dir()
+
+
 def test_not_a_number_is_never_written_as_json(tmp_path):
     with pytest.raises(ValueError, match="JSON compliant"):
         files.write_json(tmp_path / "a.json", {"loss": float("nan")})

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from tools.fgsm_controls import HEADS, control_lines
+from zerosnet.data import source
 from zerosnet.environment import ORIGIN_MARKS, origin_problem
 from zerosnet.experiments import EXPERIMENTS, Evidence, Measured, MeasuredCell, RunEvidence, collect, summarise
 from zerosnet.report.page.configurations import Configuration, panels
@@ -45,8 +46,8 @@ def overview(evidence: Evidence) -> str:
     done = {table.experiment.name: table for table in _measured(evidence)}
     lines = []
     for name, experiment in EXPERIMENTS.items():
-        wanted = len(experiment.specs("full"))
-        if wanted:
+        wanted = experiment.specs("full")
+        if wanted and not any(source(spec.dataset).embedded for spec in wanted):
             state = f"{done[name].done} of {done[name].wanted} networks" if name in done else "not run"
             lines.append((experiment.reference.partition(" (")[0], f"`{name}`", state))
     return _table(("In the paper", "Experiment", "Measured"), lines)

@@ -8,7 +8,7 @@ parts            error = a D^-p, two constants per noise, fitted to the networks
 root_condition   mean accuracy of the zero-stable schemes, or of the others
 constant         mean accuracy of all networks
 
-Runs that have been trained are left out. Seeds share their prediction. A run with `init_growth` is read at
+Runs that have been trained are left out, and seeds share their prediction. A run with `init_growth` is read at
 initialisation, as in `tools.register`.
 """
 

@@ -5,7 +5,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,7 +28,7 @@ def replacing(path: Path) -> Iterator[Path]:
     The temporary file is flushed to the disk before it is renamed, and the folder after it. If anything fails, the
     file that was there stays. The folder is made if it is missing.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     temporary = temporary_file(path)
     try:
         yield temporary
@@ -40,6 +40,17 @@ def replacing(path: Path) -> Iterator[Path]:
             error.filename = str(path)
         raise
     sync(path.parent)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it, unless it is there; its entry is on the disk before anything is in it."""
+    if folder.is_dir():
+        return
+    if folder.parent != folder:
+        make_folder(folder.parent)
+    folder.mkdir(exist_ok=True)
+    with suppress(PermissionError):  # a folder that may be written but not read
+        sync(folder.parent)
 
 
 def write_with(path: Path, write: Callable[[Path], object]) -> None:

@@ -5,11 +5,11 @@ from zerosnet.data import image_size, list_datasets, load, source
 
 
 def test_an_unknown_data_set_is_refused_with_the_accepted_ones():
-    with pytest.raises(InputError, match=r"dataset is 'svhn'; expected one of digits, mnist, fashion-mnist, cifar10"):
+    with pytest.raises(InputError, match=r"dataset is 'svhn'; expected one of digits, mosaics, mnist, fashion"):
         load("svhn")
 
 
-@pytest.mark.parametrize("name", [name for name in list_datasets() if name != "digits"])
+@pytest.mark.parametrize("name", [name for name in list_datasets() if not source(name).embedded])
 def test_data_sets_of_files_ask_for_their_folder(name):
     with pytest.raises(InputError, match=r"--data DIR"):
         load(name)

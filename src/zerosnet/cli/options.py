@@ -123,8 +123,8 @@ def note_unused(options: DataOptions, datasets: Iterable[str]) -> None:
     listed = ", ".join(names)
     if names and options.download and not any(source(name).download for name in names):
         print(f"zerosnet: --download is not used: {listed} cannot be fetched, or needs no files", file=sys.stderr)
-    if names and options.data is not None and set(names) == {"digits"}:
-        print("zerosnet: --data is not used: digits needs no files", file=sys.stderr)
+    if names and options.data is not None and all(source(name).embedded for name in names):
+        print(f"zerosnet: --data is not used: {listed} needs no files", file=sys.stderr)
 
 
 def show_outcome(specs: "Sequence[RunSpec]", store: "Store", clock: "Clock", json: bool) -> int:

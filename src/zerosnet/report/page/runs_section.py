@@ -8,11 +8,12 @@ from typing import Any
 from zerosnet.environment import ORIGIN_MARKS, UNCOMMITTED, origin_problem
 from zerosnet.experiments import Evidence, RunEvidence
 from zerosnet.report.page.commands import attack_command, train_command
-from zerosnet.report.page.configurations import scheme_name, setting
+from zerosnet.report.page.configurations import setting
 from zerosnet.report.page.html import Html, element
+from zerosnet.report.page.names import named
 from zerosnet.report.page.tables import folded, plain_table
 
-_OPEN_UP_TO = 30  # a longer list of runs is folded
+_OPEN_UP_TO = 0  # the list of runs is folded
 
 
 def runs_section(evidence: Evidence) -> list[Html]:
@@ -70,7 +71,7 @@ def _run_table(runs: Iterable[RunEvidence]) -> Html:
 def _row(run: RunEvidence) -> list[object]:
     record, spec = run.record, run.record.spec
     result = record.result
-    scheme = scheme_name(spec.scheme) if spec.scheme else "the model's own"
+    scheme = named(spec.scheme) if spec.scheme else "the model's own"
     commands = [train_command(spec), *(attack_command([run], name) for name in run.attacks)]
     shown = element("details", element("summary", "show"), (element("pre", line) for line in commands), class_="long")
     status = record.status if result is None or result.reason is None else f"{record.status}: {result.reason}"
@@ -79,7 +80,7 @@ def _row(run: RunEvidence) -> list[object]:
     seconds = "" if result is None else f"{result.seconds:,.0f}"
     mark = ORIGIN_MARKS.get(origin_problem(run.environment) or "", "")
     name = [element("code", record.id), f" {mark}" if mark else ""]
-    return [name, f"{scheme}; {setting(spec)}", status, shown, *numbers, seconds]
+    return [name, [scheme, f"; {setting(spec)}"], status, shown, *numbers, seconds]
 
 
 def _percent(value: float | None) -> str:
@@ -104,7 +105,8 @@ def _environments(runs: Sequence[RunEvidence]) -> list[Html]:
     missing = sum(not run.environment for run in runs)
     if missing:
         sections.append(element("p", f"{missing} runs have no record of their environment.", class_="note"))
-    return [element("h3", "Environments"), *sections] if sections else []
+    words = f"Environments: {len(counted)}, with hardware, versions and commits"
+    return [element("details", element("summary", words), sections, class_="long")] if sections else []
 
 
 def _commit(environment: dict[str, Any]) -> str:

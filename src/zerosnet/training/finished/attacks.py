@@ -245,5 +245,4 @@ def read_attack(record: RunRecord, name: str, options: ProtocolOptions | None = 
 
 def write_attack(record: RunRecord, options: ProtocolOptions, result: Measurement, facts: dict[str, Any]) -> None:
     path = attack_path(record, result.protocol, options)
-    path.parent.mkdir(exist_ok=True)
     files.write_json(path, {"run": record.id, **result.to_json(), **facts})

@@ -68,7 +68,6 @@ def write_checkpoint(
         metadata["run"] = run
     path = _path(folder, position)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         write_bytes(path, tensor_file(ordered, metadata))
     except OSError as error:
         why = "the disk is full" if error.errno in _FULL else str(error.strerror or error)

@@ -28,6 +28,7 @@ from zerosnet.training.runs.checkpoint import Checkpoint, read_checkpoint, write
 from zerosnet.training.runs.spec import Result, RunSpec
 
 WEIGHTS = "weights.safetensors"
+CHECKPOINTS = "checkpoints"
 
 
 class Run:
@@ -44,7 +45,7 @@ class Run:
 
     @property
     def checkpoints(self) -> Path:
-        return self.folder / "checkpoints"
+        return self.folder / CHECKPOINTS
 
     @property
     def weights(self) -> Path:
@@ -118,7 +119,7 @@ class Run:
         if path.exists():
             files.sync(path)
         files.write_json(self.folder / "result.json", result.to_json())
-        shutil.rmtree(self.checkpoints, ignore_errors=True)
+        remove_checkpoints(self.folder)
 
     def result(self) -> Result | None:
         return read_result(self.folder)
@@ -171,6 +172,11 @@ def try_lock(folder: Path, *, create: bool) -> int | None:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def remove_checkpoints(folder: Path) -> None:
+    """Remove the checkpoints of a run that has ended; any process may, since nobody needs them any more."""
+    shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
 
 
 def read_result(folder: Path) -> Result | None:

@@ -1,7 +1,6 @@
 """The store: a folder of runs, in which a finished run is never run again and two processes never run the same one."""
 
 import os
-import shutil
 import tempfile
 import time
 from dataclasses import dataclass
@@ -12,7 +11,15 @@ from zerosnet import files
 from zerosnet.environment import origin_problem
 from zerosnet.errors import InputError
 from zerosnet.training.runs.checkpoint import positions
-from zerosnet.training.runs.run import WEIGHTS, Run, find_folder, read_metrics, read_result, try_lock
+from zerosnet.training.runs.run import (
+    WEIGHTS,
+    Run,
+    find_folder,
+    read_metrics,
+    read_result,
+    remove_checkpoints,
+    try_lock,
+)
 from zerosnet.training.runs.spec import Result, RunSpec
 
 SPEC = "spec.json"
@@ -163,7 +170,7 @@ class Store:
 def _make_sure(folder: Path, root: Path) -> None:
     """Make a folder of a store if it is missing; raise an error if that, or writing into it, is impossible."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        files.make_folder(folder)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
@@ -179,7 +186,7 @@ def _settle(run: Run) -> None:
     elif (found := _read_spec(path)).canonical() != run.spec.canonical():
         raise InputError(f"{path} holds another spec than its id says, that of {found.id}; move the folder away")
     if run.result() is not None:
-        shutil.rmtree(run.checkpoints, ignore_errors=True)
+        remove_checkpoints(run.folder)
 
 
 def _origin(environment: dict[str, Any]) -> dict[str, Any]:
