@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from zerosnet.cli.main import app
-from zerosnet.environment import ORIGIN_MARKS
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -73,6 +72,8 @@ def _table(records: "list[RunRecord]", lines: list[dict[str, Any]]) -> "Table":
 
 def _legend(lines: list[dict[str, Any]]) -> list[str]:
     """Explain the marks beside the runs."""
+    from zerosnet.environment import ORIGIN_MARKS
+
     found = {line["origin_problem"] for line in lines}
     return [f"{mark} {problem}" for problem, mark in ORIGIN_MARKS.items() if problem in found]
 
@@ -80,6 +81,8 @@ def _legend(lines: list[dict[str, Any]]) -> list[str]:
 def _title(line: dict[str, Any]) -> str:
     """Write the id and what was changed in its recipe or precision, so that no two runs look the same."""
     from rich.markup import escape
+
+    from zerosnet.environment import ORIGIN_MARKS
 
     keys = ("precision", "validation", "stage_change", "beta_growth", "init_growth")
     given = {key: line[key] for key in keys if line[key] is not None}
