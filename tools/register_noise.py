@@ -19,13 +19,13 @@ initialisation, as in `tools.register`.
 import json
 import subprocess
 import sys
-from datetime import UTC, datetime
 from math import log
 from pathlib import Path
 from typing import Any
 
 from tools import register
 from tools.run_tables import RUNS, evidence
+from zerosnet.environment import environment, today
 from zerosnet.experiments import (
     DEPTH,
     NOISES,
@@ -93,8 +93,9 @@ def main(output: str, *sweeps: str) -> None:
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
     record = {
         "command": f"python -m tools.register_noise {output} {' '.join(sweeps)}",
-        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "date": today(),
         "parent_commit": commit,
+        "environment": environment(),
         "measure": "accuracy of the last epoch under noise (protocol paper-noise), %",
         "laws": {law.noise: {k: v for k, v in law.to_json().items() if k != "noise"} for law in laws},
         "predictions": [found for found in made if found is not None],
