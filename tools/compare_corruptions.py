@@ -4,8 +4,9 @@
 
 The program is ImageNet-C/create_c/make_cifar_c.py of github.com/hendrycks/robustness; it needs wand with ImageMagick,
 opencv, scikit-image, and numpy below 2. Its distortions are run on test images of CIFAR-10 from the folder DATA, or on
-pieces of two photographs, and wherever it asks for a random number it gets the one that ours drew. benchmarks/results/corruptions.json gets, per corruption and
-severity, the part of all values that are equal, and the largest difference in steps of a byte.
+pieces of two photographs, and wherever it asks for a random number it gets the one that ours drew.
+benchmarks/results/corruptions.json gets, per corruption and severity, the part of all values that are equal, and the
+largest difference in steps of a byte.
 """
 
 import ast
