@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import inf
 from pathlib import Path
@@ -138,8 +138,18 @@ def print_facts(title: str, rows: Iterable[tuple[str, str]]) -> None:
     console().print(table)
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str] = ()) -> None:
-    """Print a table with a header; the columns named in `right` are set flush right."""
+def print_table(
+    title: str | None,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    right: Sequence[str] = (),
+    styles: Mapping[str, str] = _STYLES,
+    whole: Sequence[str] = (),
+) -> None:
+    """Print a table with a header; the columns named in `right` are set flush right.
+
+    Neither these nor those named in `whole` are folded.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -147,9 +157,10 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     look: Any = {"box": box.SIMPLE_HEAD, "show_edge": False, "pad_edge": False, "padding": (0, 1, 0, 0)}
     table = Table(**look, title=title, title_justify="left", title_style="bold")
     for name in columns:
-        table.add_column(name, justify="right" if name in right else "left", overflow="fold")
+        flush = name in right
+        table.add_column(name, justify="right" if flush else "left", overflow="fold", no_wrap=flush or name in whole)
     for row in rows:
-        table.add_row(*(Text(value, style=_STYLES.get(value, "")) for value in row))
+        table.add_row(*(Text(value, style=styles.get(value.partition(" ")[0], "")) for value in row))
     console().print(table)
 
 

@@ -45,6 +45,9 @@ from zerosnet.experiments.readings import Reading as Reading
 from zerosnet.experiments.readings import Value as Value
 from zerosnet.experiments.registry import EXPERIMENTS as EXPERIMENTS
 from zerosnet.experiments.registry import experiment as experiment
+from zerosnet.experiments.run_forecast import forecast_of_run as forecast_of_run
+from zerosnet.experiments.run_forecast import predicted_accuracy as predicted_accuracy
+from zerosnet.experiments.run_forecast import scheme_of_run as scheme_of_run
 from zerosnet.experiments.runner import DEMO as DEMO
 from zerosnet.experiments.runner import Left as Left
 from zerosnet.experiments.runner import reproduce as reproduce

@@ -37,6 +37,8 @@ from zerosnet.models.layers.replicated import Conv as Conv
 from zerosnet.models.layers.replicated import Linear as Linear
 from zerosnet.models.layers.replicated import of_replica as of_replica
 from zerosnet.models.layers.replicated import per_channel as per_channel
+from zerosnet.models.names import check_model as check_model
+from zerosnet.models.names import find_name as find_name
 from zerosnet.models.network import Network as Network
 from zerosnet.models.parameters import ParameterRow as ParameterRow
 from zerosnet.models.parameters import parameter_count as parameter_count

@@ -10,7 +10,7 @@ from typing import Any
 
 from zerosnet import files
 from zerosnet.errors import InputError
-from zerosnet.training.runs.checkpoint import positions
+from zerosnet.training.runs.positions import positions
 from zerosnet.training.runs.result import Result
 from zerosnet.training.runs.run import WEIGHTS, Run, find_folder, read_metrics, read_result, try_lock
 from zerosnet.training.runs.spec import RunSpec
