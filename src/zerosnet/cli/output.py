@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zerosnet.checks import finite
-from zerosnet.errors import InputError
+from zerosnet.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console
+    from typer import Context
 
     from zerosnet.numerics import Scheme
 
@@ -86,11 +87,13 @@ def parsed_scheme(text: str) -> "Scheme":
     return _parsed(text)
 
 
-def refuse_options(words: Sequence[str], command: str) -> None:
+def refuse_options(words: Sequence[str], context: "Context") -> None:
     """Refuse words that look like options: a command that takes "-3,5,-1;4" for a scheme lets all words through."""
     for word in words:
         if word.startswith("-") and word.lstrip("-")[:1].isalpha():
-            raise InputError(f"no such option: {word}; see zerosnet {command} --help")
+            known = [name for parameter in context.command.params for name in parameter.opts if name.startswith("--")]
+            near = did_you_mean(word.partition("=")[0], known)
+            raise InputError(f"no such option: {word}{near}; see {context.command_path} --help")
 
 
 def checked_plot(plot: str | None) -> Path | None:

@@ -14,6 +14,7 @@ from zerosnet.data.randomness import stream as stream
 from zerosnet.data.randomness import stream_seed as stream_seed
 from zerosnet.data.registry import SOURCES as SOURCES
 from zerosnet.data.registry import Source as Source
+from zerosnet.data.registry import check_place as check_place
 from zerosnet.data.registry import image_size as image_size
 from zerosnet.data.registry import list_datasets as list_datasets
 from zerosnet.data.registry import load as load

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from zerosnet.errors import InputError
+from zerosnet.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     import torch
@@ -65,7 +65,9 @@ def precision(name: str | None, device: "torch.device", *, usual: str = "bf16") 
     """Find the precision of that name; None is the `usual` one on CUDA and fp32 elsewhere."""
     name = name or (usual if device.type == "cuda" else "fp32")
     if name not in PRECISIONS:
-        raise InputError(f"precision is {name!r}; expected one of {', '.join(PRECISIONS)}")
+        raise InputError(
+            f"precision is {name!r}{did_you_mean(name, PRECISIONS)}; expected one of {', '.join(PRECISIONS)}"
+        )
     numbers = PRECISIONS[name]
     if numbers.conv_dtype is not None and device.type != "cuda":
         raise InputError(f"precision {name} is for CUDA devices; on the CPU use fp32")

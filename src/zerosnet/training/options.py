@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from zerosnet.errors import InputError
+from zerosnet.errors import InputError, did_you_mean
 from zerosnet.training.arithmetic import check_device
 from zerosnet.training.screen.loggers import check_loggers
 from zerosnet.training.screen.stopping import SaveInterval
@@ -25,8 +25,9 @@ def check_kernels(name: str | None) -> None:
 
 
 def _check_choice(name: str, value: str | None, accepted: tuple[str | None, ...]) -> None:
+    known = [word for word in accepted if word]
     if value not in accepted:
-        raise InputError(f"{name} is {value!r}; expected one of {', '.join(word for word in accepted if word)}")
+        raise InputError(f"{name} is {value!r}{did_you_mean(value, known)}; expected one of {', '.join(known)}")
 
 
 @dataclass(frozen=True)

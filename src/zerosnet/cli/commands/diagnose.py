@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from zerosnet.cli import output
 from zerosnet.cli.main import app
 from zerosnet.cli.named_network import SUBJECT_HELP
 from zerosnet.errors import InputError
@@ -60,17 +61,17 @@ def diagnose(
     A network whose state grows faster than what its blocks add is shallow in effect. With labels (any data set but
     random) the used depth comes first: the blocks that are enough for the network's accuracy, all later ones off.
     """
-    from zerosnet.cli import output
-    from zerosnet.cli.named_network import find_subject
-    from zerosnet.models import diagnose as measure
-    from zerosnet.models import measure_depth
-    from zerosnet.report import diagnosis_figure, figure_file, save_figure
-
     if not 0 <= seed < 2**63:
         raise InputError(f"--seed is {seed}; expected a whole number from 0 on, below 2^63")
     if depth and dataset == _RANDOM:
         raise InputError(_DEPTH_NEEDS_LABELS)
-    target = None if plot is None else figure_file(plot)
+    target = output.checked_plot(plot)
+    output.announce(f"diagnosing {model} ...")
+    from zerosnet.cli.named_network import find_subject
+    from zerosnet.models import diagnose as measure
+    from zerosnet.models import measure_depth
+    from zerosnet.report import diagnosis_figure, save_figure
+
     source = None if dataset is None else _load(dataset, data)
     shape = {} if source is None else {"num_classes": source.num_classes, "in_chans": source.in_chans}
     subject = find_subject(model, scheme, store, seed=seed, **shape)

@@ -40,7 +40,7 @@ def predict(
     json: bool = typer.Option(False, "--json", help=output.JSON_HELP),
 ) -> None:
     words = [*([] if scheme is None else [scheme]), *context.args]
-    output.refuse_options(words, "predict")
+    output.refuse_options(words, context)
     if not words and accuracies is None:
         raise InputError('no scheme given; expected one such as "zerosnet(-9/5)" or "1/3,5/9,1/9;16/9", or --map FILE')
     from zerosnet.numerics import forecast

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from zerosnet.cli.before_training import begin
 from zerosnet.cli.main import app
 from zerosnet.cli.options import (
     BetaGrowth,
@@ -34,6 +35,7 @@ def train(
     batch: Annotated[
         int | None, typer.Option(help="Images in a step, over all processes, in place of the recipe's.")
     ] = None,
+    lr: Annotated[float | None, typer.Option(help="Learning rate, in place of the recipe's.")] = None,
     precision: Precision = None,
     validation: Annotated[float | None, typer.Option(help="The fraction to cut off the training set.")] = None,
     stage_change: StageChangeOption = None,
@@ -48,7 +50,7 @@ def train(
     from zerosnet.training import recipe as find_recipe
 
     clock = Clock(session.max_seconds)
-    changes = {name: value for name, value in (("epochs", epochs), ("batch", batch)) if value is not None}
+    changes = {name: value for name, value in (("epochs", epochs), ("batch", batch), ("lr", lr)) if value is not None}
     schemes = [scheme_option(text) for text in scheme] if scheme else [None]
     resolved = find_recipe(recipe, dataset, model, **changes)
     specs = [
@@ -59,6 +61,7 @@ def train(
         for s in seed or [1]
     ]
     note_unused(options, [dataset])
+    begin(specs, session.store, options)
     from zerosnet.training import Store, open_engine, progress
 
     store = Store(session.store)

@@ -11,7 +11,7 @@ from math import comb
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from zerosnet.checks import is_whole
-from zerosnet.errors import InputError
+from zerosnet.errors import InputError, did_you_mean
 from zerosnet.numerics import rationals as num
 from zerosnet.numerics.designs.optimum import MOST_STEPS, Optimum, barrier, fixed_symmetric, least_modulus, only_q
 from zerosnet.numerics.methods.order_conditions import local_error_coefficient
@@ -115,7 +115,8 @@ def design(
     from zerosnet.numerics.wirings.stages import BLOCKS
 
     if objective not in OBJECTIVES:
-        raise InputError(f"objective is {objective!r}; expected one of modulus, {', '.join(OBJECTIVES)}")
+        near = did_you_mean(objective, OBJECTIVES)
+        raise InputError(f"objective is {objective!r}{near}; expected one of modulus, {', '.join(OBJECTIVES)}")
     return design_by_depth(
         steps, BLOCKS if blocks is None else blocks, 1 if order is None else order, objective=objective
     )

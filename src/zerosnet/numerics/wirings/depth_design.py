@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zerosnet.errors import InputError
+from zerosnet.errors import InputError, did_you_mean
 from zerosnet.numerics.designs.search import design
 from zerosnet.numerics.rationals import number
 from zerosnet.numerics.scheme import Scheme
@@ -106,7 +106,9 @@ def design_by_depth(
     """
     counts, bound = block_counts(blocks), inf if modulus is None else float(number(modulus, "modulus"))
     if objective not in OBJECTIVES:
-        raise InputError(f"objective is {objective!r}; expected one of {', '.join(OBJECTIVES)}")
+        raise InputError(
+            f"objective is {objective!r}{did_you_mean(objective, OBJECTIVES)}; expected one of {', '.join(OBJECTIVES)}"
+        )
     if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= MOST_STEPS:
         raise InputError(f"steps is {steps!r}; expected a whole number from 1 to {MOST_STEPS}")
     first = design(steps, order).scheme  # refuses an order that is not possible

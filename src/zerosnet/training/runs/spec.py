@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Any
 
 from zerosnet.data import source
-from zerosnet.errors import InputError
+from zerosnet.errors import InputError, did_you_mean
 from zerosnet.numerics import Number, Scheme, find_stage_change, number
 from zerosnet.training.arithmetic import PRECISIONS
 from zerosnet.training.recipes.book import changes, recipe
@@ -57,7 +57,8 @@ class RunSpec:
         if self.scheme is not None:
             check_scheme(self.scheme)
         if self.precision is not None and self.precision not in tuple(PRECISIONS):
-            raise InputError(f"precision is {self.precision!r}; expected one of {', '.join(PRECISIONS)}")
+            near = did_you_mean(self.precision, PRECISIONS)
+            raise InputError(f"precision is {self.precision!r}{near}; expected one of {', '.join(PRECISIONS)}")
         fraction = self.validation
         if fraction is not None and (not isinstance(fraction, float) or not 0 < fraction < 1):
             raise InputError(f"validation is {fraction!r}; expected a fraction between 0 and 1, exclusive")

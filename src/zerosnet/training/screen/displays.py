@@ -46,6 +46,13 @@ class GroupProgress:
         self.changed(self, True)
 
     @property
+    def label(self) -> str:
+        """What is trained, in a few words: "3 x zerosnet20 on digits"."""
+        models = ", ".join(dict.fromkeys(spec.model for spec in self.specs))
+        count = f"{len(self.specs)} x " if len(self.specs) > 1 else ""
+        return f"{count}{models} on {self.specs[0].dataset}"
+
+    @property
     def over(self) -> bool:
         return self.done >= self.total or not any(self.living)
 
@@ -187,10 +194,10 @@ class LiveTable:
             for spec, row in zip(group.specs, group.rows):
                 table.add_row(describe(spec), f"{row['epoch'] if row else 0}/{spec.recipe.epochs}", *_cells(row or {}))
             if not group.over:
-                bar = ProgressBar(total=group.total, completed=group.done, width=40)
-                bars.add_row(bar, f"step {group.done}/{group.total}", f"left {group.left()}")
+                bar = ProgressBar(total=group.total, completed=group.done, width=20)
+                bars.add_row(group.label, bar, f"step {group.done}/{group.total}", f"left {group.left()}")
         if in_all := self.outlook.left():
-            bars.add_row("", "in all", f"left {in_all}")
+            bars.add_row("in all", "", "", f"left {in_all}")
         return Group(bars, table)
 
     def __enter__(self) -> Self:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
-from zerosnet.errors import InputError, MissingExtra
+from zerosnet.errors import InputError, MissingExtra, did_you_mean
 
 if TYPE_CHECKING:
     from zerosnet.training.runs.run import Run
@@ -88,7 +88,7 @@ def check_loggers(names: Iterable[str]) -> None:
     """Raise an error, before anything is trained, for a logger that is unknown or not installed."""
     for name in names:
         if name not in LOGGERS:
-            raise InputError(f"log is {name!r}; expected one of {', '.join(LOGGERS)}")
+            raise InputError(f"log is {name!r}{did_you_mean(name, LOGGERS)}; expected one of {', '.join(LOGGERS)}")
         found = find_spec(name)
         if found is None or found.origin is None:  # a folder ./wandb is no package
             raise MissingExtra(name, name)
