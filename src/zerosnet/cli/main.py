@@ -116,6 +116,7 @@ def _let_the_first_process_speak() -> None:
 from zerosnet.cli.commands import (  # noqa: E402, F401
     analyze,
     attack,
+    compare,
     design,
     diagnose,
     doctor,
