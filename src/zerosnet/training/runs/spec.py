@@ -52,8 +52,10 @@ class RunSpec:
             raise InputError(f"recipe is {self.recipe!r}; expected a Recipe")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
             raise InputError(f"seed is {self.seed!r}; expected a whole number from 0 on, below 2^63")
+        if isinstance(self.scheme, str):
+            object.__setattr__(self, "scheme", _scheme(self.scheme))
         if not isinstance(self.scheme, Scheme | None):
-            raise InputError(f"scheme is {self.scheme!r}; expected a Scheme")
+            raise InputError(f"scheme is {self.scheme!r}; expected a Scheme, or its text")
         if self.scheme is not None:
             check_scheme(self.scheme)
         if self.precision is not None and self.precision not in tuple(PRECISIONS):
