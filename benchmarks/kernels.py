@@ -14,8 +14,17 @@ from benchmarks.memory_floor import step_bytes
 from benchmarks.record import Result
 from zerosnet.kernels.compile import compile_all
 from zerosnet.kernels.cuda import CudaKernels
-from zerosnet.kernels.interface import BackwardInner, BackwardOuter, ConvInner, ConvStep, State, StateGradient
-from zerosnet.kernels.norm_tables import Norm, NormGradient, Slope
+from zerosnet.kernels.interface import (
+    BackwardInner,
+    BackwardOuter,
+    ConvInner,
+    ConvStep,
+    Norm,
+    NormGradient,
+    Slope,
+    State,
+    StateGradient,
+)
 from zerosnet.kernels.training_step import NativeStep
 from zerosnet.models import create_model
 

@@ -11,9 +11,9 @@ from benchmarks.record import Result
 from benchmarks.training import CASES as TABLE
 from benchmarks.training import Case, clean, milliseconds, specs_of, synthetic
 from zerosnet.data import DataSet
-from zerosnet.training.arithmetic import torch_settings
 from zerosnet.training.fused import optimizer
 from zerosnet.training.fused.trainer import FusedTrainer
+from zerosnet.training.machine import torch_settings
 
 PLAIN = next(case for case in TABLE if (case.kernels, case.layers, case.replicas) == ("torch", 56, 10))
 COUNT = 20

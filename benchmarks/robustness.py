@@ -1,4 +1,4 @@
-"""The paper's noises and PGD-20 on ten 56-layer networks, fused and compiled, against one network at a time, eagerly.
+"""Noises, PGD-20 and corruptions on ten 56-layer networks, fused and compiled, against one network at a time, eagerly.
 
 Networks are finished runs of the store that ZEROSNET_STORE names, images the test set of CIFAR-10 in the folder that
 ZEROSNET_DATA names. Where either is not given both are random (and batch statistics those of the images), which is as
@@ -30,12 +30,14 @@ from zerosnet.robustness import (
     under_attack,
     under_noises,
 )
+from zerosnet.robustness.perturbations.corruptions import under_regenerated
 from zerosnet.training import Store, recipe
 from zerosnet.training.finished.networks import as_classifier, load_network
 
 NOISES = (constant(0), *PAPER_NOISES)
 ATTACK = pgd(8 / 255, 20)
-TARGETS = {"noises, fused": 25.0, "pgd-20, fused": 60.0}
+TARGETS = {"noises, fused": 25.0, "pgd-20, fused": 60.0, "corruptions, fused": 180.0}
+MEASURED = ("noises", "pgd-20", "corruptions")
 EAGER_BATCH = 1000
 FOLDERS = ("ZEROSNET_STORE", "ZEROSNET_DATA")
 
@@ -63,6 +65,7 @@ def run(
     images: int = 10_000,
     replicas: int = len(PAPER_ROWS),
     attack: Attack = ATTACK,
+    what: Sequence[str] = MEASURED,
 ) -> dict[str, Any]:
     """Measure on the GPU; elsewhere it is skipped unless a device is asked for (and is slow)."""
     if device is None and not torch.cuda.is_available():
@@ -81,15 +84,16 @@ def run(
     alone = [subject(network, work.test.images, work.test.labels, batch=batch) for network in work.alone]
     seconds: dict[str, float] = {}
     right = {}
-    for name, targets in (("fused", [together]), ("one by one", alone)):
-        for what, measure in (
-            ("noises", lambda target: under_noises(target, NOISES)),
-            ("pgd-20", lambda target: under_attack(target, attack)[None]),
-        ):
-            right[what, name] = _measure(f"{what}, {name}", targets, measure, seconds)
-    agreement = {
-        what: (right[what, "fused"] == right[what, "one by one"]).float().mean().item() for what in ("noises", "pgd-20")
+    measures: dict[str, Callable[[Subject], Tensor]] = {
+        "noises": lambda target: under_noises(target, NOISES),
+        "pgd-20": lambda target: under_attack(target, attack)[None],
+        "corruptions": lambda target: torch.stack([one.right for one in under_regenerated(target)]),
     }
+    for way, targets in (("fused", [together]), ("one by one", alone)):
+        for name in what:
+            right[name, way] = _measure(f"{name}, {way}", targets, measures[name], seconds)
+    agreement = {name: (right[name, "fused"] == right[name, "one by one"]).float().mean().item() for name in what}
+    accuracy = {name: right[name, "fused"].float().mean((0, 1)).tolist() for name in what}
     return {
         "device": device,
         "depth": depth,
@@ -100,13 +104,11 @@ def run(
         "attack": attack.to_json(),
         "batch": {"fused": together.batch, "one by one": batch},
         "seconds": seconds,
-        "speed_up": {w: seconds[f"{w}, one by one"] / seconds[f"{w}, fused"] for w in ("noises", "pgd-20")},
+        "corruption_settings": len(right["corruptions", "fused"]) if "corruptions" in what else 0,
+        "speed_up": {name: seconds[f"{name}, one by one"] / seconds[f"{name}, fused"] for name in what},
         "targets": TARGETS,
-        "targets_met": {name: seconds[name] < target for name, target in TARGETS.items()},
-        "accuracy": {
-            "clean": right["noises", "fused"][0].float().mean(0).tolist(),
-            "pgd-20": right["pgd-20", "fused"][0].float().mean(0).tolist(),
-        },
+        "targets_met": {name: seconds[name] < target for name, target in TARGETS.items() if name in seconds},
+        "accuracy": accuracy,
         "agreement": agreement,
         "peak_gib": torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else None,
     }

@@ -2,67 +2,83 @@
 
     python -m tools.fit_law
 
-Networks on CIFAR-10 with recipe `paper` count, in the standard arithmetic, with coefficients that are not trained.
-LM-ResNet, which trains its k, stands for k = -1/20, the mean of its start values. Runs of one wiring count once, by
-their mean.
+Networks on CIFAR-10 with recipe `paper` count, none of its settings changed, in the standard arithmetic, trained on all
+images, with normalisation and with coefficients that are not trained. LM-ResNet, which trains its k, stands for
+k = -1/20, the mean of its start values. Networks whose initial weights grow (`init_growth`) have two readings and are
+left out. Runs of one wiring count once, by their mean.
 """
 
 import json
-import re
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
+from statistics import fmean
+from typing import NamedTuple
 
-import numpy as np
-
-from zerosnet.numerics import Scheme
+from zerosnet.experiments import wiring_of_run
+from zerosnet.models import configure
+from zerosnet.numerics import Wiring
 from zerosnet.numerics.wirings.fit import Point, fit_law
-from zerosnet.numerics.wirings.law import LAW_FILE, MEASURES
-from zerosnet.numerics.wirings.wiring import Wiring
+from zerosnet.numerics.wirings.law import LAW_FILE
+from zerosnet.training import RunSpec
 
 RUNS = Path(__file__).parents[1] / "results" / "runs"
 EPOCHS = {"best": "best_test_accuracy", "last": "test_accuracy"}
-NAMED = {
-    "zerosnet_opt": (Scheme.parse("zerosnet(-9/5)"), "project-each"),
-    "preresnet": (Scheme([1], [1]), "project-each"),
-    "lmresnet": (Scheme(["21/20", "-1/20"], [1]), "restart"),
-}
-BASIC_LAYERS = (20, 32, 44, 56, 110)
+
+
+class Wired(NamedTuple):
+    """What tells the wiring of one network from that of another."""
+
+    scheme: str
+    blocks: tuple[int, ...]
+    stage_change: str
+    beta_growth: str
+    block_schemes: tuple[str, ...]
 
 
 def read_points(epoch: str, dataset: str = "cifar10", recipe: str = "paper") -> list[Point]:
     """The trained networks of a store, one point per wiring."""
-    found = defaultdict(list)
-    for path in sorted(RUNS.glob("*/spec.json")):
-        spec, result = json.loads(path.read_text()), path.with_name("result.json")
-        key = _wiring_of(spec)
-        wanted = spec["dataset"] == dataset and spec["recipe"]["name"] == recipe and "precision" not in spec
-        if wanted and key is not None and result.exists():
-            found[key].append(100 * json.loads(result.read_text())[EPOCHS[epoch]])
-    points = []
-    for (text, blocks, change, growth), values in sorted(found.items(), key=str):
-        wiring = Wiring.of(Scheme.parse(text), blocks, change, growth)
-        points.append(Point(wiring, float(np.mean(values)), text, change, len(values)))
-    return points
+    wirings: dict[Wired, Wiring] = {}
+    values: dict[Wired, list[float]] = defaultdict(list)
+    for path in sorted(RUNS.glob("*/result.json")):
+        spec = RunSpec.from_json(json.loads(path.with_name("spec.json").read_text()))
+        wiring = wiring_of_run(spec) if _is_usual(spec, dataset, recipe) else None
+        if wiring is not None:
+            key = _wired(spec, wiring)
+            wirings[key] = wiring
+            values[key].append(100 * json.loads(path.read_text())[EPOCHS[epoch]])
+    return [
+        Point(wirings[key], fmean(values[key]), key.scheme, key.stage_change, len(values[key]), *key[3:])
+        for key in sorted(values)
+    ]
 
 
-def _wiring_of(spec: dict[str, Any]) -> tuple[str, tuple[int, ...], str, str] | None:
-    match = re.fullmatch(r"([a-z]+)(\d+)(_[a-z]+)?", spec["model"])
-    if match is None or int(match[2]) not in BASIC_LAYERS or {"block_schemes", "init_growth"} & set(spec):
-        return None
-    n = (int(match[2]) - 2) // 6
-    scheme, change = NAMED.get(match[1] + (match[3] or ""), (None, "project-each"))
-    scheme = Scheme.from_json(spec["scheme"]) if spec.get("scheme") else scheme
-    if scheme is None:
-        return None
-    return str(scheme), (n, n, n), spec.get("stage_change") or change, str(spec.get("beta_growth") or 1)
+def _is_usual(spec: RunSpec, dataset: str, recipe: str) -> bool:
+    """Tell whether a run is on these data, by this recipe as it is in the book, in the standard arithmetic."""
+    unusual = (spec.precision, spec.validation, spec.init_growth)
+    same = (spec.dataset, spec.recipe.name) == (dataset, recipe)
+    return same and all(option is None for option in unusual) and not spec.changes
+
+
+def _wired(spec: RunSpec, wiring: Wiring) -> Wired:
+    options = {} if spec.stage_change is None else {"stage_change": spec.stage_change}
+    change = configure(spec.model, scheme=spec.scheme, block_schemes=spec.block_schemes, **options).stage_change
+    schemes = () if spec.block_schemes is None else tuple(map(str, spec.block_schemes))
+    first_multistep = max(wiring.alphas, wiring.betas) - 1
+    scheme = spec.scheme or (spec.block_schemes or wiring.schemes()[first_multistep:])[0]
+    return Wired(str(scheme), wiring.counts, change, str(spec.beta_growth or 1), schemes)
 
 
 def write() -> None:
-    laws = [fit_law(read_points(epoch), measure, epoch=epoch).to_json() for measure in MEASURES for epoch in EPOCHS]
-    LAW_FILE.write_text(json.dumps({"written_by": "python -m tools.fit_law", "laws": laws}, indent=1) + "\n")
-    for law in laws:
-        constants = ", ".join(f"{name} {law[name]:.4g}" for name in ("a", "tau", "p"))
+    laws = []
+    for epoch in EPOCHS:
+        points = read_points(epoch)
+        shares = fit_law(points, "shares", epoch=epoch)
+        contributions = fit_law(points, "contributions", epoch=epoch)
+        laws += [fit_law(points, "parts", epoch=epoch, floor=True, rival=shares), contributions, shares]
+    found = [law.to_json() for law in laws]
+    LAW_FILE.write_text(json.dumps({"written_by": "python -m tools.fit_law", "laws": found}, indent=1) + "\n")
+    for law in found:
+        constants = ", ".join(f"{name} {law[name]:.4g}" for name in ("a", "tau", "p", "floor"))
         print(f"{law['measure']:14} {law['epoch']}: {constants}; leave-one-out {law['leave_one_out_rmse']:.2f} points")
 
 

@@ -181,5 +181,5 @@ VALUES: dict[str, Callable[[], str]] = {
     "worst that is zero-stable": lambda: f"{min(_deep(True)):.1f}",
     "largest miss, predicted": lambda: f"{_worst().left_out:.1f}",
     "largest miss, measured": lambda: f"{_worst().accuracy:.1f}",
-    "law interval": lambda: f"{100 * (exp(load_law().log_halfwidth) - 1):.0f}",
+    "law interval": lambda: f"{100 * (exp(load_law().log_halfwidth()) - 1):.0f}",
 }

@@ -1,6 +1,8 @@
-"""Write the sweeps of the experiments that tell depth in use from stability, by stated rules.
+"""Write the sweeps of the experiments that tell depth in use from stability, and of tables, by stated rules.
 
     python -m tools.make_sweeps
+
+A file that exists stays as it is: its predictions are on record.
 
 block-schemes   unstable alphas whose betas grow as fast as their state, zero-stable alphas (the same roots, scaled into
                 the disc) with betas that shrink, and these with constant betas; (1,1,1) and lambda = 1/4, two seeds
@@ -8,24 +10,53 @@ block-schemes-control   the unstable alphas with constant betas, whose initial w
 ten-rows        the paper's ten schemes at 32 and 44 layers, one seed
 depth           the optimum without f from block m on; restart at stage changes; stable and unstable schemes of equal
                 effective parameters
+alpha-and-k     PreResNet-32 over alpha and LM-ResNet-44 over k with three betas: the paper's first two tables
+cifar100        the paper's ten schemes on CIFAR-100, and three of them with the weight decay of the authors' code
+cifar100-preresnet   PreResNet-56 on CIFAR-100, three seeds
+recipes         the four rows that are not zero-stable, and the optimum, without weight decay and with the learning rate
+                divided and multiplied by three
+adam            the same five schemes with Adam, without decay, so that blocks with small gradients move too
+plain-torch     two unstable rows with the state in float32: train with --kernels torch
+layers-110      four networks of 110 layers, three seeds each
+fgsm-seeds      the networks behind the FGSM table, seeds 2 and 3
+no-norm-search  five schemes without normalisation at four learning rates, eight epochs, on nine tenths of the images
+no-norm         the five at one learning rate: the one with the best mean validation accuracy over all five
+best-designs    the optimum, PreResNet and the law's best three-step scheme at 56 and 110 layers, five seeds
 """
 
 import json
 from fractions import Fraction
 from math import ceil
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import numpy as np
 
-from zerosnet.numerics import OPTIMUM, PAPER_ROWS, Scheme, Wiring, from_roots, is_zero_stable, load_law
+from zerosnet.experiments import experiment
+from zerosnet.numerics import (
+    OPTIMUM,
+    PAPER_ROWS,
+    Scheme,
+    Wiring,
+    design_by_depth,
+    from_roots,
+    is_zero_stable,
+    load_law,
+)
+from zerosnet.training import RunSpec
 
-SWEEPS = Path(__file__).parents[1] / "results" / "sweeps"
+RESULTS = Path(__file__).parents[1] / "results"
+SWEEPS = RESULTS / "sweeps"
 COMMON = {"dataset": "cifar10", "recipe": "paper"}
 UNSTABLE = ("1,1,1;1", "15/4,-4,5/4;-1/2")
 LAST_BLOCKS = (4, 7, 10, 14, 18, 22)
 RESTARTED = ("1,1,1;1", "-3,5,-1;4", "9/4,-2,3/4;1/2", "1/3,5/9,1/9;16/9")
 ROOTS = ("-11/10", "-6/5", "-27/20")
+UNSTABLE_ROWS = tuple(str(row.scheme) for row in PAPER_ROWS if not row.printed_zero_stable)
+DECAYED = ("zerosnet56_opt", "1,1,1;1", "9/4,-2,3/4;1/2")
+NOT_NORMALISED = ("1,0,0;1", str(OPTIMUM), str(from_roots(["-21/20", 0])), str(from_roots(["-6/5", 0])), "1,1,1;1")
+RATES = (0.3, 0.1, 0.03, 0.01)
 
 
 def rounded(value: float) -> str:
@@ -99,16 +130,109 @@ def as_deep_as(scheme: Scheme) -> Scheme:
     return Scheme(OPTIMUM.alphas, [Fraction(rounded(high))])
 
 
+def of_tables(*names: str, model: str = "", **wanted: Any) -> list[dict[str, Any]]:
+    """List the runs that tables ask for, those with these values of a spec's fields; `model` is a part of its name."""
+    specs = {spec.id: spec for name in names for spec in experiment(name).specs()}
+    return [
+        short(spec)
+        for spec in specs.values()
+        if model in spec.model and all(getattr(spec, field) in values for field, values in wanted.items())
+    ]
+
+
+def short(spec: RunSpec) -> dict[str, Any]:
+    """Write a spec as it stands in a sweep file: the recipe by name, the scheme as text."""
+    scheme = {} if spec.scheme is None else {"scheme": str(spec.scheme)}
+    return {"model": spec.model, **scheme, "dataset": spec.dataset, "recipe": spec.recipe.name, "seed": spec.seed}
+
+
+def cifar100() -> list[dict[str, Any]]:
+    rows = of_tables("figure-roots-cifar100", seed=(1,))
+    return [one for one in rows if one["recipe"] == "paper" or one.get("scheme", one["model"]) in DECAYED]
+
+
+def with_recipes(*changes: dict[str, Any]) -> list[dict[str, Any]]:
+    unstable = [{"model": "zerosnet56", "scheme": text} for text in UNSTABLE_ROWS]
+    recipes = [{"name": "paper", **change} for change in changes]
+    return [
+        {**network, "dataset": "cifar10", "recipe": recipe, "seed": 1}
+        for recipe in recipes
+        for network in (*unstable, {"model": "zerosnet56_opt"})
+    ]
+
+
+def plain_torch() -> list[dict[str, Any]]:
+    return [
+        {"model": "zerosnet56", "scheme": text, **COMMON, "seed": 1, "precision": "bf16"}
+        for text in ("1,1,1;1", "-3,5,-1;4")
+    ]
+
+
+def not_normalised(lr: float, **options: Any) -> list[dict[str, Any]]:
+    epochs = {"epochs": 8} if options else {}
+    recipe = {"name": "paper", "lr": lr, **epochs}
+    common = {"model": "zerosnet56_nonorm", "dataset": "cifar10", "recipe": recipe, "seed": 1, **options}
+    return [{"scheme": text, **common} for text in NOT_NORMALISED]
+
+
+def not_normalised_search() -> list[dict[str, Any]]:
+    return [one for lr in RATES for one in not_normalised(lr, validation=0.1)]
+
+
+def best_rate() -> float | None:
+    """Choose the rate of the best mean validation accuracy over all five schemes; None before the search has ended."""
+    found: dict[float, list[float]] = {}
+    for one in not_normalised_search():
+        result = RESULTS / "runs" / RunSpec.from_json(one).id / "result.json"
+        if not result.exists():
+            return None
+        accuracy = json.loads(result.read_text()).get("validation_accuracy") or 0.0
+        found.setdefault(one["recipe"]["lr"], []).append(accuracy)
+    return max(found, key=lambda lr: mean(found[lr]))
+
+
+def best_designs() -> list[dict[str, Any]]:
+    found = []
+    for layers in (56, 110):
+        n = (layers - 2) // 6
+        best = {"model": f"zerosnet{layers}", "scheme": str(best_design((n, n, n)))}
+        networks = ({"model": f"zerosnet{layers}_opt"}, {"model": f"preresnet{layers}"}, best)
+        found += [{**network, **COMMON, "seed": seed} for network in networks for seed in range(1, 6)]
+    return found
+
+
+def best_design(blocks: tuple[int, ...]) -> Scheme:
+    """Round the law's best three-step scheme to thousandths; beta follows from consistency."""
+    found = design_by_depth(3, blocks, objective="accuracy").scheme
+    older = [Fraction(round(1000 * float(alpha)), 1000) for alpha in found.alphas[1:]]
+    slope = 1 + sum(lag * alpha for lag, alpha in enumerate(older, 1))
+    return Scheme([1 - sum(older), *older], [slope])
+
+
 def main() -> None:
+    rate = best_rate()
     sweeps = {
-        "block-schemes": block_schemes(),
-        "block-schemes-control": block_schemes_control(),
-        "ten-rows": ten_rows(),
-        "depth": depth(),
+        "block-schemes": block_schemes,
+        "block-schemes-control": block_schemes_control,
+        "ten-rows": ten_rows,
+        "depth": depth,
+        "alpha-and-k": lambda: of_tables("table-preresnet-alpha", "table-lmresnet-k", seed=(1,)),
+        "cifar100": cifar100,
+        "cifar100-preresnet": lambda: of_tables("table-comparison", model="preresnet56", dataset=("cifar100",)),
+        "recipes": lambda: with_recipes({"weight_decay": 0.0}, {"lr": 0.0333}, {"lr": 0.3}),
+        "adam": lambda: with_recipes({"optimiser": "adam", "beta2": 0.999, "lr": 0.001, "weight_decay": 0.0}),
+        "plain-torch": plain_torch,
+        "layers-110": lambda: of_tables("table-comparison", model="110", dataset=("cifar10",)),
+        "fgsm-seeds": lambda: of_tables("table-fgsm", seed=(2, 3)),
+        "no-norm-search": not_normalised_search,
+        **({} if rate is None else {"no-norm": lambda: not_normalised(rate)}),
+        "best-designs": best_designs,
     }
-    for name, specs in sweeps.items():
-        (SWEEPS / f"{name}.json").write_text(json.dumps({"specs": specs}, indent=1) + "\n")
-        print(f"{name}: {len(specs)} runs")
+    for name, make in sweeps.items():
+        path = SWEEPS / f"{name}.json"
+        if not path.exists():
+            path.write_text(json.dumps({"specs": make()}, indent=1) + "\n")
+        print(f"{name}: {len(json.loads(path.read_text())['specs'])} runs")
 
 
 if __name__ == "__main__":

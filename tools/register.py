@@ -1,60 +1,136 @@
 """Write down what the laws predict for the runs of a sweep file, before they are trained.
 
-    python -m tools.register results/sweeps/NAME.json results/predictions/NAME.json
+    python -m tools.register results/sweeps/NAME.json [MORE.json ...] results/predictions/NAME.json
 
-Predictions of the best test accuracy in percent, all fitted to the CIFAR-10 runs in results/runs:
+Shares are written if there is one sweep file. Predictions are of the best test accuracy in percent, all fitted to the
+CIFAR-10 runs with recipe `paper` in results/runs:
 
 parts, contributions, shares   the accuracy law by its three measures (`zerosnet.numerics.load_law`)
+count                          error = a n^-p, n the number of blocks with a share of at least 10 %
 root_condition                 mean accuracy of the zero-stable schemes, or of the others
 constant                       mean accuracy of all networks
 
-If the law does not cover a run's network, only the last two predict it.
+If the law does not cover a run's network, only the last two predict it. `not_calibrated` says what else the law was not
+fitted on. With another data set no accuracy is predicted, but `order` (1 is the best network of the sweep by effective
+parameters; equal wirings share a place) and `relative_error`, the law's error divided by that of the sweep's best
+network. With another recipe the accuracies are those of recipe `paper`: the laws see no recipe, so each predicts that
+the change leaves the accuracy as it is.
 
 A run with `init_growth` has two readings. Its shares are those at initialisation, where it is the same function as
 with `beta_growth`; `predicted_accuracy` follows from them. `predicted_accuracy_by_coefficients` follows from the
 coefficients alone, as if the initial weights did not matter.
+
+A network without normalisation has no law. `root_condition_order` puts zero-stable schemes first and the others by
+their largest root; `order` is that of the same coefficients with normalisation.
 """
 
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
+from math import exp, log
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
+import numpy as np
+
 from zerosnet.experiments import wiring_of_run
-from zerosnet.numerics import AccuracyLaw, Scheme, is_zero_stable, load_law
+from zerosnet.numerics import AccuracyLaw, Scheme, Wiring, is_zero_stable, load_law
 from zerosnet.training import RunSpec, read_sweep
 
 MEASURES = ("parts", "contributions", "shares")
+NO_NORM = "_nonorm"
 
 
 def entry(spec: RunSpec) -> dict[str, Any]:
     """Collect the predictions for one run."""
     wiring, networks = wiring_of_run(spec), load_law().networks
+    found: dict[str, Any] = {"run": spec.id, "model": spec.model, "dataset": spec.dataset, **_coefficients(spec)}
+    found["seed"] = spec.seed
     predicted: dict[str, float | None] = {"constant": mean(one.accuracy for one in networks)}
-    found: dict[str, Any] = {"run": spec.id, "model": spec.model, **_coefficients(spec), "seed": spec.seed}
     scheme = spec.scheme if wiring is None else wiring.schemes()[-1]  # the alphas are the same in all blocks
     if scheme is not None:
         stable = bool(is_zero_stable(scheme))
         alike = [one.accuracy for one in networks if bool(is_zero_stable(Scheme.parse(one.scheme))) == stable]
         predicted["root_condition"] = mean(alike)
-        found["zero_stable"] = stable
+        found |= {"zero_stable": stable, "largest_root": round(largest_root(scheme), 4)}
+    if (why_not := not_calibrated(spec)) is not None:
+        found["not_calibrated"] = why_not
     if wiring is not None:
         laws = {measure: load_law(measure) for measure in MEASURES}
-        predicted |= {name: law.predict(wiring, spec.dataset).accuracy for name, law in laws.items()}
-        interval = laws["parts"].predict(wiring, spec.dataset).interval
+        predicted |= {name: law.predict(wiring).accuracy for name, law in laws.items()}
+        predicted["count"] = by_count(wiring)
+        interval = laws["parts"].predict(wiring).interval
         found |= {
             "effective_depth": round(wiring.effective_depth(), 2),
             "effective_parameters": round(laws["parts"].quantity(wiring), 2),
-            "interval": None if interval is None else [round(end, 2) for end in interval],
+            "blocks_above_10_percent": int(wiring.blocks_above()),
+            "interval": None if interval is None or why_not else [round(end, 2) for end in interval],
             "shares": [float(f"{share:.3g}") for share in wiring.shares()],
         }
-    found["predicted_accuracy"] = {name: None if x is None else round(x, 2) for name, x in predicted.items()}
-    if spec.init_growth is not None:
-        found["predicted_accuracy_by_coefficients"] = entry(replace(spec, init_growth=None))["predicted_accuracy"]
+    if comparable(spec):
+        found["predicted_accuracy"] = {name: None if x is None else round(x, 2) for name, x in predicted.items()}
+        if spec.init_growth is not None:
+            found["predicted_accuracy_by_coefficients"] = entry(replace(spec, init_growth=None))["predicted_accuracy"]
+    return found
+
+
+def comparable(spec: RunSpec) -> bool:
+    """Tell whether accuracies of CIFAR-10 networks of the usual length mean something for a run."""
+    return spec.dataset == "cifar10" and NO_NORM not in spec.model and spec.validation is None
+
+
+def not_calibrated(spec: RunSpec) -> str | None:
+    """Name what the law was not fitted on, if there is something."""
+    law = load_law()
+    if spec.dataset != law.dataset:
+        return f"fitted on {law.dataset}, not on {spec.dataset}: order and relative error only"
+    if NO_NORM in spec.model:
+        return "fitted on networks with normalisation: root condition and order only"
+    if spec.recipe.name != law.recipe or spec.changes:
+        return f"fitted on recipe {law.recipe}, unchanged: {spec.changes}"
+    if spec.precision is not None:
+        return f"fitted on runs in the standard arithmetic, not {spec.precision} by name"
+    return None
+
+
+@cache
+def _count_line() -> tuple[float, float]:
+    """Fit log(error) = log(a) - p log(n) to the networks of the law."""
+    networks = load_law().networks
+    counts, errors = ([one.wiring.blocks_above() for one in networks], [100 - one.accuracy for one in networks])
+    slope, log_a = np.polyfit(np.log(np.maximum(counts, 1)), np.log(errors), 1)
+    return float(log_a), float(slope)
+
+
+def by_count(wiring: Wiring) -> float:
+    log_a, slope = _count_line()
+    return 100 - exp(log_a + slope * log(max(1, int(wiring.blocks_above()))))
+
+
+def largest_root(scheme: Scheme) -> float:
+    return float(np.abs(np.roots([float(c) for c in scheme.rho])).max())
+
+
+def ordered(specs: Sequence[RunSpec], entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Add each network's place in its sweep, by the law and, without normalisation, by the root condition."""
+    twins = [wiring_of_run(replace(spec, model=spec.model.replace(NO_NORM, ""))) for spec in specs]
+    law = load_law()
+    sizes = {i: round(law.quantity(wiring), 6) for i, wiring in enumerate(twins) if wiring is not None}
+    places = sorted(set(sizes.values()), reverse=True)
+    found = [dict(one) for one in entries]
+    for i, size in sizes.items():
+        found[i]["order"] = 1 + places.index(size)
+        if specs[i].dataset != law.dataset:
+            found[i]["relative_error"] = round(law.error_of(size) / law.error_of(places[0]), 3)
+    unstable = {one["scheme"]: 0 if one["zero_stable"] else one["largest_root"] for one in entries if "scheme" in one}
+    for spec, one in zip(specs, found):
+        if NO_NORM in spec.model:
+            one["root_condition_order"] = 1 + sorted(set(unstable.values())).index(unstable[one["scheme"]])
     return found
 
 
@@ -63,6 +139,7 @@ def _coefficients(spec: RunSpec) -> dict[str, Any]:
     words: dict[str, Any] = {name: str(value) for name, value in given.items() if value is not None}
     if spec.block_schemes is not None:
         words["block_schemes"] = [str(scheme) for scheme in spec.block_schemes]
+    words["recipe"] = {"name": spec.recipe.name, **spec.changes}
     return words
 
 
@@ -70,18 +147,24 @@ def _facts(law: AccuracyLaw) -> dict[str, Any]:
     return {name: value for name, value in law.to_json().items() if name != "networks"}
 
 
-def main(sweep: str, output: str) -> None:
+def main(*files: str) -> None:
+    *sweeps, output = files
     target = Path(output)
     if target.exists():
         sys.exit(f"{target} exists; predictions are never edited")
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    predictions = []
+    for sweep in sweeps:
+        specs = read_sweep(sweep)
+        entries = [{k: v for k, v in entry(spec).items() if k != "shares" or len(sweeps) == 1} for spec in specs]
+        predictions += ordered(specs, entries)
     record = {
-        "command": f"python -m tools.register {sweep} {output}",
+        "command": f"python -m tools.register {' '.join(files)}",
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "parent_commit": commit,
         "measure": "best test accuracy, %",
         "laws": {measure: _facts(load_law(measure)) for measure in MEASURES},
-        "predictions": [entry(spec) for spec in read_sweep(sweep)],
+        "predictions": predictions,
     }
     target.write_text(json.dumps(record, indent=1) + "\n")
 

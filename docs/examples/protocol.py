@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from zerosnet.data.randomness import stream
+from zerosnet.data import stream
 from zerosnet.robustness import PROTOCOLS, Protocol, ProtocolOptions, Subject
 from zerosnet.robustness.protocols.attacked import under
 from zerosnet.robustness.protocols.result import Measurement

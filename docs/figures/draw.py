@@ -13,6 +13,7 @@ from law import law_figure, map_figure
 from measured import measured_figure, pairs_figure
 from root_condition import root_condition_figure
 
+from robustness import noise_drawn, noise_law_drawn
 from zerosnet.report import design_figure, paper_figure, save_figure, stability_concepts_figure
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ FIGURES: "dict[str, Callable[[], Figure]]" = {
     "pairs.png": pairs_figure,
     "law.png": law_figure,
     "map.png": map_figure,
+    "noise.png": noise_drawn,
+    "noise_law.png": noise_law_drawn,
 }
 
 

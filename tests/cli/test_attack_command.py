@@ -47,8 +47,13 @@ def test_checks_that_were_not_made_are_named_once_and_no_warnings(capsys, store)
     ("dataset", "folder"), [("cifar10", "CIFAR-10-C"), ("cifar100", "CIFAR-100-C"), ("svhn", "svhn-C")]
 )
 def test_missing_corruptions_come_with_a_remedy(dataset, folder):
+    import torch
+    from tests.robustness.attackable import small_convolution
+
+    from zerosnet.robustness import subject
     from zerosnet.robustness.perturbations.corruptions import NotGiven
     from zerosnet.robustness.protocols.measures import ProtocolOptions, corruptions
 
+    target = subject(small_convolution(), torch.rand(2, 1, 8, 8), torch.tensor([0, 1]))
     with pytest.raises(NotGiven, match=f"put its npy files into DIR/{folder} and give --data DIR"):
-        corruptions(None, ProtocolOptions(dataset=dataset))
+        corruptions(target, ProtocolOptions(dataset=dataset))

@@ -21,7 +21,19 @@ def test_list_for_people_names_every_experiment(tmp_path, capsys):
 
     assert command(["reproduce", "--list", "--scale", "full", "--store", str(tmp_path)]) == 0
     text = capsys.readouterr().out
-    assert all(name in text for name in EXPERIMENTS)
+    assert all(f"{name} " in text for name in EXPERIMENTS)
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_list_counts_the_papers_numbers_that_are_measured_and_their_seeds(tmp_path, capsys):
+    listed = _listed(capsys, "--store", str(tmp_path))
+    noise = listed["table-uniform-noise"]
+    assert (noise["measured"], noise["numbers"], noise["seeds"]) == (60, 60, [3, 3])
+    assert listed["table-coefficients"]["measured"] == 30 and listed["table-coefficients"]["seeds"] is None
+    assert listed["table-zerosnet-cifar10"]["numbers"] == 30 > listed["table-imagenet"]["measured"]
+    assert command(["reproduce", "--list", "--store", str(tmp_path)]) == 0
+    counted = sum(one["measured"] for name, one in listed.items() if name.startswith("table-"))
+    assert f"{counted} of 505" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,20 @@ def test_design_by_depth_without_steps_lists_one_to_four(document, call):
     assert "The schemes with the most depth" in call("design", "--objective", "depth", "--blocks", "3,3,3")[1]
 
 
+def test_design_by_depth_takes_layers_and_finds_betas(document, call):
+    found = document("design", "--objective", "accuracy", "--steps", "2", "--layers", "110", "--free-betas")
+    assert found["blocks"] == [18, 18, 18]
+    assert len(found["free_betas"]["betas"]) == 53 and found["free_betas"]["value"] >= found["value"]
+    text = call("design", "--objective", "head", "--steps", "1", "--layers", "20", "--free-betas")[1]
+    assert "betas after start-up" in text
+
+
+def test_the_trade_off_of_depth_is_drawn(call, tmp_path):
+    figure = tmp_path / "trade-off.svg"
+    assert call("design", "--objective", "depth", "--steps", "2", "--layers", "20", "--plot", str(figure))[0] == 0
+    assert figure.read_text().startswith("<?xml")
+
+
 def test_design_table_lists_all_orders(document, call):
     assert [(row["steps"], row["order"]) for row in document("design", "--steps", "3")] == [(3, 1), (3, 2), (3, 3)]
     assert "77 m^3 - 51 m^2 - 9 m - 1 = 0" in call("design")[1]
@@ -219,7 +233,11 @@ BAD = {
     "--blocks is given without": ["design", "--steps", "3", "--blocks", "9,9,9"],
     "--blocks is '9,x'": ["design", "--steps", "3", "--objective", "depth", "--blocks", "9,x"],
     "--blocks is '9999,9'": ["design", "--steps", "3", "--objective", "depth", "--blocks", "9999,9"],
-    "--plot draws parasitic": ["design", "--objective", "depth", "--plot", "a.png"],
+    "--layers is given without": ["design", "--layers", "56"],
+    "--free-betas is given without": ["design", "--objective", "accuracy", "--free-betas"],
+    "expected accuracy or head": ["design", "--objective", "depth", "--steps", "2", "--free-betas"],
+    "--blocks and --layers": ["design", "--objective", "depth", "--blocks", "9,9,9", "--layers", "56"],
+    "layers is 57": ["design", "--objective", "depth", "--layers", "57"],
     "--steps": ["design", "--steps", "three"],
     "--family": ["region"],
     "expected .png": ["analyze", "euler", "--plot", "figure.gif"],

@@ -8,7 +8,7 @@ import pytest
 
 from zerosnet import InputError
 from zerosnet.data import load
-from zerosnet.data.arrays.cifar import CIFAR10, CifarLayout, read_cifar
+from zerosnet.data.arrays.published import CIFAR10, CifarLayout, read_cifar
 
 REAL = os.environ.get("ZEROSNET_DATA")
 

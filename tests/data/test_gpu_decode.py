@@ -9,10 +9,10 @@ from torchvision.io import decode_jpeg
 
 from zerosnet import InputError
 from zerosnet.data import Augmentation, open_folder
+from zerosnet.data.pictures import jpeg_size
 from zerosnet.data.streamed import gpu_decode as device_decode
 from zerosnet.data.streamed.batches import Decoder, Stream, training_items
 from zerosnet.data.streamed.gpu_decode import File, Reader, decode_on
-from zerosnet.data.streamed.jpeg import jpeg_size
 from zerosnet.training.options import StreamOptions
 from zerosnet.training.streamed.trainer import check_decoder
 

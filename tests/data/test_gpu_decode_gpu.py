@@ -9,11 +9,11 @@ from PIL import Image
 from tests.data.pictures import write_folder, write_strange_files
 from tests.data.test_gpu_decode import batches, decoder_of
 
+from zerosnet.data.pictures import jpeg_size
 from zerosnet.data.streamed import gpu_decode as device_decode
 from zerosnet.data.streamed.batches import Stream, training_items
 from zerosnet.data.streamed.decode import read_image
 from zerosnet.data.streamed.gpu_decode import cut, reason_against
-from zerosnet.data.streamed.jpeg import jpeg_size
 from zerosnet.training.streamed.trainer import check_decoder
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")]

@@ -8,7 +8,7 @@ import pytest
 
 from zerosnet import InputError
 from zerosnet.data import load
-from zerosnet.data.arrays.idx import FASHION_MNIST, MNIST, IdxLayout, read_idx
+from zerosnet.data.arrays.published import FASHION_MNIST, MNIST, IdxLayout, read_idx
 
 REAL = os.environ.get("ZEROSNET_DATA")
 SMALL = IdxLayout(folder="raw", train=5, test=2, size=(3, 4))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from zerosnet.data.streamed.jpeg import jpeg_size
+from zerosnet.data.pictures import jpeg_size
 
 
 def written(width: int, height: int, mode: str = "RGB", **options: object) -> bytes:

@@ -10,7 +10,7 @@ import torch
 from tests.data.test_cifar import write_batch
 
 from zerosnet.data import DataSet, load
-from zerosnet.data.arrays.cifar import CIFAR10
+from zerosnet.data.arrays.published import CIFAR10
 
 
 @pytest.fixture(scope="session")

@@ -12,11 +12,13 @@ from zerosnet.kernels.interface import (
     BackwardOuter,
     ConvInner,
     ConvStep,
+    Norm,
+    NormGradient,
+    Slope,
     State,
     StateGradient,
 )
 from zerosnet.kernels.native import WIDTHS
-from zerosnet.kernels.norm_tables import Norm, NormGradient, Slope
 
 REPLICAS, BATCH = 66, 7  # several images a block on a chip of 132 multiprocessors
 

@@ -11,8 +11,19 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from zerosnet.kernels import patches as px
-from zerosnet.kernels.interface import BackwardInner, BackwardOuter, ConvInner, ConvStep, Packed, StateGradient
-from zerosnet.kernels.norm_tables import EPS, MOMENTUM, Norm, NormGradient, Slope
+from zerosnet.kernels.interface import (
+    EPS,
+    MOMENTUM,
+    BackwardInner,
+    BackwardOuter,
+    ConvInner,
+    ConvStep,
+    Norm,
+    NormGradient,
+    Packed,
+    Slope,
+    StateGradient,
+)
 from zerosnet.kernels.patches import planes
 
 

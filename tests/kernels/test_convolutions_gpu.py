@@ -39,7 +39,7 @@ def random_table(w, seed):
 
 
 def norm_of(w, seed=50):
-    from zerosnet.kernels.norm_tables import Norm
+    from zerosnet.kernels.interface import Norm
 
     k, c = w.replicas, w.channels
     ones = torch.ones(k * c, device="cuda")
@@ -137,7 +137,7 @@ def with_odd_channels(table):
 @pytest.mark.parametrize("replicas, batch, odd", [*((*size, False) for size in SIZES), (3, 7, True)])
 @pytest.mark.parametrize("outer", [False, True])
 def test_backward_of_a_convolution(channels, width, replicas, batch, odd, outer):
-    from zerosnet.kernels.norm_tables import NormGradient, Slope
+    from zerosnet.kernels.interface import NormGradient, Slope
 
     w = make(channels, width, replicas, batch)
     shape = w.activation().shape
@@ -189,7 +189,7 @@ def test_backward_of_a_convolution(channels, width, replicas, batch, odd, outer)
 @pytest.mark.parametrize("with_even", [False, True])
 @pytest.mark.parametrize("with_dots", [False, True])
 def test_gradient_of_a_state(channels, width, terms, sloped, with_even, with_dots):
-    from zerosnet.kernels.norm_tables import Slope
+    from zerosnet.kernels.interface import Slope
 
     w = make(channels, width, 3, 5)
     shape = w.activation().shape
@@ -234,7 +234,7 @@ def test_two_calls_are_bit_identical(channels, width):
 @pytest.mark.parametrize("channels, width", WIDTHS)
 @pytest.mark.parametrize("outer", [False, True])
 def test_backward_is_bit_identical_twice_and_without_weights(channels, width, outer):
-    from zerosnet.kernels.norm_tables import NormGradient, Slope
+    from zerosnet.kernels.interface import NormGradient, Slope
 
     w = make(channels, width, 10, 128)
     gradient, x, z = (w.activation().copy_(noise(*w.activation().shape, seed=s)) for s in (1, 2, 3))

@@ -4,7 +4,7 @@ import pytest
 import torch
 from tests.kernels.reference import ReferenceKernels
 
-from zerosnet.kernels.norm_tables import Norm, NormGradient, Slope
+from zerosnet.kernels.interface import Norm, NormGradient, Slope
 
 pytestmark = [
     pytest.mark.gpu,

@@ -7,8 +7,17 @@ import pytest
 import torch
 from tests.kernels.reference import ReferenceKernels
 
-from zerosnet.kernels.interface import BackwardInner, BackwardOuter, ConvInner, ConvStep, State, StateGradient
-from zerosnet.kernels.norm_tables import Norm, NormGradient, Slope
+from zerosnet.kernels.interface import (
+    BackwardInner,
+    BackwardOuter,
+    ConvInner,
+    ConvStep,
+    Norm,
+    NormGradient,
+    Slope,
+    State,
+    StateGradient,
+)
 
 pytestmark = [
     pytest.mark.gpu,

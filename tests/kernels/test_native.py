@@ -6,8 +6,8 @@ import pytest
 import torch
 from tests.kernels.reference import ReferenceKernels
 
-from zerosnet.kernels.classifier import NativeClassifier
 from zerosnet.kernels.native import NativeNetwork
+from zerosnet.kernels.training_step import NativeClassifier
 from zerosnet.models import create_model
 from zerosnet.models.layers.replicated import BatchNorm
 from zerosnet.training.fused.optimizer import Flat

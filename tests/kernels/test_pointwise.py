@@ -9,8 +9,7 @@ from tests.kernels.host import CHIP, compile_for_host, function_of, needs_compil
 from tests.kernels.reference import ReferenceKernels
 
 from zerosnet.kernels.cuda import POINTWISE_THREADS
-from zerosnet.kernels.interface import StateGradient
-from zerosnet.kernels.norm_tables import NormGradient, Slope
+from zerosnet.kernels.interface import NormGradient, Slope, StateGradient
 
 pytestmark = needs_compiler
 

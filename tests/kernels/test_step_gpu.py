@@ -10,6 +10,7 @@ pytestmark = [
     pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
 ]
 
+OWN = ["1/3,5/9,1/9;16/9", "1,1,1;1", "9/4,-2,3/4;1/2"]  # a scheme per block, in turn
 CASES = [
     ("zerosnet20_opt", {"replicas": 1}),
     ("zerosnet20", {"replicas": 3, "scheme": ["1,1,1;1", "9/4,-2,3/4;1/2", "1/3,5/9,1/9;16/9"]}),
@@ -17,6 +18,9 @@ CASES = [
     ("preresnet20", {"replicas": 2}),
     ("lmresnet20", {"replicas": 2}),
     ("zerosnet20", {"replicas": 2, "scheme": "1/4,1/4,1/4,1/4;1"}),  # a projected state is projected once more
+    ("zerosnet20", {"replicas": 2, "scheme": "1,1,1;1", "beta_growth": ["1.839", "1"]}),
+    ("zerosnet20", {"replicas": 1, "block_schemes": ["1,0,0;1", "1,1,0;1", *OWN, *OWN, OWN[0]]}),
+    ("zerosnet20_opt", {"replicas": 2, "stage_change": "restart"}),
 ]
 
 

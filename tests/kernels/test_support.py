@@ -20,9 +20,8 @@ from zerosnet.kernels import (
 )
 from zerosnet.kernels import compile as compile_module
 from zerosnet.kernels.compile import ELEMENTWISE, KERNELS, PARTS, PRODUCTS, program, source
-from zerosnet.kernels.interface import StateGradient
+from zerosnet.kernels.interface import Slope, StateGradient
 from zerosnet.kernels.native import WIDTHS
-from zerosnet.kernels.norm_tables import Slope
 from zerosnet.kernels.sizes import Sizes
 from zerosnet.kernels.support import most_shared_memory
 from zerosnet.models import create_model

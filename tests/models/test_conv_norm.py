@@ -5,9 +5,9 @@ import torch
 from torch import Tensor
 
 from zerosnet.models import Network, create_model
-from zerosnet.models.layers import fused_conv as conv_norm
-from zerosnet.models.layers.fused_conv import conv_norm_relu, conv_relu
 from zerosnet.models.layers.replicated import BatchNorm, Conv, initialise
+from zerosnet.models.stepping import blocks as conv_norm
+from zerosnet.models.stepping.blocks import conv_norm_relu, conv_relu
 
 LAST = torch.channels_last
 

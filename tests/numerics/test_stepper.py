@@ -18,7 +18,7 @@ from zerosnet.numerics import (
     order,
     zerosnet,
 )
-from zerosnet.numerics.methods.problems import problem
+from zerosnet.numerics.methods.stepper import problem
 
 CONVERGENT = {
     "euler(1)": euler(1),

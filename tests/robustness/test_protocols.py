@@ -13,6 +13,7 @@ from zerosnet.robustness import (
     Normalised,
     ProtocolOptions,
     ProtocolResult,
+    corrupt,
     find_corruptions,
     protocol,
     run_protocol,
@@ -103,6 +104,18 @@ def test_corruptions_that_are_not_given_are_reported_as_not_run(pair, tmp_path):
     assert find_corruptions(tmp_path) is None
     (result, _) = run_protocol("corruptions", pair)
     assert result.rows == () and "not there" in result.not_run
+
+
+def test_images_of_cifars_size_are_corrupted_by_code():
+    images = torch.randint(256, (6, 3, 32, 32), generator=torch.Generator().manual_seed(0), dtype=torch.uint8)
+    target = subject(small_convolution(4, 3, 32), images, torch.arange(6) % 4, batch=4)
+    (result,) = run_protocol("corruptions", target)
+    clean, *rows = result.rows
+    assert len(rows) == 95 and {row.settings["source"] for row in rows} == {"regenerated"}
+    noisy = corrupt(images, "gaussian_noise", 5).float() / 255
+    expected = int((target.model(noisy).argmax(1) == target.labels).sum())
+    assert next(row for row in rows if row.label == "gaussian_noise, severity 5").correct == expected
+    assert clean.images == 6 and "regenerated" in result.notes[0]
 
 
 def write_corruptions(folder, pair, **files):

@@ -7,8 +7,8 @@ from safetensors.torch import load_file
 
 from zerosnet.training import RunSpec, Store
 from zerosnet.training.options import Options
+from zerosnet.training.screen.clocks import Clock, SaveInterval
 from zerosnet.training.screen.displays import Lines
-from zerosnet.training.screen.stopping import Clock, SaveInterval
 
 MakeSpecs = Callable[..., list[RunSpec]]
 OPTIONS = Options("cpu", deterministic=True, checkpoint_every=SaveInterval(epochs=1))

@@ -10,10 +10,10 @@ from zerosnet.data import load
 from zerosnet.errors import InputError
 from zerosnet.robustness import pgd, subject, under_attack
 from zerosnet.training import Recipe, RunSpec, Store, recipe
-from zerosnet.training.arithmetic import torch_settings
 from zerosnet.training.engine import train
 from zerosnet.training.finished.networks import as_classifier, load_network, surrogate_of
 from zerosnet.training.fused.trainer import FusedTrainer
+from zerosnet.training.machine import torch_settings
 from zerosnet.training.options import Options
 
 CPU = torch.device("cpu")

@@ -14,7 +14,7 @@ from tests.training.attacked import CPU, FEW, finished
 from zerosnet.cli.main import run as command
 from zerosnet.data import load
 from zerosnet.errors import InputError
-from zerosnet.robustness import ProtocolOptions
+from zerosnet.robustness import ProtocolOptions, ProtocolResult, ResultRow
 from zerosnet.robustness.perturbations.corruptions import Corruptions
 from zerosnet.training import RunSpec, Store, recipe
 from zerosnet.training.finished import attacks as attack
@@ -119,12 +119,26 @@ def test_corruptions_are_searched_by_data_set_and_only_if_asked_for(store, opt, 
     (folder / "labels.npy").write_bytes(b"no array")
     assert attack_runs(store, opt[:1], "paper-noise", data=tmp_path, again=True, **FEW)[opt[0]].rows
     (result,) = attack_runs(store, opt[:1], "corruptions", data=tmp_path, **FEW).values()
-    assert result.not_run == "digits-C is not there; put its npy files into DIR/digits-C and give --data DIR"
+    assert result.not_run and result.not_run.startswith("digits-C is not there")
     (tmp_path / "digits-C").mkdir()
     np.save(tmp_path / "digits-C" / "labels.npy", np.arange(10))
     np.save(tmp_path / "digits-C" / "fog.npy", np.zeros((10, 8, 8), dtype=np.uint8))
     (result,) = attack_runs(store, opt[:1], "corruptions", data=tmp_path, **FEW).values()
     assert [row.images for row in result.rows] == [6, 2, 2, 2, 2, 2]
+
+
+def test_published_corruptions_replace_regenerated_ones(store, opt, tmp_path):
+    record = store.find(opt[0])
+    settings = {"corruption": "fog", "severity": 1, "source": "regenerated"}
+    row = ResultRow("fog, severity 1", "corruption", 0.5, 3, 6, settings=settings)
+    attack.write_attack(record, ProtocolOptions(images=6), ProtocolResult("corruptions", (row,)), {})
+    (kept,) = attack_runs(store, opt[:1], "corruptions", **FEW).values()
+    assert [one.settings.get("source") for one in kept.rows] == ["regenerated"]
+    (tmp_path / "digits-C").mkdir()
+    np.save(tmp_path / "digits-C" / "labels.npy", np.arange(10))
+    np.save(tmp_path / "digits-C" / "fog.npy", np.zeros((10, 8, 8), dtype=np.uint8))
+    (read,) = attack_runs(store, opt[:1], "corruptions", data=tmp_path, **FEW).values()
+    assert len(read.rows) == 6 and not any("source" in one.settings for one in read.rows)
 
 
 def test_notes_say_what_is_other_than_in_the_paper(store, opt):

@@ -6,8 +6,8 @@ import torch
 from zerosnet.errors import InputError
 from zerosnet.kernels import KernelsUnavailable
 from zerosnet.models import create_model
-from zerosnet.training.fused import backend as backend_module
-from zerosnet.training.fused.backend import ASKED_FOR, Backend, choose_backend, report_plain_torch
+from zerosnet.training.fused import step as backend_module
+from zerosnet.training.fused.step import ASKED_FOR, Backend, choose_backend, report_plain_torch
 
 
 def chosen(kernels: str | None) -> Backend:

@@ -14,8 +14,9 @@ from zerosnet import InputError
 from zerosnet.numerics import Scheme
 from zerosnet.training import Clock, Options, RunSpec, SaveInterval, Store, recipe, train
 from zerosnet.training.cluster import Collected
-from zerosnet.training.devices import all_devices, train_on_devices
-from zerosnet.training.engine import Local
+from zerosnet.training.devices import train_on_devices
+from zerosnet.training.engine import Local, Plan
+from zerosnet.training.machine import all_devices
 
 OPTIONS = Options("cpu", replicas=1, deterministic=True, checkpoint_every=SaveInterval(seconds=0.1))
 
@@ -42,12 +43,15 @@ def test_auto_stands_for_all_gpus(monkeypatch, name, gpus, expected):
 
 def test_several_runs_are_shared_out_and_one_is_not(monkeypatch, tmp_path):
     calls = []
-    monkeypatch.setattr("zerosnet.training.devices.all_devices", lambda name: ["cpu", "cpu"])
+    monkeypatch.setattr("zerosnet.training.engine.all_devices", lambda name: ["cpu", "cpu"])
     monkeypatch.setattr("zerosnet.training.devices.train_on_devices", lambda *given: calls.append("devices"))
-    monkeypatch.setattr("zerosnet.training.engine.train", lambda *given: calls.append("here"))
+    monkeypatch.setattr(
+        "zerosnet.training.engine.plan_arrays", lambda *given: calls.append("here") or Plan([], {}, {}, None)
+    )
     for count in (1, 2):
         Local().train(specs()[:count], Store(tmp_path), OPTIONS, Clock(), Collected())
-    assert calls == ["here", "devices"]
+    train(specs(), Store(tmp_path), OPTIONS)
+    assert calls == ["here", "devices", "here"]
 
 
 def test_two_processes_train_what_one_would(tmp_path: Path):

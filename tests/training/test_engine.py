@@ -12,8 +12,8 @@ from zerosnet.errors import InputError
 from zerosnet.models.io.weights import load_model
 from zerosnet.training import Store, recipe
 from zerosnet.training.engine import train
-from zerosnet.training.fused.evaluation import evaluate
-from zerosnet.training.runs.claims import meeting_points
+from zerosnet.training.fused.passes import evaluate
+from zerosnet.training.loop import meeting_points
 from zerosnet.training.screen.displays import Lines
 from zerosnet.training.streamed.processes import World
 

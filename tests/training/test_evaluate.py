@@ -4,7 +4,7 @@ from torch import Tensor
 
 from zerosnet.data import DataSet, ImageSet, pixel_statistics
 from zerosnet.models import create_model
-from zerosnet.training.fused.evaluation import (
+from zerosnet.training.fused.passes import (
     CPU_BATCH,
     CUDA_IMAGES,
     Evaluation,

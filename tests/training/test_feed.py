@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from zerosnet.data import Augmentation, DataSet, epoch_plan, gather
-from zerosnet.training.fused.feed import Feed
+from zerosnet.training.fused.passes import Feed
 
 AUGMENTATION = Augmentation(crop=2, flip=True)
 

@@ -8,19 +8,19 @@ import torch
 from tests.training.engines import StepClock
 
 from zerosnet.data import DataSet, ImageSet, load, pixel_statistics
-from zerosnet.models.layers import fused_conv as conv_norm
 from zerosnet.models.layers.replicated import Conv
+from zerosnet.models.stepping import blocks as conv_norm
 from zerosnet.numerics import Scheme
 from zerosnet.training import RunSpec, Store, engine, join, recipe, snapshot
-from zerosnet.training.arithmetic import PRECISIONS, torch_settings
 from zerosnet.training.engine import train
 from zerosnet.training.finished.networks import load_network
-from zerosnet.training.fused.evaluation import Predictor, evaluate
+from zerosnet.training.fused.passes import Predictor, evaluate
 from zerosnet.training.fused.step import TorchStep
 from zerosnet.training.fused.trainer import FusedTrainer
 from zerosnet.training.grouping import build_model, fitting
+from zerosnet.training.machine import PRECISIONS, torch_settings
 from zerosnet.training.options import Options
-from zerosnet.training.screen.stopping import SaveInterval
+from zerosnet.training.screen.clocks import SaveInterval
 
 pytestmark = [
     pytest.mark.gpu,

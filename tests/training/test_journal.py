@@ -11,7 +11,7 @@ import torch
 from zerosnet.data import DataSet
 from zerosnet.training import RunSpec, Store
 from zerosnet.training.engine import train
-from zerosnet.training.fused.evaluation import Evaluation
+from zerosnet.training.fused.passes import Evaluation
 from zerosnet.training.fused.trainer import FusedTrainer
 from zerosnet.training.options import Options
 

@@ -7,7 +7,7 @@ import pytest
 
 from zerosnet import InputError
 from zerosnet.training import Run, RunSpec, Store, recipe
-from zerosnet.training.screen.loggers import LOGGERS, check_loggers, open_loggers
+from zerosnet.training.runs.journal import LOGGERS, check_loggers, open_loggers
 
 ROWS = [
     {"epoch": epoch, "lr": 0.1, "test_accuracy": epoch / 10, "test_top5_accuracy": 0.5, "coefficients": [["1/2"]]}

@@ -5,10 +5,9 @@ import torch
 
 from zerosnet.models import Network, create_model
 from zerosnet.models.layers import replicated as layers
-from zerosnet.models.stepping import coefficients, sums
+from zerosnet.models.stepping import stack, sums
 from zerosnet.training.fused.optimizer import Optimizer, Sgd
-from zerosnet.training.fused.prepacked_weights import ready_weights
-from zerosnet.training.fused.step import TorchStep
+from zerosnet.training.fused.step import TorchStep, ready_weights
 
 LAST = torch.channels_last
 SCHEMES = ["zerosnet(-9/5)", "zerosnet(10)", "zerosnet(1/2)"]
@@ -30,7 +29,7 @@ def made(
 
 @pytest.fixture
 def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (layers, sums, coefficients):
+    for module in (layers, sums, stack):
         monkeypatch.setattr(module, "one_by_one", lambda _: False)
 
 

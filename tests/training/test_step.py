@@ -3,7 +3,8 @@ import torch
 from torch.nn import functional as F
 
 from zerosnet.models import create_model
-from zerosnet.training.fused.step import TorchStep, per_replica, sample_losses, scores
+from zerosnet.training.fused.passes import per_replica, sample_losses, scores
+from zerosnet.training.fused.step import TorchStep
 
 
 def test_gradients_of_replicas_do_not_mix() -> None:

@@ -6,14 +6,14 @@ from types import SimpleNamespace
 import pytest
 
 from zerosnet.errors import InputError
-from zerosnet.training.screen.stopping import ECHO, FIRST_SAVE, Clock, SaveInterval, SaveTimer
+from zerosnet.training.screen.clocks import ECHO, FIRST_SAVE, Clock, SaveInterval, SaveTimer
 
 
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A clock on the wall that only the test moves."""
     wall = SimpleNamespace(seconds=1000.0)
-    monkeypatch.setattr("zerosnet.training.screen.stopping.time", SimpleNamespace(monotonic=lambda: wall.seconds))
+    monkeypatch.setattr("zerosnet.training.screen.clocks.time", SimpleNamespace(monotonic=lambda: wall.seconds))
     return wall
 
 

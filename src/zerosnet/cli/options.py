@@ -2,16 +2,20 @@
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
 from inspect import Parameter
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
 from zerosnet.errors import InputError
 from zerosnet.training import DataOptions, EngineOptions
+
+if TYPE_CHECKING:
+    from zerosnet.training import Clock, RunSpec, Store
+
 
 StoreFolder = Annotated[str, typer.Option(help="The folder that holds the runs.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
@@ -121,3 +125,54 @@ def note_unused(options: DataOptions, datasets: Iterable[str]) -> None:
         print(f"zerosnet: --download is not used: {listed} cannot be fetched, or needs no files", file=sys.stderr)
     if names and options.data is not None and set(names) == {"digits"}:
         print("zerosnet: --data is not used: digits needs no files", file=sys.stderr)
+
+
+def show_outcome(specs: "Sequence[RunSpec]", store: "Store", clock: "Clock", json: bool) -> int:
+    """Print what became of the runs and return the exit code: 130 or 143 after a signal."""
+    from zerosnet.training import distinct, local_world
+
+    if not local_world().writes:
+        return exit_code(clock)
+    summaries = [_summary(store, spec) for spec in distinct(specs)]
+    if json:
+        import json as encoder
+
+        print(encoder.dumps(summaries, indent=2))
+    else:
+        for summary in summaries:
+            print(_line(summary))
+    open_runs = sum(summary["status"] in ("stopped", "waiting") for summary in summaries)
+    if open_runs and clock.must_stop():
+        print(f"zerosnet: stopped by {cause(clock)}; the same command goes on with {open_runs} run(s)", file=sys.stderr)
+    return exit_code(clock)
+
+
+def exit_code(clock: "Clock") -> int:
+    return 0 if clock.signal is None else 128 + clock.signal
+
+
+def cause(clock: "Clock") -> str:
+    """Name what stopped a command."""
+    return "the time limit" if clock.signal is None else clock.signal.name
+
+
+def _summary(store: "Store", spec: "RunSpec") -> dict[str, Any]:
+    if not (store.folder(spec) / "spec.json").exists():
+        return {"id": spec.id, "model": spec.model, "seed": spec.seed, "status": "waiting"}
+    return store.find(store.folder(spec).name).summary()
+
+
+def _line(summary: dict[str, Any]) -> str:
+    parts = [summary["id"], summary["status"]]
+    if summary["status"] == "finished":
+        parts.append(f"test {summary['test_accuracy']:.2%}")
+        if "test_top5_accuracy" in summary:
+            parts.append(f"top-5 {summary['test_top5_accuracy']:.2%}")
+        parts.append(f"best {summary['best_test_accuracy']:.2%} (epoch {summary['best_epoch']})")
+        parts.append(f"train {summary['train_accuracy']:.2%}")
+    elif summary["status"] == "diverged":
+        parts.append(summary["reason"])
+    elif "epochs" in summary:
+        epochs, steps = summary["epochs"], summary["steps"]
+        parts.append(f"after {epochs} epoch{'' if epochs == 1 else 's'}" + (f", at step {steps}" if steps else ""))
+    return "  ".join(parts)

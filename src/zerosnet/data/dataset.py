@@ -9,8 +9,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from zerosnet.data.augmentation import SCALINGS
-from zerosnet.data.randomness import stream
+from zerosnet.data.arrays.epochs import stream
+from zerosnet.data.registry import SCALINGS
 from zerosnet.errors import InputError
 
 

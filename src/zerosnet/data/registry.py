@@ -1,17 +1,72 @@
-"""The table of data sets, and `load`, the one way to get one."""
+"""The table of data sets with their usual augmentation, and `load`, the one way to get one."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zerosnet.data.augmentation import Augmentation
 from zerosnet.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from zerosnet.data.dataset import DataSet, ImageSet
     from zerosnet.data.streamed.imagefolder import FolderData
+
+
+# input scaling -> mean and std that bring pixels of [0, 1] there; None: the data set's own
+SCALINGS: dict[str, tuple[float, float] | None] = {"normalised": None, "unit": (0.0, 1.0), "signed": (0.5, 0.5)}
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """Random crop after zero padding of `crop` pixels on each side (0: none), and horizontal flip with chance 1/2.
+
+    Data sets that are decoded while they are used have another crop: a box with a part of the image's area between
+    the two numbers of `area` and a ratio of width to height between those of `aspect`, resized to a square.
+    """
+
+    crop: int = 0
+    flip: bool = False
+    area: tuple[float, float] | None = None
+    aspect: tuple[float, float] = (0.8, 1.25)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.crop, bool) or not isinstance(self.crop, int) or not 0 <= self.crop <= 100:
+            raise InputError(f"augmentation crop is {self.crop!r}; expected a number of pixels, 0 to 100")
+        if not isinstance(self.flip, bool):
+            raise InputError(f"augmentation flip is {self.flip!r}; expected true or false")
+        for name, least, most in (("area", 0.0, 1.0), ("aspect", 0.0, math.inf)):
+            value = getattr(self, name)
+            if value is not None or name == "aspect":
+                object.__setattr__(self, name, _interval(name, value, least, most))
+        if self.area is not None and self.crop:
+            raise InputError(f"augmentation has crop {self.crop} and area {list(self.area)}; expected one of them")
+
+    def describe(self) -> str:
+        words = [
+            f"crop after padding by {self.crop}" if self.crop else "",
+            "crop of {} to {} of the area, aspect {} to {}".format(*self.area, *self.aspect) if self.area else "",
+            "flip" if self.flip else "",
+        ]
+        return ", ".join(word for word in words if word) or "no augmentation"
+
+    def to_json(self) -> dict[str, Any]:
+        """Write all that distinguishes it; area and aspect only if they are not at their default."""
+        record: dict[str, Any] = {"crop": self.crop, "flip": self.flip}
+        if self.area is not None:
+            record["area"] = list(self.area)
+        if self.area is not None or self.aspect != Augmentation.aspect:
+            record["aspect"] = list(self.aspect)
+        return record
+
+
+def _interval(name: str, value: Any, least: float, most: float) -> tuple[float, float]:
+    ends = tuple(value) if isinstance(value, list | tuple) else ()
+    numbers = all(isinstance(end, int | float) and not isinstance(end, bool) for end in ends)
+    if len(ends) != 2 or not numbers or not least < ends[0] <= ends[1] <= most:
+        raise InputError(f"augmentation {name} is {value!r}; expected two increasing numbers above 0, at most {most}")
+    return float(ends[0]), float(ends[1])
+
 
 _PLAIN = Augmentation()
 _CROP_AND_FLIP = Augmentation(crop=4, flip=True)
@@ -38,32 +93,24 @@ class Source:
     """Height and width of the images if the files decide them."""
 
 
-# the readers are imported when a data set is read, so that its name is checked without torch
-def _read_digits(root: Path) -> "tuple[ImageSet, ImageSet]":
-    from zerosnet.data.arrays.digits import read_digits
+def _published(name: str) -> "Callable[[Path], tuple[ImageSet, ImageSet]]":
+    """Make a reader that is imported when it is called, so that a data set's name is checked without torch."""
 
-    return read_digits()
+    def read(root: Path) -> "tuple[ImageSet, ImageSet]":
+        from zerosnet.data.arrays.published import READERS
 
+        return READERS[name](root)
 
-def _read_idx(name: str, root: Path) -> "tuple[ImageSet, ImageSet]":
-    from zerosnet.data.arrays import idx
-
-    return idx.read_idx(root, getattr(idx, name))
-
-
-def _read_cifar(name: str, root: Path) -> "tuple[ImageSet, ImageSet]":
-    from zerosnet.data.arrays import cifar
-
-    return cifar.read_cifar(root, getattr(cifar, name))
+    return read
 
 
 SOURCES: dict[str, Source] = {
-    "digits": Source(mean=(0.3051,), std=(0.3759,), read=_read_digits, size=8),
-    "mnist": Source(mean=(0.1307,), std=(0.3081,), read=partial(_read_idx, "MNIST"), download="MNIST", size=28),
+    "digits": Source(mean=(0.3051,), std=(0.3759,), read=_published("digits"), size=8),
+    "mnist": Source(mean=(0.1307,), std=(0.3081,), read=_published("mnist"), download="MNIST", size=28),
     "fashion-mnist": Source(
         mean=(0.2860,),
         std=(0.3530,),
-        read=partial(_read_idx, "FASHION_MNIST"),
+        read=_published("fashion-mnist"),
         augmentation=_CROP_AND_FLIP,
         download="FashionMNIST",
         size=28,
@@ -71,7 +118,7 @@ SOURCES: dict[str, Source] = {
     "cifar10": Source(
         mean=(0.4914, 0.4822, 0.4465),
         std=(0.2470, 0.2435, 0.2616),
-        read=partial(_read_cifar, "CIFAR10"),
+        read=_published("cifar10"),
         augmentation=_CROP_AND_FLIP,
         download="CIFAR10",
         size=32,
@@ -79,7 +126,7 @@ SOURCES: dict[str, Source] = {
     "cifar100": Source(
         mean=(0.5071, 0.4865, 0.4409),
         std=(0.2673, 0.2564, 0.2762),
-        read=partial(_read_cifar, "CIFAR100"),
+        read=_published("cifar100"),
         num_classes=100,
         augmentation=_CROP_AND_FLIP,
         download="CIFAR100",

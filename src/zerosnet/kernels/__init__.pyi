@@ -1,4 +1,3 @@
-from zerosnet.kernels.classifier import NativeClassifier as NativeClassifier
 from zerosnet.kernels.compile import KernelsUnavailable as KernelsUnavailable
 from zerosnet.kernels.elementwise import FlatBuffers as FlatBuffers
 from zerosnet.kernels.elementwise import native_gather as native_gather
@@ -9,5 +8,6 @@ from zerosnet.kernels.support import reason_against as reason_against
 from zerosnet.kernels.support import reason_against_compiler as reason_against_compiler
 from zerosnet.kernels.support import reason_against_device as reason_against_device
 from zerosnet.kernels.support import reason_against_network as reason_against_network
+from zerosnet.kernels.training_step import NativeClassifier as NativeClassifier
 from zerosnet.kernels.training_step import NativePredictor as NativePredictor
 from zerosnet.kernels.training_step import NativeStep as NativeStep

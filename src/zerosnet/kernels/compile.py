@@ -4,16 +4,20 @@ PyTorch's run-time compiler is a private interface, so it is used here and nowhe
 disk, by source, options, chip and versions.
 """
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from zerosnet.environment import gpu_driver
-from zerosnet.kernels.binary_cache import remembered
+from zerosnet.files import write_bytes
 
 PARTS = ("layout.cuh", "common.cuh")  # what every program of a width begins with
 KERNELS = ("forward.cu", "backward.cu", "pointwise.cu", "edges.cu", "stem.cu")
@@ -138,3 +142,42 @@ def compile_all(shapes: Iterable[tuple[int, int]], device: int) -> None:
     for shape in shapes:
         program(*shape, device)
     elementwise_program(device)
+
+
+FOLDER = "ZEROSNET_CACHE"  # names another folder; empty: nothing is kept
+_CHECK = sha256().digest_size
+
+
+def cache_folder() -> Path | None:
+    """The folder of compiled kernels: in $ZEROSNET_CACHE, or in the user's cache; None if nothing is to be kept."""
+    given = os.environ.get(FOLDER)
+    if given is not None:
+        return Path(given) / "kernels" if given else None
+    try:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:  # a user without a home
+        return None
+    return base / "zerosnet" / "kernels"
+
+
+def remembered(key: str, make: Callable[[], bytes]) -> bytes:
+    """Return what was made for a key before, on this machine, or make it and keep it.
+
+    An entry begins with the checksum of its content: a damaged one is made anew. Entries are written in one move, so
+    that processes may do it at the same time. A folder that cannot be written keeps nothing.
+    """
+    folder = cache_folder()
+    if folder is None:
+        return make()
+    path = folder / f"{sha256(key.encode()).hexdigest()[:32]}.bin"
+    try:
+        entry = path.read_bytes()
+    except OSError:
+        entry = b""
+    check, content = entry[:_CHECK], entry[_CHECK:]
+    if content and sha256(content).digest() == check:
+        return content
+    content = make()
+    with suppress(OSError):
+        write_bytes(path, sha256(content).digest() + content)
+    return content

@@ -10,16 +10,20 @@ from torch import Tensor
 
 from zerosnet.kernels.compile import Program, program
 from zerosnet.kernels.interface import (
+    EPS,
     MAX_STEPS,
+    MOMENTUM,
     BackwardInner,
     BackwardOuter,
     ConvInner,
     ConvStep,
+    Norm,
+    NormGradient,
     Packed,
+    Slope,
     State,
     StateGradient,
 )
-from zerosnet.kernels.norm_tables import EPS, MOMENTUM, Norm, NormGradient, Slope
 from zerosnet.kernels.sizes import Sizes
 from zerosnet.kernels.weight_gradients import WeightAdder
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.kernels import patches as px
-from zerosnet.kernels.head import Head
+from zerosnet.kernels.head import BlockTape, Head, Node, Projected, Tape
 from zerosnet.kernels.interface import (
     MAX_STEPS,
     BackwardInner,
@@ -18,13 +18,14 @@ from zerosnet.kernels.interface import (
     ConvInner,
     ConvStep,
     Kernels,
+    Norm,
+    NormGradient,
     Packed,
+    Slope,
     State,
     StateGradient,
 )
-from zerosnet.kernels.norm_tables import Norm, NormGradient, Slope
 from zerosnet.kernels.patches import PointConvolution, StridedConvolution
-from zerosnet.kernels.tape import BlockTape, Node, Projected, Tape
 from zerosnet.models import Basic, BatchNorm, Block, CifarStem, Conv, Linear, Network
 
 WIDTHS = ((16, 32), (32, 16), (64, 8))

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from zerosnet.kernels.interface import Kernels
-from zerosnet.kernels.norm_tables import NormGradient
+from zerosnet.kernels.interface import Kernels, NormGradient
 
 _PIECES = 64  # a long sum over pixels is cut into pieces, so that it fills the chip; they are added in fixed order
 

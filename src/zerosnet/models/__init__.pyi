@@ -18,7 +18,6 @@ from zerosnet.models.diagnosis.shares import predicted_shares as predicted_share
 from zerosnet.models.diagnosis.shares import wiring_of_network as wiring_of_network
 from zerosnet.models.diagnosis.switched_off import Tail as Tail
 from zerosnet.models.diagnosis.switched_off import tails as tails
-from zerosnet.models.fusion import fuse as fuse
 from zerosnet.models.io.card import model_card as model_card
 from zerosnet.models.io.export import FORMATS as FORMATS
 from zerosnet.models.io.export import export_model as export_model
@@ -40,6 +39,9 @@ from zerosnet.models.layers.replicated import per_channel as per_channel
 from zerosnet.models.names import check_model as check_model
 from zerosnet.models.names import find_name as find_name
 from zerosnet.models.network import Network as Network
+from zerosnet.models.network import combine as combine
+from zerosnet.models.network import extract as extract
+from zerosnet.models.network import fuse as fuse
 from zerosnet.models.parameters import ParameterRow as ParameterRow
 from zerosnet.models.parameters import parameter_count as parameter_count
 from zerosnet.models.parameters import parameter_table as parameter_table
@@ -54,8 +56,6 @@ from zerosnet.models.registry import configure as configure
 from zerosnet.models.registry import create_model as create_model
 from zerosnet.models.registry import find_entry as find_entry
 from zerosnet.models.registry import list_models as list_models
-from zerosnet.models.replicas import combine as combine
-from zerosnet.models.replicas import extract as extract
 from zerosnet.models.stepping.block_plan import BlockPlan as BlockPlan
 from zerosnet.models.stepping.blocks import Basic as Basic
 from zerosnet.models.stepping.blocks import Block as Block

@@ -8,8 +8,8 @@ from typing import Any
 
 from zerosnet.errors import InputError
 from zerosnet.models.stepping.block_plan import BlockPlan, plan
-from zerosnet.models.stepping.coefficients import Coefficients, FixedCoefficients, TrainedCoefficients
 from zerosnet.models.stepping.laws import LambdaLaw, Law, LmLaw, StableLambdaLaw, StableRootsLaw
+from zerosnet.models.stepping.stack import Coefficients, FixedCoefficients, TrainedCoefficients
 from zerosnet.models.structure import Structure
 from zerosnet.numerics import Number, Scheme, find_stage_change, number
 

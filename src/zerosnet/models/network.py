@@ -1,7 +1,8 @@
-"""The network: stem, multistep stack, head."""
+"""The network: stem, multistep stack, head; and several networks fused to one: their configs and state dicts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, cast
 
 import torch
@@ -10,9 +11,10 @@ from torch import Tensor, nn, relu_
 from zerosnet.errors import InputError
 from zerosnet.models.config import Config
 from zerosnet.models.io.timm import TimmMethods
-from zerosnet.models.layers.replicated import BatchNorm, Bias, Conv, Linear, average, initialise
+from zerosnet.models.layers.replicated import BatchNorm, Bias, Conv, Linear, average, initialise, rows
+from zerosnet.models.stepping.block_plan import BlockPlan
 from zerosnet.models.stepping.stack import BlockStep, Stack
-from zerosnet.numerics import Scheme
+from zerosnet.numerics import Number, Scheme
 
 KEEP_STATES = {"realize_reads_threshold": 3}  # of torch.compile: see Network.compile
 
@@ -54,7 +56,7 @@ class Network(TimmMethods):
         initialise(self, self._draw_seeds() if seeds is None else list(seeds))
 
     def forward(self, images: Tensor) -> Tensor:
-        return self.forward_head(self.forward_features(images))
+        return self.logits(self.stack(self.first_state(images)))
 
     def forward_features(self, images: Tensor) -> Tensor:
         """The feature map before the pool, (B, K * num_features, h, w)."""
@@ -165,3 +167,60 @@ class Network(TimmMethods):
     def _draw_seeds(self) -> list[int]:
         """Draw seeds from torch's own generator, so that torch.manual_seed decides."""
         return torch.randint(2**62, (self.replicas,), device="cpu").tolist()
+
+
+def fuse(configs: Sequence[Config]) -> Config:
+    """Put networks of one `fusion_key` side by side: the replicas of the result are those of the configs in order."""
+    if len({config.fusion_key for config in configs}) != 1:
+        raise InputError("configs are of networks that differ in more than their schemes; expected one fusion_key")
+    first, replicas = configs[0], sum(config.replicas for config in configs)
+    initial = _growths(configs, "init_growth")
+    if any(config.block_schemes for config in configs):
+        longest = max(len(schemes) for config in configs for schemes in config.fixed_schemes())
+        each = (schemes for config in configs for schemes in config.fixed_schemes())
+        full = tuple(_with_start(schemes, longest, first.plans()) for schemes in each)
+        return replace(first, schemes=(), beta_growth=(), block_schemes=full, init_growth=initial, replicas=replicas)
+    schemes = tuple(scheme for config in configs for scheme in config.schemes)
+    growths = _growths(configs, "beta_growth")
+    return replace(first, schemes=schemes, beta_growth=growths, init_growth=initial, replicas=replicas)
+
+
+def _growths(configs: Sequence[Config], field: str) -> tuple[Number, ...]:
+    """List the growth of every replica, 1 for networks without one; nothing if no network has one."""
+    if not any(getattr(config, field) for config in configs):
+        return ()
+    one: tuple[Number, ...] = (Fraction(1),)
+    return tuple(growth for config in configs for growth in (getattr(config, field) or one * config.replicas))
+
+
+def _with_start(schemes: tuple[Scheme, ...], length: int, plans: tuple[BlockPlan, ...]) -> tuple[Scheme, ...]:
+    """Give start-up blocks the scheme that they have anyway, y_{n+1} = y_n + f_n, if other replicas list theirs."""
+    if len(schemes) == length:
+        return schemes
+    alphas, betas = len(schemes[0].alphas), len(schemes[0].betas)
+    start = Scheme([1] + [0] * (alphas - 1), [1] + [0] * (betas - 1))
+    slots = iter(schemes)
+    return tuple(next(slots) if block.multistep else start for block in plans)
+
+
+def extract(state_dict: Mapping[str, Tensor], k: int, replicas: int) -> dict[str, Tensor]:
+    """The state dict of replica k, as the single network has it."""
+    if not 0 <= k < replicas:
+        raise InputError(f"k is {k}; expected a replica from 0 to {replicas - 1}")
+    for name, tensor in state_dict.items():
+        if tensor.dim() == 0 or tensor.shape[0] % replicas:
+            raise InputError(f"{name} has shape {tuple(tensor.shape)}, which {replicas} replicas cannot share")
+    return {name: rows(tensor, replicas)[k].clone() for name, tensor in state_dict.items()}
+
+
+def combine(state_dicts: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """The state dict of the fused network whose replica k is state_dicts[k]; the inverse of `extract`."""
+    if not state_dicts:
+        raise InputError("state_dicts is empty; expected at least one state dict")
+    first = state_dicts[0]
+    for k, other in enumerate(state_dicts):
+        if {n: t.shape for n, t in other.items()} != {n: t.shape for n, t in first.items()}:
+            raise InputError(
+                f"state_dicts[{k}] has other names or shapes than state_dicts[0]; expected the same network"
+            )
+    return {name: torch.cat([state[name] for state in state_dicts]) for name in first}

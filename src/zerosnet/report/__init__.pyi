@@ -2,6 +2,7 @@ from zerosnet.report.figures.attack import attack_figure as attack_figure
 from zerosnet.report.figures.comparison import runs_figure as runs_figure
 from zerosnet.report.figures.comparison import schemes_figure as schemes_figure
 from zerosnet.report.figures.concepts import stability_concepts_figure as stability_concepts_figure
+from zerosnet.report.figures.depth_tradeoff import depth_design_figure as depth_design_figure
 from zerosnet.report.figures.design_tradeoff import design_figure as design_figure
 from zerosnet.report.figures.diagnosis import diagnosis_figure as diagnosis_figure
 from zerosnet.report.figures.families import family_figure as family_figure
@@ -9,6 +10,8 @@ from zerosnet.report.figures.forecast import accuracy_map as accuracy_map
 from zerosnet.report.figures.forecast import forecast_figure as forecast_figure
 from zerosnet.report.figures.panels import region_window as region_window
 from zerosnet.report.figures.panels import root_places as root_places
+from zerosnet.report.figures.robustness import noise_figure as noise_figure
+from zerosnet.report.figures.robustness import noise_law_figure as noise_law_figure
 from zerosnet.report.figures.schemes import paper_figure as paper_figure
 from zerosnet.report.figures.schemes import scheme_figure as scheme_figure
 from zerosnet.report.files import figure_file as figure_file

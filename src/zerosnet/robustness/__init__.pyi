@@ -10,6 +10,12 @@ from zerosnet.robustness.classifiers import fast as fast
 from zerosnet.robustness.classifiers import frozen as frozen
 from zerosnet.robustness.classifiers import is_right as is_right
 from zerosnet.robustness.classifiers import why_not_native as why_not_native
+from zerosnet.robustness.corruptions.errors import CorruptionErrors as CorruptionErrors
+from zerosnet.robustness.corruptions.errors import corruption_errors as corruption_errors
+from zerosnet.robustness.corruptions.errors import mean_corruption_error as mean_corruption_error
+from zerosnet.robustness.corruptions.regenerated import CORRUPTIONS as CORRUPTIONS
+from zerosnet.robustness.corruptions.regenerated import Corruption as Corruption
+from zerosnet.robustness.corruptions.regenerated import corrupt as corrupt
 from zerosnet.robustness.perturbations.corruptions import Corruptions as Corruptions
 from zerosnet.robustness.perturbations.corruptions import find_corruptions as find_corruptions
 from zerosnet.robustness.perturbations.counter import counted_uniform as counted_uniform

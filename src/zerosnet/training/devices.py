@@ -11,23 +11,15 @@ from multiprocessing.process import BaseProcess
 from queue import Empty
 from typing import Any
 
-import torch
-
 from zerosnet.training.cluster import how_far, share_groups, time_of_day, train_group
 from zerosnet.training.options import Options
 from zerosnet.training.runs.spec import RunSpec
 from zerosnet.training.runs.store import Store
+from zerosnet.training.screen.clocks import Clock
 from zerosnet.training.screen.displays import Progress
-from zerosnet.training.screen.stopping import Clock
 
 POLL = 0.5  # seconds between two looks at the clock
 LOOK = 30.0  # seconds between two looks at how far the runs are
-
-
-def all_devices(name: str) -> list[str]:
-    """Name the devices that a training may use: auto stands for all GPUs, every other name for itself."""
-    count = torch.cuda.device_count() if name == "auto" else 0
-    return [f"cuda:{n}" for n in range(count)] if count > 1 else [name]
 
 
 def train_on_devices(

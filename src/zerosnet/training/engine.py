@@ -1,6 +1,6 @@
 """The engines that train and measure runs: this machine, or a Ray cluster.
 
-`train` plans which runs share a step, claims them, and takes every group from where it stands to its end.
+`Local.train` plans which runs share a step, claims them, and takes every group from where it stands to its end.
 """
 
 import sys
@@ -15,22 +15,18 @@ import torch
 
 from zerosnet.data import DataSet, FolderData, load, open_folder, source
 from zerosnet.errors import InputError
-from zerosnet.training.arithmetic import find_device, torch_settings
 from zerosnet.training.finished.networks import surrogate_of
-from zerosnet.training.fused.backend import report_plain_torch
 from zerosnet.training.fused.cuda_graph import forget_compiled
+from zerosnet.training.fused.step import report_plain_torch
 from zerosnet.training.fused.trainer import FusedTrainer
 from zerosnet.training.grouping import check_batch_norm, group, run_precision, work
-from zerosnet.training.loop import GO_ON, STOP, train_group
+from zerosnet.training.loop import GO_ON, STOP, claimed, has_ended, meeting_points, train_group
+from zerosnet.training.machine import all_devices, cores, find_device, in_threads, own_threads, torch_settings
 from zerosnet.training.options import EngineOptions, Options, StreamOptions
-from zerosnet.training.parallel import cores, in_parallel
-from zerosnet.training.runs.claims import claimed, has_ended, meeting_points
 from zerosnet.training.runs.spec import RunSpec, distinct
 from zerosnet.training.runs.store import Store
+from zerosnet.training.screen.clocks import Clock, duration, mark
 from zerosnet.training.screen.displays import Lines, Progress, say_recipes
-from zerosnet.training.screen.start import mark
-from zerosnet.training.screen.stopping import Clock
-from zerosnet.training.screen.time_left import duration
 from zerosnet.training.streamed.processes import (
     World,
     decoding_workers,
@@ -62,67 +58,6 @@ class Plan:
     at_once: int = 1
 
 
-def train(
-    specs: Sequence[RunSpec],
-    store: Store,
-    options: Options,
-    clock: Clock | None = None,
-    progress: Progress | None = None,
-) -> None:
-    """Train all runs that have not ended, each once; the store holds the outcome.
-
-    What another process is working on is left to it. Once the clock asked to stop, everything begun has a checkpoint.
-    Nothing is written before all runs were found to be possible. A run that has ended needs neither its data nor a
-    device that has its precision.
-    """
-    mark("imports")
-    clock, progress = clock or Clock(), progress or Lines(quiet=True)
-    specs = distinct(specs)
-    kinds = {source(spec.dataset).streamed for spec in specs}
-    if len(kinds) > 1:
-        raise InputError("some runs are on imagefolder and some are not; expected one kind at a time")
-    streamed = kinds == {True}
-    world = local_world() if streamed else World()
-    device = own_device(find_device(options.device), world)
-    progress = progress if world.writes else Lines(quiet=True)
-
-    def must_stop() -> bool:
-        return world.highest(STOP if clock.must_stop() else GO_ON) == STOP
-
-    def train_members(members: Sequence[RunSpec]) -> None:
-        if must_stop():
-            return
-        with clock.stopped_by_errors(), claimed(store, members, world, progress) as runs:
-            held = {run.spec: run for run in runs}  # none in a process that does not write
-            for position, together in meeting_points(runs, plan.steps, world, progress):
-                if must_stop():
-                    return
-                trainer = plan.trainer(together)
-                mark("network and kernels")
-                if device.type == "cuda" or options.kernels == "native":
-                    report_plain_torch(trainer.why_not_native, progress.say)
-                mine = [held[spec] for spec in together if spec in held]
-                train_group(trainer, mine, position, options, clock, progress)
-
-    with clock, joined(world, device):
-        asked = specs if world.writes else []
-        ended = world.together(lambda: [spec for spec in asked if has_ended(store, spec, progress)])
-        waiting = world.from_writer([spec for spec in asked if spec not in ended])
-        if streamed:
-            plan = world.together(lambda: plan_streamed(waiting, options, device, world, progress))
-        else:
-            plan = plan_arrays(waiting, store, options, device)
-        mark("data")
-        say_recipes(waiting, progress)
-        progress.expect(plan.work)
-        with progress, torch_settings(device, deterministic=options.deterministic):
-            if streamed:
-                for members in plan.groups:
-                    train_members(members)
-            else:
-                in_parallel(train_members, plan.groups, plan.at_once, one_thread=options.deterministic)
-
-
 def plan_runs(specs: Sequence[RunSpec], store: Store, options: Options) -> Plan:
     """Plan the runs that have not ended, as `train` would in one process, and train nothing."""
     quiet = Lines(quiet=True)
@@ -146,13 +81,13 @@ def plan_arrays(specs: Sequence[RunSpec], store: Store, options: Options, device
     data = load_all(specs, options)
     for spec in specs:
         check_batch_norm(spec, data[spec], spec.recipe.batch)
-    surrogates = {spec: surrogate_of(spec, store) for spec in specs}
+    surrogates = {spec: surrogate_of(spec, store) for spec in specs if spec.recipe.adversarial is not None}
     workers = cores() if device.type == "cpu" else 1
     groups = group(specs, data, device, options.replicas, workers)
 
     def trainer(members: Sequence[RunSpec]) -> Trainer:
         first = members[0]
-        return FusedTrainer(members, data[first], device, surrogate=surrogates[first], kernels=options.kernels)
+        return FusedTrainer(members, data[first], device, surrogate=surrogates.get(first), kernels=options.kernels)
 
     return Plan(
         groups,
@@ -240,19 +175,73 @@ class Engine(Protocol):
         """Do other work."""
 
 
+@dataclass(frozen=True)
 class Local:
-    """This machine. Jobs run one after the other; a training uses all GPUs."""
+    """This machine. Jobs run one after the other; a training uses all GPUs, or the one that its options name."""
+
+    all_gpus: bool = True
 
     device = staticmethod(find_device)
 
     def train(self, specs: Sequence[RunSpec], store: Store, options: Options, clock: Clock, progress: Progress) -> None:
-        from zerosnet.training import devices
+        """Train all runs that have not ended, each once; the store holds the outcome.
 
-        names = devices.all_devices(options.device)
+        What another process is working on is left to it. Once the clock asked to stop, everything begun has a
+        checkpoint. Nothing is written before all runs were found to be possible. A run that has ended needs neither its
+        data nor a device that has its precision.
+        """
+        names = all_devices(options.device) if self.all_gpus else []
         if len(names) > 1 and len(specs) > 1 and not under_torchrun():
-            devices.train_on_devices(names, specs, store, options, clock, progress)
-        else:
-            train(specs, store, options, clock, progress)
+            from zerosnet.training.devices import train_on_devices
+
+            train_on_devices(names, specs, store, options, clock, progress)
+            return
+        mark("imports")
+        specs = distinct(specs)
+        kinds = {source(spec.dataset).streamed for spec in specs}
+        if len(kinds) > 1:
+            raise InputError("some runs are on imagefolder and some are not; expected one kind at a time")
+        streamed = kinds == {True}
+        world = local_world() if streamed else World()
+        device = own_device(find_device(options.device), world)
+        progress = progress if world.writes else Lines(quiet=True)
+
+        def must_stop() -> bool:
+            return world.highest(STOP if clock.must_stop() else GO_ON) == STOP
+
+        def train_members(members: Sequence[RunSpec]) -> None:
+            if must_stop():
+                return
+            with clock.stopped_by_errors(), claimed(store, members, world, progress) as runs:
+                held = {run.spec: run for run in runs}  # none in a process that does not write
+                for position, together in meeting_points(runs, plan.steps, world, progress):
+                    if must_stop():
+                        return
+                    trainer = plan.trainer(together)
+                    mark("network and kernels")
+                    if device.type == "cuda" or options.kernels == "native":
+                        report_plain_torch(trainer.why_not_native, progress.say)
+                    mine = [held[spec] for spec in together if spec in held]
+                    train_group(trainer, mine, position, options, clock, progress)
+
+        with clock, joined(world, device):
+            asked = specs if world.writes else []
+            ended = world.together(lambda: [spec for spec in asked if has_ended(store, spec, progress)])
+            waiting = world.from_writer([spec for spec in asked if spec not in ended])
+            if streamed:
+                plan = world.together(lambda: plan_streamed(waiting, options, device, world, progress))
+            else:
+                plan = plan_arrays(waiting, store, options, device)
+            mark("data")
+            say_recipes(waiting, progress)
+            progress.expect(plan.work)
+            threads = nullcontext() if streamed else own_threads(plan.at_once, one_thread=options.deterministic)
+            with progress, torch_settings(device, deterministic=options.deterministic), threads:
+                if plan.at_once > 1:
+                    in_threads(train_members, plan.groups, plan.at_once)
+                else:
+                    for members in plan.groups:
+                        train_members(members)
 
     def places(self, device: torch.device) -> int:
         return 1
@@ -274,3 +263,14 @@ def open_engine(options: EngineOptions) -> AbstractContextManager[Engine]:
     from zerosnet.training.cluster import connected
 
     return connected(options.address)
+
+
+def train(
+    specs: Sequence[RunSpec],
+    store: Store,
+    options: Options,
+    clock: Clock | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Train all runs that have not ended, on one device of this machine (see `Local.train`)."""
+    Local(all_gpus=False).train(specs, store, options, clock or Clock(), progress or Lines(quiet=True))

@@ -13,8 +13,8 @@ from torch import Tensor
 from zerosnet.data import DataSet, FolderData, source
 from zerosnet.errors import InputError
 from zerosnet.models import Config, Network, configure, fuse
-from zerosnet.training.arithmetic import Precision, precision
 from zerosnet.training.fused.step import TorchStep
+from zerosnet.training.machine import Precision, precision
 from zerosnet.training.recipes.schedule import Constant
 from zerosnet.training.runs.spec import RunSpec
 

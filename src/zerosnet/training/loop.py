@@ -1,8 +1,11 @@
-"""The training loop: one group of runs from where it stands to its end, whatever trainer it has."""
+"""The training loop: one group of runs from where it stands to its end, whatever trainer it has.
+
+Before it: which runs of a group this process may train, and at which checkpoints they can go on together.
+"""
 
 import time
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,13 +19,92 @@ from zerosnet.models import model_file
 from zerosnet.training.fused.cuda_graph import Lead
 from zerosnet.training.grouping import network_config
 from zerosnet.training.options import Options
-from zerosnet.training.runs.checkpoint import BackgroundWriter, join, snapshot
+from zerosnet.training.runs.checkpoint import BackgroundWriter, join, positions, snapshot
 from zerosnet.training.runs.journal import Journal
-from zerosnet.training.runs.run import Run
+from zerosnet.training.runs.run import Run, read_result
+from zerosnet.training.runs.spec import RunSpec
+from zerosnet.training.runs.store import Store
+from zerosnet.training.screen.clocks import Clock, SaveTimer, mark, start_line
 from zerosnet.training.screen.displays import Progress
-from zerosnet.training.screen.start import mark, start_line
-from zerosnet.training.screen.stopping import Clock, SaveTimer
+from zerosnet.training.streamed.processes import World
 from zerosnet.training.trainer import Trainer
+
+
+def has_ended(store: Store, spec: RunSpec, progress: Progress) -> bool:
+    """Tell whether there is nothing to do for a run, and report it; asked before its data are opened."""
+    result = read_result(store.folder(spec))
+    if result is not None:
+        progress.say(f"{spec.id} has {result.status} already; nothing to do")
+    return result is not None
+
+
+@contextmanager
+def claimed(store: Store, specs: Sequence[RunSpec], world: World, progress: Progress) -> Iterator[list[Run]]:
+    """Hold the runs of a group that have not ended and that are free; none in a process that does not write."""
+    with ExitStack() as stack:
+        yield world.together(lambda: _claim_all(store, specs if world.writes else [], progress, stack))
+
+
+def _claim_all(store: Store, specs: Sequence[RunSpec], progress: Progress, stack: ExitStack) -> list[Run]:
+    runs = []
+    for spec in specs:
+        run = store.claim(spec)
+        if run is None:
+            progress.say(f"{spec.id} is in another process's hands")
+            progress.forget(spec.id)
+            continue
+        stack.enter_context(run)
+        if run.result() is None:
+            runs.append(run)
+        else:
+            run.release()
+            progress.forget(spec.id)
+    return runs
+
+
+def meeting_points(
+    runs: Sequence[Run], steps: Mapping[RunSpec, int], world: World, progress: Progress
+) -> list[tuple[int, list[RunSpec]]]:
+    """Find the positions at which runs of a group can go on together, each with the specs that have a checkpoint there.
+
+    The process that writes looks for them and tells the others. `steps` are those of an epoch.
+
+    A kill between the checkpoints of two runs leaves them one apart; as every run keeps its last two, they meet at the
+    earlier one. Runs that were begun at different times stay apart. A damaged checkpoint is passed over, and so is one
+    that comes after a damaged line of metrics.jsonl, whose epoch is trained again; both are reported.
+    """
+    newest: dict[str, int] = {}
+    for run in runs:
+        whole = run.whole_epochs()
+        checkpoint = run.load_checkpoint(at_most=(whole + 1) * steps[run.spec] - 1)
+        newest[run.id] = 0 if checkpoint is None else checkpoint.position
+        _report_lost(run, newest[run.id], whole, steps[run.spec], progress)
+    rest, meetings = sorted(runs, key=lambda run: newest[run.id]), []
+    while rest:
+        position = newest[rest[0].id]
+        here = [run for run in rest if newest[run.id] == position or (position and _has(run, position))]
+        meetings.append((position, [run.spec for run in here]))
+        rest = [run for run in rest if run not in here]
+    return world.from_writer(meetings)
+
+
+def _has(run: Run, position: int) -> bool:
+    checkpoint = run.load_checkpoint(at_most=position)
+    return checkpoint is not None and checkpoint.position == position
+
+
+def _report_lost(run: Run, position: int, whole: int, steps: int, progress: Progress) -> None:
+    """Report the checkpoints passed over, and the epochs before a first one, of a run that goes on from a position."""
+    saved, epochs = positions(run.checkpoints), len(run.metrics())
+    for newer in saved:
+        if newer // steps > whole:
+            lost = f"metrics.jsonl lacks epoch {whole + 1}, which the checkpoint at step {newer} needs"
+            progress.say(f"{run.id}: {lost}; going on from step {position}")
+        elif newer > position:
+            progress.say(f"{run.id}: the checkpoint at step {newer} is damaged; going on from step {position}")
+    if epochs and not saved:
+        progress.say(f"{run.id}: no checkpoint yet, {epochs} epoch{'' if epochs == 1 else 's'} lost; from the start")
+
 
 GO_ON, SAVE, STOP = range(3)  # what a process asks for after a step; the highest wish of all processes is followed
 

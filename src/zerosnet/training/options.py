@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Annotated
 
 from zerosnet.errors import InputError, did_you_mean
-from zerosnet.training.arithmetic import check_device
-from zerosnet.training.screen.loggers import check_loggers
-from zerosnet.training.screen.stopping import SaveInterval
+from zerosnet.training.machine import check_device
+from zerosnet.training.runs.journal import check_loggers
+from zerosnet.training.screen.clocks import SaveInterval
 
 KERNELS = ("native", "torch")
 BROKEN = ("fatal", "skip")

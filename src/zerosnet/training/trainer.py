@@ -13,7 +13,7 @@ from torch import Tensor
 from zerosnet.data import DataSet, FolderData
 from zerosnet.models import Network
 from zerosnet.numerics import Scheme
-from zerosnet.training.fused.evaluation import Score
+from zerosnet.training.fused.passes import Score
 from zerosnet.training.runs.spec import RunSpec
 from zerosnet.training.streamed.processes import World
 

@@ -2,7 +2,7 @@ import pytest
 
 from zerosnet.errors import InputError
 from zerosnet.numerics import is_zero_stable, order, zerosnet
-from zerosnet.numerics.wirings.depth_design import depth_trade_off, design_by_depth
+from zerosnet.numerics.wirings.depth_design import design_by_depth
 from zerosnet.numerics.wirings.wiring import Wiring
 
 
@@ -26,10 +26,16 @@ def test_the_head_reads_most_from_euler() -> None:
     assert found.value == pytest.approx(found.euler, rel=1e-3)
 
 
-def test_smaller_roots_cost_depth() -> None:
-    rows = depth_trade_off(3, moduli=(0.4, 0.6, 0.8))
-    assert [row.value for row in rows] == sorted(row.value for row in rows)
-    assert all(row.parasitic_modulus <= bound + 1e-6 for row, bound in zip(rows, (0.4, 0.6, 0.8)))
+@pytest.mark.parametrize("bound", [0.6, 0.7])
+def test_a_small_stage_gain_costs_depth(bound: float) -> None:
+    free, bounded = design_by_depth(3, objective="accuracy"), design_by_depth(3, objective="accuracy", gain=bound)
+    assert bounded.stage_gain <= bound + 1e-6
+    assert bounded.value < free.value
+
+
+def test_a_bound_that_no_scheme_keeps_is_named() -> None:
+    with pytest.raises(InputError, match=r"gain is 0.1; no scheme of 2 steps"):
+        design_by_depth(2, gain=0.1)
 
 
 def test_a_free_growth_runs_to_its_bound_for_shares_and_not_for_accuracy() -> None:

@@ -1,4 +1,5 @@
 import json
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -23,6 +24,21 @@ def test_constants_that_made_the_points_are_found_again(measure: str) -> None:
     assert law.rmse < 1e-3
 
 
+def test_a_floor_that_made_the_points_is_found_again() -> None:
+    made = AccuracyLaw("parts", 30.0, 0.006, 0.45, "cifar10", "paper", "best", (), floor=3.5)
+    wirings = [Wiring.of(row.scheme, (n, n, n)) for row in PAPER_ROWS for n in (3, 9)]
+    points = [Point(w, 100 - made.error_of(made.quantity(w))) for w in wirings]
+    law = fit_law(points, floor=True)
+    assert (law.a, law.tau, law.p, law.floor) == pytest.approx((30.0, 0.006, 0.45, 3.5), rel=1e-3)
+    assert fit_law(points).rmse > 10 * law.rmse
+
+
+def test_a_floor_of_zero_is_found_if_there_is_none() -> None:
+    made = AccuracyLaw("parts", 30.0, 0.006, 0.3, "cifar10", "paper", "best", ())
+    points = [Point(w, 100 - made.error_of(made.quantity(w))) for w in (Wiring.of(row.scheme) for row in PAPER_ROWS)]
+    assert fit_law(points, floor=True).floor == pytest.approx(0, abs=0.01)
+
+
 @pytest.mark.parametrize("epoch", ["best", "last"])
 @pytest.mark.parametrize(("measure", "most"), [("parts", 1.0), ("contributions", 1.8), ("shares", 2.1)])
 def test_the_law_of_the_package_predicts_networks_left_out(measure: str, most: float, epoch: str) -> None:
@@ -45,8 +61,7 @@ def test_a_prediction_lies_in_its_interval_which_holds_most_networks() -> None:
     law = load_law()
     inside = 0
     for network in law.networks:
-        wiring = Wiring.of(Scheme.parse(network.scheme), network.blocks, network.stage_change)
-        prediction = law.predict(wiring)
+        prediction = law.predict(network.wiring)
         assert prediction.calibrated
         low, high = prediction.interval
         assert low < prediction.accuracy < high
@@ -71,15 +86,70 @@ def test_where_it_was_not_calibrated_the_law_says_why(wiring: Wiring, options: d
 
 def test_a_law_goes_into_json_and_comes_back() -> None:
     law = load_law()
-    assert AccuracyLaw.from_json(json.loads(json.dumps(law.to_json()))) == law
+    assert AccuracyLaw.from_json(json.loads(json.dumps(law.to_json())), law.rival) == law
     with pytest.raises(InputError, match="has no tau"):
         AccuracyLaw.from_json({"measure": "shares", "a": 1.0})
 
 
-def test_no_gauge_changes_a_prediction() -> None:
-    wiring = Wiring.of(Scheme([1, 1, 1], [1]))
-    twin = wiring.regauge([1.84**-n for n in range(28)])
+@pytest.mark.parametrize("stage_change", ["project-each", "project-shared", "restart"])
+@pytest.mark.parametrize("growth", ["1", "1.839", "0.7"])
+@pytest.mark.parametrize("rate", [1.84, 0.6, 4.2])
+def test_no_gauge_changes_a_prediction(rate: float, growth: str, stage_change: str) -> None:
+    wiring = Wiring.of(Scheme([1, 1, 1], [1]), stage_change=stage_change, beta_growth=growth)
+    twin = wiring.regauge([rate**-n for n in range(28)])
+    own, other = (load_law().predict(one) for one in (wiring, twin))
+    assert other.accuracy == pytest.approx(own.accuracy)
+    assert other.interval == pytest.approx(own.interval)
+
+
+@pytest.mark.parametrize("text", ["1,1,1;1", "-3,5,-1;4", "-3/4,2,-1/4;5/2", "15/4,-4,5/4;-1/2"])
+def test_an_unstable_scheme_with_growing_betas_is_predicted_as_its_zero_stable_twin(text: str) -> None:
+    """beta_n = beta R^n undoes the growth of the state: alphas alpha_i R^-(i+1) with constant betas, start-up aside."""
+    scheme = Scheme.parse(text)
+    rate = 1.0001 * max(abs(np.roots([float(c) for c in scheme.rho])))
+    inside = Scheme([float(a) / rate ** (i + 1) for i, a in enumerate(scheme.alphas)], [float(scheme.betas[0]) / rate])
+    assert is_zero_stable(inside) and not is_zero_stable(scheme)
+    grown, stable = (load_law().predict(w) for w in (Wiring.of(scheme, beta_growth=rate), Wiring.of(inside)))
+    assert grown.accuracy == pytest.approx(stable.accuracy, abs=0.5)
+
+
+def test_a_scheme_per_block_from_the_start_is_the_exact_twin() -> None:
+    rate = Fraction(1841, 1000)
+    wiring = Wiring.of(Scheme([1, 1, 1], [1]), beta_growth=rate)
+    twin = wiring.regauge([rate**-n for n in range(28)])
+    stable = twin.schemes()[5]
+    assert is_zero_stable(stable)
+    assert all(scheme.alphas == stable.alphas for scheme in twin.schemes()[2:])
+    assert {float(scheme.betas[0]) for scheme in twin.schemes()[2:]} == {float(rate**-3)}
     assert load_law().predict(twin).accuracy == pytest.approx(load_law().predict(wiring).accuracy)
+
+
+def test_the_interval_is_wider_where_laws_disagree() -> None:
+    law = load_law()
+    sure, unsure = (
+        law.predict(Wiring.of(OPT)).interval,
+        law.predict(Wiring.of(Scheme([-3, 5, -1], [4]), stage_change="restart")).interval,
+    )
+    assert unsure[1] - unsure[0] > 5 * (sure[1] - sure[0])
+    assert law.disagreement(Wiring.of(OPT)) < 0.1
+
+
+def test_a_network_without_blocks_that_reach_the_head_has_no_accuracy() -> None:
+    silent = Wiring.per_block([Scheme([1], [0])] * 27)
+    assert load_law().predict(silent).why_not == "no block reaches the head"
+
+
+@pytest.mark.parametrize(("growth", "least", "most"), [("1.1", 93, 94), ("2.5", 88, 93), ("0.5", 78, 85)])
+def test_betas_that_grow_or_shrink_cost_accuracy_as_blocks_are_forgotten_or_drowned(
+    growth: str, least: float, most: float
+) -> None:
+    assert least < load_law().predict(Wiring.of(OPT, beta_growth=growth)).accuracy < most
+
+
+def test_an_extreme_growth_stays_finite() -> None:
+    for growth in (1e-6, 1e6):
+        prediction = load_law().predict(Wiring.of(OPT, beta_growth=growth))
+        assert prediction.accuracy is not None and 0 < prediction.accuracy < 100
 
 
 def test_many_predictions_agree_with_single_ones() -> None:

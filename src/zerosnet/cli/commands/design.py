@@ -9,10 +9,11 @@ from zerosnet.cli.main import app
 from zerosnet.errors import InputError
 
 if TYPE_CHECKING:
-    from zerosnet.numerics import DepthDesign, Design
+    from zerosnet.numerics import DepthDesign, Design, StepDesign
 
 _MOST_STEPS_OF_TABLE = 6
 _STEPS_OF_DEPTH_TABLE = (1, 2, 3, 4)
+_STEPS_OF_FIGURE = 3
 _MOST_BLOCKS = 2_000
 
 
@@ -22,6 +23,8 @@ def design(
     order: int | None = typer.Option(None, help="The order, at most the number of steps."),
     objective: str = typer.Option("modulus", help="modulus (smallest parasitic roots), depth, head or accuracy."),
     blocks: str | None = typer.Option(None, help="Blocks of every stage, for the other objectives: 9,9,9."),
+    layers: int | None = typer.Option(None, help="The same by layers, such as 110, 326, 1298; 56 by default."),
+    free_betas: bool = typer.Option(False, help="Find the best beta of every block too, by head or accuracy."),
     json: bool = typer.Option(False, "--json", help=output.JSON_HELP),
     plot: str | None = typer.Option(None, metavar="FILE", help=output.PLOT_HELP),
 ) -> None:
@@ -31,13 +34,15 @@ def design(
 
     With --objective depth the scheme whose blocks add most in a network of --blocks, found by a search: effective depth
     from shares (depth), from parts of what the head reads (head), or accuracy by the law (accuracy). Without --steps
-    for 1 to 4 steps.
+    for 1 to 4 steps. --plot draws the trade-off against parasitic roots, stage gain, steps and order.
     """
     if objective != "modulus":
-        _by_depth(steps, order, objective, blocks, json, plot)
+        counts = _counts(blocks, layers)
+        _by_depth(steps, order, objective, counts, free_betas, json, plot)
         return
-    if blocks is not None:
-        raise InputError("--blocks is given without --objective depth, head or accuracy")
+    for name, given in (("--blocks", blocks), ("--layers", layers), ("--free-betas", free_betas or None)):
+        if given is not None:
+            raise InputError(f"{name} is given without --objective depth, head or accuracy")
     from zerosnet.numerics import design_table
     from zerosnet.report import design_figure
 
@@ -69,37 +74,57 @@ def _table(steps: int | None, order: int | None) -> "list[Design]":
 
 
 def _by_depth(
-    steps: int | None, order: int | None, objective: str, blocks: str | None, json: bool, plot: str | None
+    steps: int | None,
+    order: int | None,
+    objective: str,
+    counts: tuple[int, ...],
+    free_betas: bool,
+    json: bool,
+    plot: str | None,
 ) -> None:
-    from zerosnet.numerics import design
+    from zerosnet.numerics import best_betas, depth_trade_off, design
+    from zerosnet.report import depth_design_figure
 
-    if plot is not None:
-        raise InputError(f"--plot draws parasitic moduli; expected it without --objective {objective}")
-    counts = None if blocks is None else _counts(blocks)
-    if steps is not None:
-        best = design(steps, order, objective=objective, blocks=counts)
-        if json:
-            output.print_json(best.to_json())
-        else:
-            stages = ", ".join(map(str, best.blocks))
-            output.print_facts(f"{steps} steps, blocks {stages}, most {objective}", _depth_rows(best))
-        return
-    if order is not None:
+    if steps is None and order is not None:
         raise InputError("--order is given without --steps")
-    table = [design(each, objective=objective, blocks=counts) for each in _STEPS_OF_DEPTH_TABLE]
-    if json:
-        output.print_json([best.to_json() for best in table])
+    if steps is None and free_betas:
+        raise InputError("--free-betas is given without --steps")
+    path = output.checked_plot(plot)
+    chosen = None if steps is None else design(steps, order, objective=objective, blocks=counts)
+    if chosen is not None:
+        betas = best_betas(chosen.scheme, counts, objective=objective) if free_betas else None
+        if json:
+            added = {} if betas is None else {"free_betas": betas.to_json()}
+            output.print_json(chosen.to_json() | added)
+        else:
+            stages = ", ".join(map(str, counts))
+            rows = _depth_rows(chosen) + ([] if betas is None else _beta_rows(betas))
+            output.print_facts(f"{steps} steps, blocks {stages}, most {objective}", rows)
     else:
-        columns = ("steps", objective, "Euler's", "modulus m", "alphas; beta")
-        output.print_table(
-            f"The schemes with the most {objective}", columns, map(_depth_line, table), right=columns[:4]
-        )
+        table = [design(each, objective=objective, blocks=counts) for each in _STEPS_OF_DEPTH_TABLE]
+        if json:
+            output.print_json([best.to_json() for best in table])
+        else:
+            columns = ("steps", objective, "Euler's", "modulus m", "alphas; beta")
+            lines = map(_depth_line, table)
+            output.print_table(f"The schemes with the most {objective}", columns, lines, right=columns[:4])
+    output.draw(
+        path,
+        lambda: depth_design_figure(depth_trade_off(steps or _STEPS_OF_FIGURE, counts, objective=objective), chosen),
+        quiet=json,
+    )
 
 
-def _counts(blocks: str) -> list[int]:
+def _counts(blocks: str | None, layers: int | None) -> tuple[int, ...]:
     """Read the blocks of every stage."""
+    from zerosnet.numerics import blocks_of
+
+    if blocks is None:
+        return blocks_of(56 if layers is None else layers)
+    if layers is not None:
+        raise InputError("--blocks and --layers are given; expected one of them")
     parts = [part.strip() for part in blocks.split(",")]
-    known = [int(part) if part.isascii() and part.isdigit() and len(part) <= 4 else 0 for part in parts]
+    known = tuple(int(part) if part.isascii() and part.isdigit() and len(part) <= 4 else 0 for part in parts)
     if min(known) < 1 or sum(known) > _MOST_BLOCKS:
         raise InputError(f"--blocks is {blocks[:40]!r}; expected such as 9,9,9, at most {_MOST_BLOCKS} together")
     return known
@@ -122,6 +147,11 @@ def _depth_rows(best: "DepthDesign") -> list[tuple[str, str]]:
         ("largest parasitic modulus", f"{best.parasitic_modulus:.4g}"),
         ("stage gain", f"{best.stage_gain:.3g}"),
     ]
+
+
+def _beta_rows(found: "StepDesign") -> list[tuple[str, str]]:
+    betas = ", ".join(f"{beta:.4g}" for beta in found.betas)
+    return [("with free betas", f"{found.value:.2f}"), ("betas after start-up", betas)]
 
 
 def _line(best: "Design") -> tuple[str, ...]:

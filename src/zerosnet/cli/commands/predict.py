@@ -78,7 +78,7 @@ def _show_one(found: "Forecast") -> None:
         ("accuracy", _accuracy_text(found)),
     ]
     if predicted.calibrated:
-        nearest = (f"{one.scheme} has {one.accuracy:.2f} %" for one in found.nearest)
+        nearest = (f"{one.label} has {one.accuracy:.2f} %" for one in found.nearest)
         rows += [("measured nearby", "; ".join(nearest))]
     output.print_facts(f"{found.scheme}, {found.layers} layers, before training", [*rows, ("limited by", found.limit)])
     print("\nblock   share    " + " " * _BAR + " part of what the head reads")

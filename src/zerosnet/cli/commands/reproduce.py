@@ -10,8 +10,7 @@ import typer
 
 from zerosnet.cli.experiment_tables import count_claims, show_claims, show_demo, show_recorded, show_table
 from zerosnet.cli.main import app
-from zerosnet.cli.options import Session, check_alone, note_unused, with_fields
-from zerosnet.cli.outcome import cause, exit_code
+from zerosnet.cli.options import Session, cause, check_alone, exit_code, note_unused, with_fields
 from zerosnet.cli.output import print_json, print_table
 from zerosnet.errors import InputError
 from zerosnet.training import Options
@@ -143,21 +142,32 @@ def _show_list(listed: "Sequence[Listed]") -> None:
         (
             one.name,
             one.reference.partition(" (")[0],
-            one.status,
-            f"{one.runs_done}/{one.runs}",
-            f"{one.attacks_done}/{one.attacks}",
+            f"{one.runs_done}/{one.runs}" if one.runs else one.status.partition(" at ")[0],
             _duration(one.left.gpu_seconds),
             _duration(one.left.cpu_seconds),
+            f"{one.measured}/{one.numbers}",
+            _span(one.seeds),
         )
         for one in listed
     ]
-    heads = ("experiment", "in the paper", "status", "runs", "attacks", "left, H200", "left, 2 cores")
-    print_table(f"Experiments at scale {listed[0].scale}", heads, rows, right=heads[3:])
+    heads = ("experiment", "paper", "runs", "H200", "2 cores", "numbers", "seeds")
+    print_table(f"Experiments at scale {listed[0].scale}", heads, rows, right=heads[2:])
+    print("H200, 2 cores: time left")
+    print("numbers: those in the paper, and of them measured at full scale, by so many seeds,")
+    printed = [one for one in listed if one.name.startswith("table-")]
+    measured, numbers = sum(one.measured for one in printed), sum(one.numbers for one in printed)
+    print(f"  here or when this package was made: {measured} of {numbers} in its tables")
+
+
+def _span(seeds: tuple[int, int] | None) -> str:
+    if seeds is None:
+        return "-"
+    return str(seeds[0]) if seeds[0] == seeds[1] else f"{seeds[0]} to {seeds[1]}"
 
 
 def _duration(seconds: float | None) -> str:
     if seconds is None:
-        return "not measured"
+        return "unknown"
     if seconds == 0:
         return "-"
     if seconds < 60:

@@ -14,9 +14,9 @@ from zerosnet.cli.options import (
     Session,
     StageChangeOption,
     note_unused,
+    show_outcome,
     with_fields,
 )
-from zerosnet.cli.outcome import show_outcome
 from zerosnet.cli.output import scheme_option
 from zerosnet.training import Options
 

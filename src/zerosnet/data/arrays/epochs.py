@@ -1,14 +1,39 @@
-"""The plan of an epoch: the order of the images, their crops and their flips, as arrays."""
+"""The plan of an epoch (order, crops and flips of the images), and the batches that are cut out by it on the device.
+
+Randomness has no state: every random number of a training is a pure function of (seed, purpose, position). There is no
+generator to save, move between devices or restore: epoch 17 of seed 3 is shuffled the same way whether the run was
+interrupted, moved to another machine, or trained side by side with nine others.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import torch
 from torch import Tensor
 
-from zerosnet.data.augmentation import Augmentation
-from zerosnet.data.randomness import stream
+from zerosnet.data.registry import Augmentation
 from zerosnet.errors import InputError
+
+
+def stream_seed(seed: int, purpose: str, *position: int) -> int:
+    """Compute a 63-bit number that depends on all arguments, equal on all machines.
+
+    Examples:
+        >>> stream_seed(1, "shuffle", 0) == stream_seed(1, "shuffle", 0) != stream_seed(1, "flip", 0)
+        True
+    """
+    text = "/".join([str(int(seed)), purpose, *(str(int(p)) for p in position)])
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
+
+
+def stream(seed: int, purpose: str, *position: int) -> torch.Generator:
+    """Make a fresh CPU generator for one purpose at one position, such as ("shuffle", epoch).
+
+    Torch's generator keeps 32 bits of the seed, so among 100,000 streams one pair is expected to coincide, that
+    of two unrelated runs or epochs, which harms nothing.
+    """
+    return torch.Generator().manual_seed(stream_seed(seed, purpose, *position))
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +86,7 @@ def epoch_plan(seed: int, epoch: int, n: int, *, batch: int, augmentation: Augme
 
 
 def stack(plans: Sequence[EpochPlan]) -> EpochPlan:
-    """The plans of K replicas as one, with tensors of shape (steps, K, batch)."""
+    """Join the plans of K replicas to one, with tensors of shape (steps, K, batch)."""
     steps, batch = plans[0].steps, plans[0].batch
     if any((p.steps, p.batch) != (steps, batch) for p in plans):
         raise InputError("replicas can share a step only where they have the same batch and number of steps")
@@ -77,3 +102,58 @@ def _stack(tensors: list[Tensor], replicas: int, steps: int, batch: int) -> Tens
     if len(tensors) != replicas:
         raise InputError("replicas can share a step only where they have the same augmentation")
     return torch.stack([t.view(steps, batch) for t in tensors], dim=1)
+
+
+def gather(
+    images: Tensor,
+    index: Tensor,
+    dy: Tensor | None,
+    dx: Tensor | None,
+    flip: Tensor | None,
+    mean: Tensor,
+    std: Tensor,
+    *,
+    channels_last: bool = False,
+    dtype: torch.dtype = torch.float32,
+) -> Tensor:
+    """Make a batch for K replicas, (B, K*C, H, W), from images (N, C, H, W) in uint8 and an index (K, B).
+
+    Pixel (y, x) of an output image is pixel (y + dy, x' + dx) of its source, with x' = W-1-x if flipped, and 0
+    outside the source; then (pixel/255 - mean) / std per channel. Padding is black *before* the normalisation, as when
+    images are padded and then normalised. `dy`, `dx` and `flip` have the shape of `index`, or are None; `mean` and
+    `std` have shape (C,). With `channels_last` the result has that memory format, without a copy.
+
+    Pure tensor operations with no data-dependent Python: they can be captured in a CUDA graph, and torch.compile fuses
+    them into one kernel that reads each pixel once. The result is bit-identical to the usual per-image pipeline
+    (zero padding, crop, flip, division by 255, normalisation).
+    """
+    channels, height, width = images.shape[1:]
+    replicas, batch = index.shape
+    # the five coordinates of an output pixel, each along its own axis of the order in which the result is laid out
+    axes = "byxkc" if channels_last else "bkcyx"
+
+    def along(t: Tensor, names: str) -> Tensor:
+        sizes = iter(t.shape)
+        return t.view([next(sizes) if axis in names else 1 for axis in axes])
+
+    def per_image(t: Tensor) -> Tensor:
+        return along(t.t().contiguous(), "bk")
+
+    def axis(name: str, size: int) -> Tensor:
+        return along(torch.arange(size, device=images.device), name)
+
+    y, x = axis("y", height), axis("x", width)
+    if flip is not None:
+        x = torch.where(per_image(flip), width - 1 - x, x)
+    inside = None
+    if dy is not None and dx is not None:
+        y, x = y + per_image(dy), x + per_image(dx)
+        inside = (y >= 0) & (y < height) & (x >= 0) & (x < width)
+        y, x = y.clamp(0, height - 1), x.clamp(0, width - 1)
+    pixels = images[per_image(index), axis("c", channels), y, x]
+    if inside is not None:
+        pixels = torch.where(inside, pixels, 0)
+    result = (pixels.to(dtype) / 255 - along(mean.to(dtype), "c")) / along(std.to(dtype), "c")
+    if channels_last:
+        return result.reshape(batch, height, width, replicas * channels).permute(0, 3, 1, 2)
+    return result.reshape(batch, replicas * channels, height, width)

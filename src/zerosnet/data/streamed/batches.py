@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from zerosnet.data.arrays.epochs import epoch_plan
-from zerosnet.data.augmentation import Augmentation
+from zerosnet.data.registry import Augmentation
 from zerosnet.data.streamed.decode import BrokenImage, centre_image, training_image
 from zerosnet.data.streamed.imagefolder import FileSet
 from zerosnet.data.streamed.prefetch import by_a_thread, one_ahead

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from zerosnet.data.augmentation import Augmentation
+from zerosnet.data.arrays.epochs import stream_seed
 from zerosnet.data.pictures import decode_picture
-from zerosnet.data.randomness import stream_seed
+from zerosnet.data.registry import Augmentation
 
 ATTEMPTS = 10
 SHORTER_SIDE = 256 / 224  # of the resized image, for one pixel of the middle that is cut out of it

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
+from zerosnet.data.pictures import jpeg_size
 from zerosnet.data.streamed.batches import BatchPiece, Decoder, Item, joined
 from zerosnet.data.streamed.decode import Box, draw_crop, resize
-from zerosnet.data.streamed.jpeg import jpeg_size
 from zerosnet.errors import InputError
 
 AT_ONCE = 256  # files that the device decodes in one go: it is slower with more

@@ -57,7 +57,7 @@ def logits_without_each(network: Network, images: Tensor) -> Iterator[Tensor]:
     for n, (block, row) in enumerate(zip(blocks, rows)):
         _, rest = stack.step(block, history, row, silent=True)
         for later, its_row in zip(blocks[n + 1 :], rows[n + 1 :]):
-            rest = stack.advance(later, rest, its_row)
+            rest = stack.advancing(later)(rest, its_row)
         yield network.logits(rest.states[0])
         _, history = stack.step(block, history, row)
 

@@ -125,7 +125,7 @@ class TimmMethods(nn.Module):
         history, states = History((network.first_state(images),)), dict[int, Tensor]()
         rows = self.stack.rows(history.states[0])
         for n, (block, row) in enumerate(zip(self.stack.steps, rows), start=1):
-            history = self.stack.advance(block, history, row)
+            history = self.stack.advancing(block)(history, row)
             if n in ends:
                 states[ends.index(n)] = history.states[0]
             if stop_early and n == ends[max(wanted)]:

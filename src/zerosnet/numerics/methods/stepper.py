@@ -1,4 +1,4 @@
-"""The reference stepper: a scheme applied to an initial value problem, as plainly as it is written."""
+"""The reference stepper: a scheme applied to an initial value problem, and a few problems with known solutions."""
 
 from collections import deque
 from collections.abc import Callable
@@ -8,8 +8,54 @@ import numpy as np
 import numpy.typing as npt
 
 from zerosnet.errors import InputError
-from zerosnet.numerics.methods.problems import Problem
 from zerosnet.numerics.scheme import Scheme
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """y' = f(t, y) on [start, end], and its solution there."""
+
+    name: str
+    f: Callable[[float, Floats], Floats]
+    solution: Callable[[float], Floats]
+    start: float
+    end: float
+
+
+def _hopf_slope(t: float, y: Floats) -> Floats:
+    growth = 1 - y @ y
+    return np.array([growth * y[0] - y[1], y[0] + growth * y[1]])
+
+
+def _hopf_solution(t: float) -> Floats:
+    radius = (1 + 3 * np.exp(-2 * t)) ** -0.5
+    return radius * np.array([np.cos(t), np.sin(t)])
+
+
+_ALL = (
+    Problem("decay", lambda t, y: -y, lambda t: np.array([np.exp(-t)]), 0.0, 2.0),
+    Problem(
+        "oscillator",
+        lambda t, y: np.array([y[1], -y[0]]),
+        lambda t: np.array([np.cos(t), -np.sin(t)]),
+        0.0,
+        3.0,
+    ),
+    Problem("logistic", lambda t, y: y * (1 - y), lambda t: np.array([1 / (1 + 3 * np.exp(-t))]), 0.0, 2.0),
+    Problem("nonautonomous", lambda t, y: y * np.cos(t), lambda t: np.array([np.exp(np.sin(t))]), 0.0, 2.0),
+    Problem("limit cycle", _hopf_slope, _hopf_solution, 0.0, 2.0),  # a spiral onto the unit circle, from radius 1/2
+)
+
+PROBLEMS: dict[str, Problem] = {each.name: each for each in _ALL}
+
+
+def problem(name: str) -> Problem:
+    if name not in PROBLEMS:
+        raise InputError(f"unknown problem {name!r}; expected one of {', '.join(PROBLEMS)}")
+    return PROBLEMS[name]
+
 
 Floats = npt.NDArray[np.float64]
 
@@ -51,7 +97,7 @@ def integrate(scheme: Scheme, problem: Problem, n: int, start: str = "exact") ->
     """Take n steps of equal size over the problem's interval; f is called once for every state.
 
     Examples:
-        >>> from zerosnet.numerics.methods.problems import PROBLEMS
+        >>> from zerosnet.numerics.methods.stepper import PROBLEMS
         >>> float(integrate(Scheme([1], [1]), PROBLEMS["decay"], 2).states[-1, 0])
         0.0
     """

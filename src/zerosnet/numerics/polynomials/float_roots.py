@@ -1,12 +1,15 @@
-"""Roots of a polynomial known only to float precision, each with the radius within which rounding may have moved it."""
+"""Roots in floats: of one polynomial, each with the radius within which rounding may have moved it; of many at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from zerosnet.errors import InputError
 from zerosnet.numerics.polynomials.integer import integer_polynomial
 from zerosnet.numerics.polynomials.roots import Root, located_roots
 
@@ -78,3 +81,26 @@ def _radius(coefficients: Sequence[float], z: complex) -> float:
     size = sum(abs(c) * abs(z) ** (degree - i) for i, c in enumerate(coefficients))
     delta = abs(value) + 4 * (degree + 1) * EPSILON * size
     return min((comb(degree, m) * delta / abs(d)) ** (1 / m) for m, d in enumerate(derivatives, start=1) if d != 0)
+
+
+def parasitic_roots(alphas: npt.ArrayLike) -> npt.NDArray[np.complexfloating[Any, Any]]:
+    """Compute the parasitic roots of many schemes, alphas [scheme, weight] to [scheme, root], by falling modulus.
+
+    If all weights sum to 1 the principal root is divided out first: with a_0 + ... + a_{d-1} = 1,
+
+        rho(z) = (z - 1) (z^(d-1) - sum_i w_i z^(d-2-i)),    w_i = a_0 + ... + a_i - 1.
+
+    Examples:
+        >>> np.abs(parasitic_roots([[0, 1], [2, -1]])).round(6).tolist()
+        [[1.0], [1.0]]
+    """
+    weights = np.asarray(alphas, np.float64)
+    if weights.ndim != 2 or weights.shape[1] < 1 or not np.isfinite(weights).all():
+        raise InputError(f"alphas has shape {weights.shape}; expected finite numbers of shape (schemes, steps)")
+    if np.allclose(weights.sum(axis=1), 1):
+        weights = np.cumsum(weights, axis=1)[:, :-1] - 1
+    steps = weights.shape[1]
+    matrices = np.zeros((len(weights), steps, steps)) + np.eye(steps, k=-1)
+    matrices[:, :1] = weights[:, None]
+    roots = np.linalg.eigvals(matrices).astype(np.complex128)
+    return np.take_along_axis(roots, np.argsort(-np.abs(roots), axis=1), axis=1)

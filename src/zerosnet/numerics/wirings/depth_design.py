@@ -5,7 +5,7 @@ dimensions. It is searched by sampling: draw schemes from a normal distribution,
 them, repeat, and refine the best one. The draws have a fixed seed, so that the same question has the same answer.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,7 @@ GROWTHS = (0.5, 2.0)
 _STARTS, _DRAWS, _KEPT, _ROUNDS = 2, 120, 20, 25
 _SPREAD, _INFLATION, _LEAST_STEP = 0.6, 1.5, 1e-7
 _CIRCLE = 1e-9  # roundings of a modulus on the bound
+_OUTSIDE = -1e9  # what is out of bounds; less, the farther it is
 
 
 def _by_shares(alphas: Floats, betas: Floats, counts: tuple[int, ...], change: str, growth: npt.ArrayLike) -> Floats:
@@ -117,6 +118,7 @@ def design_by_depth(
     *,
     objective: str = "depth",
     modulus: float | None = 1.0,
+    gain: float | None = None,
     growth: Any = 1,
     stage_change: str = "project-each",
 ) -> DepthDesign:
@@ -126,6 +128,7 @@ def design_by_depth(
         objective: "depth" (effective depth, of shares), "head" (of parts of what the head reads) or "accuracy" (the
             law).
         modulus: Bound of the parasitic moduli; 1 asks for zero stability, None for nothing.
+        gain: Bound of the stage gain; None for nothing.
         growth: Factor of beta from block to block; None looks for the best one between 1/2 and 2. Shares always grow
             with it, as the network forgets its early blocks, so that the objective "depth" ends at 2.
 
@@ -142,6 +145,7 @@ def design_by_depth(
     if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= MOST_STEPS:
         raise InputError(f"steps is {steps!r}; expected a whole number from 1 to {MOST_STEPS}")
     first = design(steps, order).scheme  # refuses an order that is not possible
+    most_gain = inf if gain is None else float(number(gain, "gain"))
     free_growth, fixed = growth is None, 1.0 if growth is None else float(number(growth, "growth"))
     base, directions = _space(steps, order)
 
@@ -151,20 +155,24 @@ def design_by_depth(
 
     def values(points: Floats) -> Floats:
         alphas, betas, factors = coefficients(points)
-        feasible = np.ones(len(points), dtype=np.bool_)
+        excess = np.zeros(len(points))
         if bound < inf and steps > 1:
-            feasible = _parasitic_moduli(alphas) <= bound + _CIRCLE
+            excess += np.maximum(_parasitic_moduli(alphas) - bound - _CIRCLE, 0)
+        if most_gain < inf:
+            excess += np.maximum(_stage_gains(alphas) - most_gain - _CIRCLE, 0)
         if free_growth:
-            feasible &= (points[:, -1] >= GROWTHS[0]) & (points[:, -1] <= GROWTHS[1])
+            excess += np.maximum(GROWTHS[0] - points[:, -1], 0) + np.maximum(points[:, -1] - GROWTHS[1], 0)
         found = OBJECTIVES[objective](alphas, betas, counts, stage_change, factors)
-        return np.where(feasible & np.isfinite(found), found, -inf)
+        inside = (excess == 0) & np.isfinite(found)
+        return np.where(inside, found, _OUTSIDE - np.minimum(np.nan_to_num(excess, nan=1.0), 1e6))
 
     middle = np.zeros(len(directions)) if first is None else directions @ (_vector(first) - base)
     best = _search(values, np.append(middle, 1.0) if free_growth else middle)
     alphas, betas, factors = coefficients(best[None])
     value = float(values(best[None])[0])
-    if value == -inf:
-        raise InputError(f"modulus is {modulus!r}; no scheme of {steps} steps and order {order} was found within it")
+    if value <= _OUTSIDE:
+        bounds = f"modulus is {modulus!r}" + ("" if gain is None else f" and gain is {gain!r}")
+        raise InputError(f"{bounds}; no scheme of {steps} steps and order {order} was found within")
     scheme = Scheme(alphas[0].tolist(), [float(betas[0])])
     one = np.ones((1, 1))
     return DepthDesign(
@@ -179,14 +187,6 @@ def design_by_depth(
         parasitic_modulus=float(_parasitic_moduli(alphas)[0]) if steps > 1 else 0.0,
         stage_gain=stage_gain(scheme),
     )
-
-
-def depth_trade_off(
-    steps: int, blocks: Any = BLOCKS, order: int = 1, moduli: Sequence[float] = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
-    objective: str = "depth",
-) -> tuple[DepthDesign, ...]:  # fmt: skip
-    """The best scheme for every bound of the parasitic moduli: what small roots cost."""
-    return tuple(design_by_depth(steps, blocks, order, objective=objective, modulus=bound) for bound in moduli)
 
 
 def _space(steps: int, order: int) -> tuple[Floats, Floats]:
@@ -242,6 +242,13 @@ def _parasitic_moduli(alphas: Floats) -> Floats:
     companions = np.zeros((len(alphas), q.shape[1], q.shape[1])) + np.eye(q.shape[1], k=-1)
     companions[:, 0] = -q
     return np.asarray(np.abs(np.linalg.eigvals(companions)).max(axis=1))
+
+
+def _stage_gains(alphas: Floats) -> Floats:
+    """G = ||q|| / |q(1)| for schemes with alphas (K, steps) of sum 1; see `stage_gain`."""
+    q = np.hstack([np.ones((len(alphas), 1)), 1 - np.cumsum(alphas[:, :-1], axis=1)])
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.linalg.norm(q, axis=1) / np.abs(q.sum(axis=1)))
 
 
 def _vector(scheme: Scheme) -> Floats:

@@ -1,7 +1,8 @@
-"""Fit the accuracy law: least squares of log(error), which is a straight line in log(D) for every tau.
+"""Fit the accuracy law: least squares of log(error).
 
-tau is found on a grid and then by golden section, so that the result is the same everywhere. Every network is also
-predicted by the law that is fitted to the others.
+Without a floor it is a straight line in log(D) for every tau; tau is found on a grid and then by golden section. With a
+floor all four constants are then improved by damped Gauss-Newton steps. Nothing is random, so the result is the same
+everywhere. Every network is also predicted by the law that is fitted to the others.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,6 +22,9 @@ _LOG_TAU = (log(1e-4), log(10.0))
 _GRID = 60
 _ROUNDS = 40
 _GOLDEN = (sqrt(5) - 1) / 2
+_LEAST_POINTS = 6
+_BELOW = 0.99  # the floor stays below the least error times this
+_STEPS, _DIFFERENCE = 100, 1e-6
 
 
 @dataclass(frozen=True)
@@ -32,52 +36,125 @@ class Point:
     scheme: str = ""
     stage_change: str = "project-each"
     runs: int = 1
+    beta_growth: str = "1"
+    block_schemes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Constants:
+    log_tau: float
+    log_a: float
+    p: float
+    floor: float = 0.0
+
+    def log_errors(self, log_quantities: Floats) -> Floats:
+        return np.asarray(np.log(np.exp(self.log_a - self.p * log_quantities) + self.floor))
 
 
 def fit_law(
     points: Sequence[Point],
     measure: str = "parts",
     *,
+    floor: bool = False,
+    rival: AccuracyLaw | None = None,
     dataset: str = "cifar10",
     recipe: str = "paper",
     epoch: str = "best",
 ) -> AccuracyLaw:
-    """The law that fits these networks best, with its leave-one-out predictions."""
-    if len(points) < 5:
-        raise InputError(f"points has {len(points)} entries; expected at least 5 for three constants")
+    """Find the law that fits these networks best, with its leave-one-out predictions.
+
+    Args:
+        floor: Fit an error that no depth removes, too.
+        rival: Another law, fitted to the same points; disagreement with it widens intervals.
+    """
+    if len(points) < _LEAST_POINTS:
+        raise InputError(f"points has {len(points)} entries; expected at least {_LEAST_POINTS} for the constants")
     for point in points:
         if not 0 <= point.accuracy < 100:
             raise InputError(f"accuracy is {point.accuracy!r}; expected percent, from 0 to below 100")
-    weights = [used(point.wiring, measure) for point in points]
-    per_block = [np.array([float(p) for p in parameters_by_stage(point.wiring.stages)]) for point in points]
+    if rival is not None and [n.accuracy for n in rival.networks] != [point.accuracy for point in points]:
+        raise InputError("rival was fitted to other networks; expected one that was fitted to the same points")
+    quantities = _Quantities(points, measure)
     log_errors = np.log([100 - point.accuracy for point in points])
-
-    def log_quantities(log_tau: float) -> Floats:
-        return np.log([float(effective_parameters(u, p, exp(log_tau))) for u, p in zip(weights, per_block)])
-
-    log_tau, log_a, p = _constants(log_quantities, log_errors, np.ones(len(points), dtype=np.bool_))
-    constants = exp(log_a), exp(log_tau), p
-    quantities = np.exp(log_quantities(log_tau))
+    everything = np.ones(len(points), dtype=np.bool_)
+    best = _fit(quantities, log_errors, everything, floor)
     networks = []
     for i, point in enumerate(points):
-        others = np.arange(len(points)) != i
-        log_tau, log_a, p = _constants(log_quantities, log_errors, others)
-        left_out = 100 - exp(log_a - p * log_quantities(log_tau)[i])
-        blocks = point.wiring.counts
+        others = everything.copy()
+        others[i] = False
+        found = _fit(quantities, log_errors, others, floor)
+        left_out = 100 - exp(found.log_errors(quantities(found.log_tau))[i])
         networks.append(
             FittedNetwork(
-                *(point.scheme, blocks, point.stage_change, point.runs, point.accuracy),
-                left_out=float(left_out),
-                quantity=float(quantities[i]),
+                *(point.scheme, point.wiring.counts, point.stage_change, point.runs, point.accuracy),
+                left_out=left_out,
+                quantity=exp(quantities(best.log_tau)[i]),
+                rival=None if rival is None else rival.networks[i].left_out,
+                beta_growth=point.beta_growth,
+                block_schemes=point.block_schemes,
             )
         )
-    return AccuracyLaw(measure, *constants, dataset, recipe, epoch, tuple(networks))
+    constants = exp(best.log_a), exp(best.log_tau), best.p
+    return AccuracyLaw(measure, *constants, dataset, recipe, epoch, tuple(networks), best.floor, rival)
+
+
+class _Quantities:
+    """log(D) of all networks as a function of log(tau)."""
+
+    def __init__(self, points: Sequence[Point], measure: str) -> None:
+        longest = max(len(point.wiring.steps) for point in points)
+        self.weights, self.parameters = (np.zeros((len(points), longest)) for _ in range(2))
+        for row, point in enumerate(points):
+            blocks = len(point.wiring.steps)
+            self.weights[row, :blocks] = used(point.wiring, measure)
+            self.parameters[row, :blocks] = [float(p) for p in parameters_by_stage(point.wiring.stages)]
+
+    def __call__(self, log_tau: float) -> Floats:
+        return np.asarray(np.log(effective_parameters(self.weights, self.parameters, exp(log_tau))))
+
+
+def _fit(log_quantities: Callable[[float], Floats], log_errors: Floats, chosen: Floats, floor: bool) -> _Constants:
+    log_tau, log_a, p = _constants(log_quantities, log_errors, chosen)
+    found = _Constants(log_tau, log_a, p)
+    return _with_floor(found, log_quantities, log_errors, chosen) if floor else found
+
+
+def _with_floor(
+    start: _Constants, log_quantities: Callable[[float], Floats], log_errors: Floats, chosen: Floats
+) -> _Constants:
+    """Improve all four constants from a fit without floor; a step that makes it worse is shortened."""
+    most = _BELOW * exp(log_errors[chosen].min())
+
+    def residuals(values: Floats) -> Floats:
+        constants = _Constants(*(float(x) for x in values))
+        return np.asarray((constants.log_errors(log_quantities(constants.log_tau)) - log_errors)[chosen])
+
+    def inside(values: Floats) -> Floats:
+        clipped = values.copy()
+        clipped[0] = min(max(values[0], _LOG_TAU[0]), _LOG_TAU[1])
+        clipped[3] = min(max(values[3], 0.0), most)
+        return clipped
+
+    best = np.array([start.log_tau, start.log_a, start.p, most / 2])
+    rest, damping = residuals(best), 1e-3
+    for _ in range(_STEPS):
+        columns = [(residuals(best + step) - rest) / _DIFFERENCE for step in _DIFFERENCE * np.eye(4)]
+        jacobian = np.stack(columns, axis=1)
+        normal = jacobian.T @ jacobian
+        change = np.linalg.solve(normal + damping * np.diag(normal.diagonal() + 1e-12), jacobian.T @ rest)
+        tried = inside(best - change)
+        new = residuals(tried)
+        if new @ new < rest @ rest:
+            best, rest, damping = tried, new, damping / 3
+        else:
+            damping *= 5
+    return _Constants(*(float(x) for x in best))
 
 
 def _constants(
     log_quantities: Callable[[float], Floats], log_errors: Floats, chosen: Floats
 ) -> tuple[float, float, float]:
-    """(log tau, log a, p) of the best fit to the chosen networks."""
+    """(log tau, log a, p) of the best fit to the chosen networks, without a floor."""
 
     def misfit(log_tau: float) -> float:
         return _line(log_quantities(log_tau)[chosen], log_errors[chosen])[2]

@@ -166,14 +166,14 @@ class Forecast:
             "calibration": {
                 "calibrated": predicted.calibrated,
                 "why_not": predicted.why_not,
-                "constants": {"a": law.a, "tau": law.tau, "p": law.p},
+                "constants": {"a": law.a, "tau": law.tau, "p": law.p, "floor": law.floor},
                 "dataset": law.dataset,
                 "recipe": law.recipe,
                 "epoch": law.epoch,
                 "networks": len(law.networks),
                 "leave_one_out_rmse": law.rmse,
             },
-            "nearest": [{"scheme": one.scheme, "accuracy": one.accuracy} for one in self.nearest],
+            "nearest": [{"scheme": one.scheme, "label": one.label, "accuracy": one.accuracy} for one in self.nearest],
             "limit": self.limit,
         }
 

@@ -1,16 +1,18 @@
 """The accuracy law: test error from the coefficients of a wiring alone.
 
-    error = a D^-p,   D = sum_n p_n u_n / (u_n + tau)
+    error = a D^-p + floor,   D = sum_n p_n u_n / (u_n + tau)
 
 with p_n the parameters of block n in units of the first stage's (4^stage) and u_n how much the network uses block n:
 the part of the second moment of what the head reads that comes from it (`parts`), the square root of that
-(`contributions`), or its share (`shares`). Three constants, a, tau and p, are fitted to trained networks and stored
-with what they were fitted on; see `fit`. `parts` is the law. Predictions were registered with the others too.
+(`contributions`), or its share (`shares`). The constants are fitted to trained networks and stored with what they were
+fitted on; see `fit`. `parts` is the law, and the only one with a floor, the error that no depth removes. Predictions
+were registered with the others too. The law of shares is its rival: if the two disagree about a network, the interval
+is wider.
 """
 
 import json
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, fields
+from functools import cache, cached_property
 from math import ceil, exp, log, sqrt
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ import numpy.typing as npt
 
 from zerosnet.errors import InputError
 from zerosnet.numerics.display import html_table
+from zerosnet.numerics.scheme import Scheme
 from zerosnet.numerics.wirings.measures import effective_parameters
 from zerosnet.numerics.wirings.stages import parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats
@@ -30,12 +33,22 @@ MEASURES = ("parts", "contributions", "shares")
 COVERAGE = 0.9
 """The level of a prediction interval."""
 
+SLACK = 0.1
+"""Width of an interval is proportional to this plus the disagreement with the rival, both of log(error)."""
+
 
 @dataclass(frozen=True)
 class FittedNetwork:
-    """A trained network that the law was fitted on, and what the law says of it when it is left out.
+    """A trained network that the law was fitted on, and what the law predicts for it when it is left out.
 
-    accuracy: mean over its runs, in percent. quantity: D of its wiring.
+    Attributes:
+        scheme: The scheme of its multistep blocks, the first one if there are several.
+        blocks: Blocks of every stage.
+        accuracy: Mean over its runs, in percent.
+        quantity: D of its wiring.
+        rival: What the rival predicts when the network is left out.
+        beta_growth: Factor of the betas from block to block.
+        block_schemes: One scheme per block, if they differ by more than that.
     """
 
     scheme: str
@@ -45,6 +58,30 @@ class FittedNetwork:
     accuracy: float
     left_out: float
     quantity: float
+    rival: float | None = None
+    beta_growth: str = "1"
+    block_schemes: tuple[str, ...] = ()
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is one scheme in all blocks, with the usual stage change."""
+        return self.stage_change == "project-each" and self.beta_growth == "1" and not self.block_schemes
+
+    @property
+    def label(self) -> str:
+        """Its scheme, and in brackets what is unusual."""
+        unusual = [
+            *([] if self.stage_change == "project-each" else [self.stage_change]),
+            *([] if self.beta_growth == "1" else [f"beta growth {float(Scheme([self.beta_growth], [1]).alphas[0]):g}"]),
+            *(["a scheme per block"] if self.block_schemes else []),
+        ]
+        return self.scheme + (f" ({', '.join(unusual)})" if unusual else "")
+
+    @cached_property
+    def wiring(self) -> Wiring:
+        if self.block_schemes:
+            return Wiring.per_block(map(Scheme.parse, self.block_schemes), self.blocks, self.stage_change)
+        return Wiring.of(Scheme.parse(self.scheme), self.blocks, self.stage_change, self.beta_growth)
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,9 +107,12 @@ class Prediction:
 
 @dataclass(frozen=True)
 class AccuracyLaw:
-    """error = a D^-p in percent, with what it was fitted on.
+    """error = a D^-p + floor in percent, with what it was fitted on.
 
-    measure: what D is made of, "parts", "contributions" or "shares". epoch: whose accuracy, "best" or "last".
+    Attributes:
+        measure: What D is made of, "parts", "contributions" or "shares".
+        epoch: Whose accuracy, "best" or "last".
+        rival: Another law; disagreement with it widens the interval.
     """
 
     measure: str
@@ -83,6 +123,8 @@ class AccuracyLaw:
     recipe: str
     epoch: str
     networks: tuple[FittedNetwork, ...]
+    floor: float = 0.0
+    rival: "AccuracyLaw | None" = None
 
     def __post_init__(self) -> None:
         if self.measure not in MEASURES:
@@ -93,15 +135,33 @@ class AccuracyLaw:
         """Root mean square of the leave-one-out errors, in points."""
         return sqrt(sum((n.left_out - n.accuracy) ** 2 for n in self.networks) / len(self.networks))
 
-    @property
-    def log_halfwidth(self) -> float:
-        """Half the width of a prediction interval of log(error), from the leave-one-out residuals.
+    @cached_property
+    def _doubt(self) -> float:
+        """The k-th smallest of n leave-one-out scores, k = 90 % of n + 1: as many new networks of the same kind are in.
 
-        The k-th smallest of n absolute residuals, k = 90 % of n + 1: as many new networks of the same kind lie inside.
+        A score is the size of a residual of log(error), relative to the slack plus the disagreement with the rival.
         Errors of 6 % and of 25 % have residuals of one size on this scale.
         """
-        residuals = sorted(abs(log((100 - n.left_out) / (100 - n.accuracy))) for n in self.networks)
-        return residuals[min(ceil(COVERAGE * (len(residuals) + 1)), len(residuals)) - 1]
+        scores = []
+        for one in self.networks:
+            apart = 0.0 if one.rival is None else abs(_log_ratio(one.left_out, one.rival))
+            scores.append(abs(_log_ratio(one.left_out, one.accuracy)) / (SLACK + apart))
+        return sorted(scores)[min(ceil(COVERAGE * (len(scores) + 1)), len(scores)) - 1]
+
+    def log_halfwidth(self, disagreement: float = 0.0) -> float:
+        """Half the width of a prediction interval of log(error), for a disagreement of log(error) with the rival."""
+        return self._doubt * (SLACK + disagreement)
+
+    def disagreement(self, wiring: Wiring) -> float:
+        """Size of the difference of log(error) between this law and its rival; 0 without one."""
+        if self.rival is None:
+            return 0.0
+        errors = [law.error_of(law.quantity(wiring)) for law in (self, self.rival)]
+        return abs(log(errors[0] / errors[1]))
+
+    def error_of(self, quantity: float) -> float:
+        """Error in percent, at most 100."""
+        return min(self.a * quantity**-self.p + self.floor, 100.0) if quantity > 0 else 100.0
 
     def quantity(self, wiring: Wiring) -> float:
         """D of a wiring."""
@@ -110,7 +170,8 @@ class AccuracyLaw:
 
     def accuracy_of(self, weights: npt.ArrayLike, per_block: npt.ArrayLike) -> Floats:
         """Accuracy in percent from what the measure takes of every block (..., N); calibration is not checked."""
-        return np.asarray(100 - self.a * effective_parameters(weights, per_block, self.tau) ** -self.p)
+        quantities = effective_parameters(weights, per_block, self.tau)
+        return np.asarray(100 - self.a * quantities**-self.p - self.floor)
 
     def predict(self, wiring: Wiring, dataset: str | None = None, normalised: bool = True) -> Prediction:
         """Predict the test accuracy of a network, where the law was calibrated.
@@ -123,8 +184,8 @@ class AccuracyLaw:
         quantity = self.quantity(wiring)
         if quantity == 0:
             return Prediction(None, None, calibrated=False, why_not="no block reaches the head")
-        error = min(self.a * quantity**-self.p, 100.0)
-        low, high = (100 - min(error * exp(sign * self.log_halfwidth), 100.0) for sign in (1, -1))
+        error, halfwidth = self.error_of(quantity), self.log_halfwidth(self.disagreement(wiring))
+        low, high = (100 - min(error * exp(sign * halfwidth), 100.0) for sign in (1, -1))
         return Prediction(100 - error, (low, high), calibrated=True)
 
     def not_calibrated(self, wiring: Wiring, dataset: str | None = None, normalised: bool = True) -> str | None:
@@ -144,24 +205,44 @@ class AccuracyLaw:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready object, lossless; the leave-one-out error and the interval are repeated for the reader."""
-        fields = {name: getattr(self, name) for name in _FIELDS}
-        networks = [{**vars(network), "blocks": list(network.blocks)} for network in self.networks]
+        networks = [_network_json(network) for network in self.networks]
         runs = sum(network.runs for network in self.networks)
-        facts = {"runs": runs, "leave_one_out_rmse": self.rmse, "log_halfwidth": self.log_halfwidth}
-        return {**fields, **facts, "networks": networks}
+        facts = {"runs": runs, "leave_one_out_rmse": self.rmse, "log_halfwidth": self.log_halfwidth()}
+        rival = None if self.rival is None else self.rival.measure
+        return {**self.constants(), **facts, "rival": rival, "networks": networks}
+
+    def constants(self) -> dict[str, Any]:
+        """What it is and its constants, without the networks."""
+        return {name: getattr(self, name) for name in _FIELDS}
 
     @classmethod
-    def from_json(cls, data: Any) -> "AccuracyLaw":
+    def from_json(cls, data: Any, rival: "AccuracyLaw | None" = None) -> "AccuracyLaw":
+        """Read what `to_json` writes; the rival stands elsewhere."""
         missing = [name for name in (*_FIELDS, "networks") if not isinstance(data, dict) or name not in data]
         if missing:
             raise InputError(
                 f"a law in JSON has no {missing[0]}; expected an object with {', '.join(_FIELDS)}, networks"
             )
-        networks = (FittedNetwork(**{**network, "blocks": tuple(network["blocks"])}) for network in data["networks"])
-        return cls(**{name: data[name] for name in _FIELDS}, networks=tuple(networks))
+        lists = ("blocks", "block_schemes")
+        networks = (
+            FittedNetwork(**{key: tuple(value) if key in lists else value for key, value in network.items()})
+            for network in data["networks"]
+        )
+        return cls(**{name: data[name] for name in _FIELDS}, networks=tuple(networks), rival=rival)
 
 
-_FIELDS = ("measure", "a", "tau", "p", "dataset", "recipe", "epoch")
+_FIELDS = ("measure", "a", "tau", "p", "floor", "dataset", "recipe", "epoch")
+
+
+def _network_json(network: FittedNetwork) -> dict[str, Any]:
+    """Write a network; what is usual is left out."""
+    values = {field.name: getattr(network, field.name) for field in fields(network)}
+    unusual = {field.name for field in fields(network) if values[field.name] != field.default}
+    return {key: list(x) if isinstance(x, tuple) else x for key, x in values.items() if key in unusual}
+
+
+def _log_ratio(accuracy: float, other: float) -> float:
+    return log((100 - accuracy) / (100 - other))
 
 
 def used(wiring: Wiring, measure: str) -> Floats:
@@ -182,7 +263,8 @@ def load_law(measure: str = "parts", epoch: str = "best") -> AccuracyLaw:
     """
     for data in json.loads(LAW_FILE.read_text())["laws"]:
         if (data["measure"], data["epoch"]) == (measure, epoch):
-            return AccuracyLaw.from_json(data)
+            rival = data.get("rival")
+            return AccuracyLaw.from_json(data, None if rival is None else load_law(rival, epoch))
     raise InputError(f"no law of {measure!r} and {epoch!r}; expected one of {', '.join(MEASURES)}, and best or last")
 
 

@@ -24,7 +24,7 @@ def accuracy_of_pairs(roots: npt.ArrayLike, blocks: Any = BLOCKS) -> Floats:
 
     Examples:
         >>> accuracy_of_pairs([0j, 0.9 + 0j]).round().tolist()
-        [94.0, 75.0]
+        [94.0, 74.0]
     """
     r = np.asarray(roots, dtype=np.complex128)
     counts = block_counts(blocks)
@@ -40,7 +40,12 @@ def measured_pairs(blocks: Any = BLOCKS) -> tuple[tuple[complex, FittedNetwork],
     found = []
     for network in load_law().networks:
         scheme = Scheme.parse(network.scheme)
-        if network.blocks != counts or (len(scheme.alphas), len(scheme.betas)) != (3, 1) or not is_consistent(scheme):
+        if (
+            not network.plain
+            or network.blocks != counts
+            or (len(scheme.alphas), len(scheme.betas)) != (3, 1)
+            or not is_consistent(scheme)
+        ):
             continue
         first, second = root_condition(scheme).parasitic_roots
         if abs(first - second.conjugate()) < _SAME:

@@ -1,9 +1,10 @@
-"""Common corruptions (Hendrycks and Dietterich, 2019): CIFAR-10-C, or any set in its layout.
+"""Common corruptions (Hendrycks and Dietterich, 2019): CIFAR-10-C, or any set in its layout, or made by code.
 
-A folder with `labels.npy`, (5 n,), and one `<corruption>.npy` for each corruption, uint8 (5 n, H, W[, C]): five
-severities of the same n images, one after the other.
+Published files go before regenerated ones. A folder holds `labels.npy`, (5 n,), and one `<corruption>.npy` for each
+corruption, uint8 (5 n, H, W[, C]): five severities of the same n images, one after the other.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,10 +13,10 @@ import torch
 from torch import Tensor
 
 from zerosnet.errors import InputError
+from zerosnet.robustness.classifiers import unit_images
+from zerosnet.robustness.corruptions.regenerated import CORRUPTIONS, SEVERITIES, SIZE, corrupt
 from zerosnet.robustness.protocols.attacked import Subject, under
 from zerosnet.robustness.protocols.result import Measurement
-
-SEVERITIES = 5
 
 
 class NotGiven(Exception):
@@ -93,6 +94,36 @@ def under_corruptions(target: Subject, found: Corruptions, count: int | None = N
             settings = {"corruption": name, "severity": severity + 1}
             rows.append(Measurement(f"{name}, severity {severity + 1}", "corruption", right, settings=settings))
     return rows
+
+
+def require_regenerable(target: Subject, dataset: str) -> None:
+    """Raise `NotGiven` unless corruptions can be made of the subject's images by code: they have CIFAR's size."""
+    if tuple(target.images.shape[1:]) != SIZE:
+        folder, (shape, needed) = folder_of(dataset), ("x".join(map(str, s)) for s in (target.images.shape[1:], SIZE))
+        raise NotGiven(
+            f"{folder} is not there, and only images of {needed} are corrupted by code, not {shape}; "
+            f"put its npy files into DIR/{folder} and give --data DIR"
+        )
+
+
+def under_regenerated(target: Subject) -> list[Measurement]:
+    """Measure the accuracy per corruption and severity on the subject's images, corrupted on the device, by index."""
+    settings = [(name, severity) for name in CORRUPTIONS for severity in range(1, SEVERITIES + 1)]
+
+    def versions(images: Tensor, labels: Tensor, index: Tensor) -> Iterator[Tensor]:
+        pixels = (images * 255).round().to(torch.uint8)
+        for name, severity in settings:
+            yield unit_images(corrupt(pixels, name, severity, index=index))
+
+    return [
+        Measurement(
+            f"{name}, severity {severity}",
+            "corruption",
+            right,
+            settings={"corruption": name, "severity": severity, "source": "regenerated"},
+        )
+        for (name, severity), right in zip(settings, under(target, len(settings), versions))
+    ]
 
 
 def _pixels(path: Path) -> Tensor:

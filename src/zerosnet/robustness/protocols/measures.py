@@ -12,10 +12,10 @@ from zerosnet.robustness.attacks.gradient import Attack, fgsm, pgd
 from zerosnet.robustness.attacks.sanity import HUGE_EPS
 from zerosnet.robustness.perturbations.corruptions import (
     Corruptions,
-    NotGiven,
-    folder_of,
     require_fitting,
+    require_regenerable,
     under_corruptions,
+    under_regenerated,
 )
 from zerosnet.robustness.perturbations.noises import NOISE_SEED, PAPER_NOISES, constant, random_signs
 from zerosnet.robustness.protocols.attacked import Subject, passes_of, under_attack, under_noises, under_transfer
@@ -168,8 +168,8 @@ def _passes(levels: tuple[float, ...], *attacks: Attack) -> int:
 
 
 def corruptions(target: Subject, options: ProtocolOptions) -> list[Measurement]:
-    if options.corruptions is None:
-        folder = folder_of(options.dataset)
-        raise NotGiven(f"{folder} is not there; put its npy files into DIR/{folder} and give --data DIR")
-    require_fitting(options.corruptions, target)
-    return [clean(target), *under_corruptions(target, options.corruptions, options.images)]
+    if options.corruptions is not None:
+        require_fitting(options.corruptions, target)
+        return [clean(target), *under_corruptions(target, options.corruptions, options.images)]
+    require_regenerable(target, options.dataset)
+    return [clean(target), *under_regenerated(target)]

@@ -30,7 +30,7 @@ class Protocol:
     restarts      it makes restarts, whose number is an option
     radii         its eps is an option
     passes        the passes of an image that it takes at most; None if nobody has counted them
-    corrupted     it reads corrupted images from files
+    corrupted     it reads corrupted images from files if there are any
     ready         called before any work; raises an error if something is missing
     """
 
@@ -105,8 +105,9 @@ _ALL = (
     ),
     Protocol(
         name="corruptions",
-        what="common corruptions: CIFAR-10-C, CIFAR-100-C or another in their layout, read from npy files",
+        what="common corruptions at five severities: CIFAR-10-C or the like from npy files, or else made by code",
         measure=measures.corruptions,
+        notes=("regenerated unless published files are given; frost is then a generated texture, outside the mean",),
         adversarial=False,
         corrupted=True,
     ),

@@ -6,7 +6,7 @@ images or restarts has them in its name, and never takes the place of the whole.
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from zerosnet.errors import InputError
 from zerosnet.robustness import (
     PROTOCOLS,
     RESTARTS,
+    Corruptions,
     Protocol,
     ProtocolOptions,
     find_corruptions,
@@ -31,7 +32,6 @@ from zerosnet.robustness import (
     why_not_native,
 )
 from zerosnet.robustness import ProtocolResult as Measurement
-from zerosnet.training.arithmetic import torch_settings
 from zerosnet.training.finished.networks import (
     MOST,
     Member,
@@ -41,8 +41,8 @@ from zerosnet.training.finished.networks import (
     fused_groups,
     load_network,
 )
-from zerosnet.training.fused.backend import report_plain_torch
-from zerosnet.training.parallel import cores, in_parallel
+from zerosnet.training.fused.step import report_plain_torch
+from zerosnet.training.machine import cores, in_parallel, torch_settings
 from zerosnet.training.runs.store import RunRecord, Store
 
 FOLDER = "attacks"
@@ -81,8 +81,13 @@ def attack_runs(
     records = {record.id: record for record in asked}
     if not records:
         raise InputError("no run was given; expected at least one id")
+    corrupted = _published(records.values(), data) if chosen.corrupted and data else {}
     known = {} if again else {run: read_attack(record, name, options) for run, record in records.items()}
-    stored = {run: found for run, found in known.items() if found is not None}
+    stored = {
+        run: found
+        for run, found in known.items()
+        if found is not None and not (corrupted.get(records[run].spec.dataset) and _is_regenerated(found))
+    }
     waiting = [record for record in records.values() if record.id not in stored]
     if stored:
         say(f"{name}: {len(stored)} of {len(records)} from the store, measured before; --again measures anew")
@@ -92,7 +97,6 @@ def attack_runs(
         record.check_writable(FOLDER)
     datasets = dict.fromkeys(record.spec.dataset for record in waiting)
     surrogates = {dataset: find_surrogate(store, dataset) for dataset in datasets} if chosen.surrogate else {}
-    corrupted = {dataset: find_corruptions(data, dataset) for dataset in datasets} if chosen.corrupted and data else {}
     sets = {dataset: load_for_test(dataset, data, workers=cores(), report=say) for dataset in datasets}
     stop = threading.Event() if min(workers, len(groups)) > 1 else None
 
@@ -110,6 +114,16 @@ def attack_runs(
     with torch_settings(device, deterministic=False):
         in_parallel(work, groups, min(workers, len(groups)), one_thread=False, stop=stop)
     return {run: stored[run] for run in records}
+
+
+def _published(records: Iterable[RunRecord], data: Path) -> dict[str, Corruptions | None]:
+    """Find the published corruptions of the runs' data sets in a folder."""
+    return {dataset: find_corruptions(data, dataset) for dataset in {record.spec.dataset for record in records}}
+
+
+def _is_regenerated(result: Measurement) -> bool:
+    """Tell whether a result is of corruptions made by code, which published files replace."""
+    return any(row.settings.get("source") == "regenerated" for row in result.rows)
 
 
 def _whole(options: ProtocolOptions, data: DataSet) -> ProtocolOptions:

@@ -13,13 +13,12 @@ from zerosnet.data import DataSet, FolderData, pixel_statistics, source
 from zerosnet.errors import InputError
 from zerosnet.models import Network, combine, fuse, load_model, model_facts, weights_file
 from zerosnet.robustness import Normalised
-from zerosnet.training.arithmetic import Precision
 from zerosnet.training.grouping import run_precision
+from zerosnet.training.machine import Precision
 from zerosnet.training.recipes.book import RECIPES
 from zerosnet.training.recipes.recipe import Recipe
-from zerosnet.training.runs.result import Result
 from zerosnet.training.runs.run import WEIGHTS
-from zerosnet.training.runs.spec import RunSpec
+from zerosnet.training.runs.spec import Result, RunSpec
 from zerosnet.training.runs.store import RunRecord, Store
 
 MOST = 16  # networks that are shown images side by side

@@ -1,11 +1,10 @@
-"""Adversarial examples to learn from, made of the images of a batch; or the images themselves.
+"""Adversarial examples to learn from, made of the images of a batch.
 
 Everything is on the device and a function of seed, epoch and step, so that it can be recorded in a CUDA graph, goes on
 after an interruption as if there had been none, and is the same for a replica alone and among others.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -13,26 +12,6 @@ from torch import Tensor, nn
 from zerosnet.errors import InputError
 from zerosnet.robustness import Attack, Normalised, climb, counted_uniform, fast, frozen
 from zerosnet.training.recipes.adversarial import Adversarial
-
-
-class Examples(Protocol):
-    """A function that turns images (B, K*C, H, W) and labels (K, B) into the images to learn from."""
-
-    def __call__(self, images: Tensor, labels: Tensor) -> Tensor: ...
-
-    def begin(self, epoch: int) -> None:
-        """Begin an epoch."""
-        ...
-
-
-class AsTheyAre:
-    """The images themselves."""
-
-    def __call__(self, images: Tensor, labels: Tensor) -> Tensor:
-        return images
-
-    def begin(self, epoch: int) -> None:
-        pass
 
 
 class AdversarialExamples:
@@ -73,9 +52,11 @@ class AdversarialExamples:
         self._epoch, self._step = torch.zeros_like(counter), counter
 
     def begin(self, epoch: int) -> None:
+        """Begin an epoch."""
         self._epoch.fill_(epoch)
 
     def __call__(self, images: Tensor, labels: Tensor) -> Tensor:
+        """Turn images (B, K*C, H, W) and labels (K, B) into the images to learn from."""
         batch, _, height, width = images.shape
         apart = images.reshape(batch, self.replicas, -1, height, width)
         # a surrogate is one network and sees the images of all replicas one after the other
@@ -98,7 +79,7 @@ class AdversarialExamples:
 
 
 def make_examples(
-    settings: Adversarial | None,
+    settings: Adversarial,
     model: nn.Module,
     surrogate: Normalised | None,
     *,
@@ -107,10 +88,8 @@ def make_examples(
     counter: Tensor,
     compiled: bool,
     native: bool,
-) -> Examples:
+) -> AdversarialExamples:
     """Make the examples that a recipe asks for; `model` is in training, and its images have `statistics`."""
-    if settings is None:
-        return AsTheyAre()
     if settings.kind == "surrogate":
         if surrogate is None:
             raise InputError("the recipe makes its adversarial examples on a surrogate, and there is none")

@@ -10,12 +10,11 @@ from torch import Tensor
 from zerosnet.data import DataSet, pixel_statistics
 from zerosnet.numerics import Scheme
 from zerosnet.training.finished.networks import as_classifier, load_network
-from zerosnet.training.fused.adversarial_examples import make_examples
-from zerosnet.training.fused.backend import choose_backend
+from zerosnet.training.fused.adversarial_examples import AdversarialExamples, make_examples
 from zerosnet.training.fused.cuda_graph import captured, forget_compiled, graph_pool
-from zerosnet.training.fused.evaluation import Evaluation, Score, batch_size
-from zerosnet.training.fused.feed import Feed
 from zerosnet.training.fused.optimizer import make_optimizer
+from zerosnet.training.fused.passes import Evaluation, Feed, Score, batch_size
+from zerosnet.training.fused.step import choose_backend
 from zerosnet.training.grouping import build_model, run_precision
 from zerosnet.training.recipes.recipe import lr_at
 from zerosnet.training.runs.checkpoint import copy_into
@@ -95,17 +94,19 @@ class FusedTrainer:
         self.alive = torch.ones(self.replicas, dtype=torch.bool, device=device)
         self.losses = torch.zeros(self.replicas, dtype=torch.float64, device=device)
         self.correct = torch.zeros(self.replicas, dtype=torch.int64, device=device)
-        self.examples = make_examples(
-            recipe.adversarial,
-            self.model,
-            source,
-            seeds=[spec.seed for spec in specs],
-            statistics=statistics,
-            counter=self.feed.counter,
-            compiled=compiled,
-            native=kernels != "torch",
-        )
-        self.clean_step = recipe.adversarial is not None and recipe.adversarial.clean_step
+        self._passes: list[AdversarialExamples | None] = [None]  # what to learn from: the images, or examples of them
+        if recipe.adversarial is not None:
+            examples = make_examples(
+                recipe.adversarial,
+                self.model,
+                source,
+                seeds=[spec.seed for spec in specs],
+                statistics=statistics,
+                counter=self.feed.counter,
+                compiled=compiled,
+                native=kernels != "torch",
+            )
+            self._passes = [None, examples] if recipe.adversarial.clean_step else [examples]
         pool = graph_pool(device)
         self.step = captured(self._step, self._changing(), device, pool)
         # one size for all sets: the network is compiled once
@@ -121,24 +122,22 @@ class FusedTrainer:
     def _step(self) -> None:
         """Augment, forward, backward, update, count: all on the device, nothing waits for the host."""
         images, labels, lr = self.feed.batch()
-        if self.clean_step:
-            self._learn(images, labels, lr)
-        losses, correct = self._learn(self.examples(images, labels), labels, lr)
+        for examples in self._passes:
+            shown = images if examples is None else examples(images, labels)
+            losses, correct, gradients = self.backend.step(shown, labels)
+            self.alive &= torch.isfinite(losses)
+            self.optimizer.update(gradients, lr, self.alive)
         self.lived += self.alive
         self.losses += losses
         self.correct += correct
         self.feed.counter += 1
 
-    def _learn(self, images: Tensor, labels: Tensor, lr: Tensor) -> tuple[Tensor, Tensor]:
-        losses, correct, gradients = self.backend.step(images, labels)
-        self.alive &= torch.isfinite(losses)
-        self.optimizer.update(gradients, lr, self.alive)
-        return losses, correct
-
     def begin_epoch(self, epoch: int, step: int) -> None:
         """Lay out an epoch; one that is taken up in the middle keeps the sums it has."""
         self.feed.begin(epoch, step)
-        self.examples.begin(epoch)
+        for examples in self._passes:
+            if examples is not None:
+                examples.begin(epoch)
         if step == 0:
             self.losses.zero_()
             self.correct.zero_()

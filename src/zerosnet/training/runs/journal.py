@@ -1,21 +1,32 @@
-"""The record of a group in training: a line per epoch for every run, and how each one ended."""
+"""The record of a group in training: a line per epoch for every run, in its folder and in loggers, and its end.
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+Loggers (TensorBoard, Weights & Biases) write into the run's folder too, take one row per epoch, and go on where an
+interrupted run goes on. A new one is a class with the two methods of `Logger`, a line in `LOGGERS`, and an extra in
+pyproject.toml. Names are checked without torch.
+"""
+
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Protocol
 
 from zerosnet.checks import finite
-from zerosnet.training.fused.evaluation import Score
+from zerosnet.errors import InputError, MissingExtra, did_you_mean
 from zerosnet.training.recipes.recipe import lr_at
-from zerosnet.training.runs.result import Result
-from zerosnet.training.runs.run import Run
-from zerosnet.training.screen.loggers import open_loggers
-from zerosnet.training.trainer import Trainer
+from zerosnet.training.runs.spec import Result
+
+if TYPE_CHECKING:
+    from zerosnet.training.fused.passes import Score
+    from zerosnet.training.runs.run import Run
+    from zerosnet.training.trainer import Trainer
+
+Row = Mapping[str, Any]
 
 
 class Journal:
     """The metrics of the runs of a group, in memory and in their folders; `runs` is empty if another process writes."""
 
-    def __init__(self, runs: Sequence[Run], trainer: Trainer, *, log: Sequence[str] = ()) -> None:
+    def __init__(self, runs: "Sequence[Run]", trainer: "Trainer", *, log: Sequence[str] = ()) -> None:
         self.runs, self.trainer = list(runs), trainer
         self.rows: list[list[dict[str, Any]]] = [run.metrics() for run in runs]
         self._loggers = [open_loggers(log, run) for run in runs]
@@ -54,7 +65,7 @@ class Journal:
             for logger in self._loggers[k]:
                 logger.log(row)
 
-    def finished(self, k: int, seconds: float, train: Score) -> Result:
+    def finished(self, k: int, seconds: float, train: "Score") -> Result:
         """Make the result of a run that has come to its last epoch."""
         rows = self.rows[k]
         last, (best_epoch, best_accuracy) = rows[-1], best(rows)
@@ -96,6 +107,98 @@ def best(rows: Sequence[Mapping[str, Any]]) -> tuple[int | None, float | None]:
     return row["epoch"], row["test_accuracy"]
 
 
-def _named(name: str, score: Score) -> dict[str, float]:
+def _named(name: str, score: "Score") -> dict[str, float]:
     top5 = {} if score.top5_accuracy is None else {f"{name}_top5_accuracy": score.top5_accuracy}
     return {f"{name}_loss": score.loss, f"{name}_accuracy": score.accuracy, **top5}
+
+
+class Logger(Protocol):
+    """A logger of the metrics of one run. Its constructor takes the run."""
+
+    def log(self, row: Row) -> None:
+        """Take the row of an epoch; values that are no numbers are left out."""
+
+    def close(self) -> None: ...
+
+
+class TensorBoard:
+    """Event files in RUN/tensorboard, for `tensorboard --logdir STORE`."""
+
+    def __init__(self, run: "Run") -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        first = len(run.metrics()) + 1  # what a killed process wrote after its last checkpoint is not shown
+        self._writer = SummaryWriter(str(run.folder / "tensorboard"), purge_step=first)
+
+    def log(self, row: Row) -> None:
+        for name, value in _scalars(row):
+            self._writer.add_scalar(name, value, row["epoch"])
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class WeightsAndBiases:
+    """A run of wandb's project "zerosnet", below RUN/wandb; wandb's own settings decide where it is sent.
+
+    WANDB_MODE=offline needs neither account nor network; `wandb sync` sends the files later. The id that wandb knows
+    the run by is kept, so that a run that was interrupted stays one.
+    """
+
+    def __init__(self, run: "Run") -> None:
+        import wandb
+
+        folder = run.folder / "wandb"
+        folder.mkdir(exist_ok=True)
+        known = folder / "id"
+        if not known.exists():
+            known.write_text(secrets.token_hex(8))
+        try:
+            self._run = wandb.init(
+                project="zerosnet",
+                id=known.read_text(),
+                name=run.id,
+                dir=str(run.folder),
+                config=run.spec.to_json(),
+                resume="allow",
+                reinit="create_new",  # networks that train as one are runs of their own
+                settings=wandb.Settings(silent=True, console="off"),
+            )
+        except wandb.Error as error:
+            reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+            raise InputError(f"wandb cannot log: {reason}; WANDB_MODE=offline needs no account") from None
+
+    def log(self, row: Row) -> None:
+        self._run.log(dict(_scalars(row)), step=row["epoch"])
+
+    def close(self) -> None:
+        self._run.finish()
+
+
+LOGGERS: "dict[str, Callable[[Run], Logger]]" = {"tensorboard": TensorBoard, "wandb": WeightsAndBiases}
+"""Loggers by name; package and extra have the same name."""
+
+
+def check_loggers(names: Iterable[str]) -> None:
+    """Raise an error, before anything is trained, for a logger that is unknown or not installed."""
+    for name in names:
+        if name not in LOGGERS:
+            raise InputError(f"log is {name!r}{did_you_mean(name, LOGGERS)}; expected one of {', '.join(LOGGERS)}")
+        found = find_spec(name)
+        if found is None or found.origin is None:  # a folder ./wandb is no package
+            raise MissingExtra(name, name)
+
+
+def open_loggers(names: Sequence[str], run: "Run") -> list[Logger]:
+    check_loggers(names)
+    return [LOGGERS[name](run) for name in dict.fromkeys(names)]
+
+
+def _scalars(row: Row) -> list[tuple[str, float]]:
+    """List the numbers of a row, grouped by the set of images: test_top5_accuracy is test/top5_accuracy."""
+    return [
+        (f"{head}/{rest}" if rest else name, value)
+        for name, value in row.items()
+        if isinstance(value, float)
+        for head, _, rest in [name.partition("_")]
+    ]

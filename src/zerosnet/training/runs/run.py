@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 from zerosnet import files
 from zerosnet.checks import finite
 from zerosnet.errors import InputError
-from zerosnet.training.runs.result import Result
-from zerosnet.training.runs.spec import RunSpec
+from zerosnet.training.runs.spec import Result, RunSpec
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -11,9 +11,8 @@ from typing import Any
 from zerosnet import files
 from zerosnet.errors import InputError
 from zerosnet.training.runs.positions import positions
-from zerosnet.training.runs.result import Result
 from zerosnet.training.runs.run import WEIGHTS, Run, find_folder, read_metrics, read_result, try_lock
-from zerosnet.training.runs.spec import RunSpec
+from zerosnet.training.runs.spec import Result, RunSpec
 
 SPEC = "spec.json"
 _LISTING_HOLDS = 0.2  # seconds; a listing takes a lock for a moment to see whether it is free

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from zerosnet.training.runs.spec import RunSpec
-from zerosnet.training.screen.time_left import Outlook, duration
+from zerosnet.training.screen.clocks import Outlook, duration
 
 REFRESH = 0.25  # seconds between two pictures of the live table
 SILENCE = 60.0  # seconds after which a line reports how many steps are done

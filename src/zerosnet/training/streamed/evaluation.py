@@ -19,10 +19,9 @@ from zerosnet.data import (
 )
 from zerosnet.errors import InputError
 from zerosnet.models import Network
-from zerosnet.training.arithmetic import find_device, torch_settings
 from zerosnet.training.finished.networks import check_fits, numbers_of
-from zerosnet.training.fused.evaluation import Score
-from zerosnet.training.fused.step import sample_losses
+from zerosnet.training.fused.passes import Score, sample_losses
+from zerosnet.training.machine import find_device, torch_settings
 from zerosnet.training.options import Options
 from zerosnet.training.runs.store import RunRecord
 from zerosnet.training.streamed.processes import World, decoding_workers

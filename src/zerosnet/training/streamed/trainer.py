@@ -17,11 +17,10 @@ from zerosnet.data import Batch, Decoder, FileSet, FolderData, Stream, reason_ag
 from zerosnet.errors import InputError
 from zerosnet.models import BatchNorm, Network
 from zerosnet.numerics import Scheme
-from zerosnet.training.fused.backend import ASKED_FOR
 from zerosnet.training.fused.cuda_graph import compile_static
-from zerosnet.training.fused.evaluation import Score
 from zerosnet.training.fused.optimizer import make_optimizer
-from zerosnet.training.fused.step import sample_losses
+from zerosnet.training.fused.passes import Score, sample_losses
+from zerosnet.training.fused.step import ASKED_FOR
 from zerosnet.training.grouping import network_config, run_precision
 from zerosnet.training.options import StreamOptions
 from zerosnet.training.recipes.recipe import lr_at

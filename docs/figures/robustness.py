@@ -1,0 +1,27 @@
+"""The figures of the page on robustness, drawn from the records in results/runs."""
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zerosnet.experiments import NoisyNetwork, noisy_networks, read_evidence
+from zerosnet.report import noise_figure, noise_law_figure
+from zerosnet.training import Store
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+RUNS = Path(__file__).parents[2] / "results/runs"
+
+
+@cache
+def networks() -> tuple[NoisyNetwork, ...]:
+    return tuple(noisy_networks(read_evidence(Store(RUNS))))
+
+
+def noise_drawn() -> "Figure":
+    return noise_figure(networks())
+
+
+def noise_law_drawn() -> "Figure":
+    return noise_law_figure(networks())

@@ -1,0 +1,175 @@
+"""Robustness to noise, compared fairly: relative to clean, at equal clean accuracy, and against depth in use.
+
+A network whose scheme is not zero-stable is less accurate without noise too. So that a difference under noise is not
+just this one again, everything here is relative to clean accuracy, or compares networks that are equally good. The unit
+is a network, one wiring with the mean of its seeds.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import log, sqrt
+from statistics import mean
+
+from zerosnet.errors import InputError
+from zerosnet.experiments.evidence import Evidence, RunEvidence
+from zerosnet.experiments.predictions import wiring_of_run
+from zerosnet.experiments.regression import Regression, regress
+from zerosnet.experiments.statistics import summarise
+from zerosnet.numerics import Wiring, is_zero_stable, load_law
+
+PROTOCOL = "paper-noise"
+NOISES = ("Gaussian 0.02", "Gaussian 0.04", "uniform [-0.08, 0]", "constant -0.4", "constant 0.4")
+"""The noises that are looked at: the largest of every kind and sign, and a Gaussian one of half the size."""
+DEPTH, ROOTS = "log of effective parameters", "root condition"
+
+
+@dataclass(frozen=True)
+class NoisyNetwork:
+    """A network that was measured under noise; accuracies are means over its runs, in percent.
+
+    Attributes:
+        scheme: The scheme of its last block.
+        parameters: Effective parameters, D of the accuracy law, computed from the coefficients alone.
+        depth: Effective depth, computed from the coefficients alone.
+        noisy: Accuracy by noise.
+    """
+
+    scheme: str
+    zero_stable: bool
+    depth: float
+    parameters: float
+    clean: float
+    noisy: Mapping[str, float]
+    runs: int
+
+    def loss(self, noise: str) -> float:
+        """The part of the clean accuracy that a noise takes away, in percent."""
+        return 100 * (self.clean - self.noisy[noise]) / self.clean
+
+
+def noisy_networks(evidence: Evidence) -> list[NoisyNetwork]:
+    """Collect the CIFAR-10 networks of recipe `paper` that were measured under noise, in order of clean accuracy.
+
+    Networks that the accuracy law does not cover are left out, and those in another arithmetic than usual.
+    """
+    groups: dict[Hashable, list[tuple[Wiring, dict[str, float]]]] = {}
+    for run in evidence.runs:
+        wiring = wiring_of_run(run.record.spec) if _is_usual(run) else None
+        attack = run.attack(PROTOCOL)
+        if wiring is not None and attack is not None and attack.rows:
+            accuracies = {row.label: 100 * row.accuracy for row in attack.rows if row.method == "noise"}
+            accuracies["clean"] = next(100 * row.accuracy for row in attack.rows if row.method == "clean")
+            groups.setdefault(_wired(run, wiring), []).append((wiring, accuracies))
+    return sorted(map(_network, groups.values()), key=lambda network: network.clean)
+
+
+def _is_usual(run: RunEvidence) -> bool:
+    spec = run.record.spec
+    usual = (spec.dataset, spec.recipe.name, spec.precision, spec.validation) == ("cifar10", "paper", None, None)
+    return usual and not spec.changes
+
+
+def _wired(run: RunEvidence, wiring: Wiring) -> Hashable:
+    """Make a key that is equal for runs of the same wiring."""
+    spec = run.record.spec
+    scheme = None if spec.block_schemes is not None else run.scheme
+    return scheme, wiring.counts, spec.stage_change, spec.beta_growth, spec.init_growth, spec.block_schemes
+
+
+def _network(runs: Sequence[tuple[Wiring, dict[str, float]]]) -> NoisyNetwork:
+    wiring = runs[0][0]
+    scheme = wiring.schemes()[-1]
+    accuracies = {name: mean(found[name] for _, found in runs) for name in runs[0][1]}
+    return NoisyNetwork(
+        str(scheme),
+        bool(is_zero_stable(scheme)),
+        wiring.effective_depth(),
+        load_law().quantity(wiring),
+        accuracies.pop("clean"),
+        accuracies,
+        len(runs),
+    )
+
+
+def explain_loss(networks: Sequence[NoisyNetwork], noise: str, by: Sequence[str] = (DEPTH, ROOTS)) -> Regression:
+    """Explain the relative loss under a noise, in percent of clean, by depth in use, the root condition, or both."""
+    columns = {
+        DEPTH: [log(network.parameters) for network in networks],
+        ROOTS: [float(network.zero_stable) for network in networks],
+    }
+    unknown = [name for name in by if name not in columns]
+    if unknown:
+        raise InputError(f"by is {unknown[0]!r}; expected {' or '.join(columns)}")
+    return regress([network.loss(noise) for network in networks], {name: columns[name] for name in by})
+
+
+@dataclass(frozen=True)
+class Match:
+    """A network that is not zero-stable beside all zero-stable ones that are as good, or as deep."""
+
+    network: NoisyNetwork
+    peers: tuple[NoisyNetwork, ...]
+
+    def difference(self, noise: str) -> float:
+        """Accuracy under noise less that of the peers, in points."""
+        return self.network.noisy[noise] - mean(peer.noisy[noise] for peer in self.peers)
+
+    @property
+    def clean_difference(self) -> float:
+        return self.network.clean - mean(peer.clean for peer in self.peers)
+
+
+# how far two networks are apart, and how far peers may be: one point of accuracy, or a quarter more parameters in use
+ALIKE: dict[str, tuple[Callable[[NoisyNetwork, NoisyNetwork], float], float]] = {
+    "clean accuracy": (lambda one, other: abs(one.clean - other.clean), 1.0),
+    "predicted depth": (lambda one, other: abs(log(one.parameters / other.parameters)), log(1.25)),
+}
+
+
+def match(networks: Iterable[NoisyNetwork], by: str = "clean accuracy") -> list[Match]:
+    """Pair every network that is not zero-stable with the zero-stable ones of the same clean accuracy or depth.
+
+    One without peers is left out. Peers may serve several networks.
+    """
+    if by not in ALIKE:
+        raise InputError(f"by is {by!r}; expected {' or '.join(ALIKE)}")
+    apart, most = ALIKE[by]
+    everything = list(networks)
+    stable = [one for one in everything if one.zero_stable]
+    found = []
+    for network in everything:
+        peers = tuple(peer for peer in stable if apart(network, peer) <= most)
+        if peers and not network.zero_stable:
+            found.append(Match(network, peers))
+    return found
+
+
+@dataclass(frozen=True)
+class MatchedDifference:
+    """The mean difference of matched networks, with a 95 % interval over those that are not zero-stable.
+
+    The interval takes matches for independent, which they are not quite: they share peers.
+    """
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+    @property
+    def certain(self) -> bool:
+        return not self.low <= 0 <= self.high
+
+    def __str__(self) -> str:
+        return f"{self.mean:+.1f} ({self.low:+.1f} to {self.high:+.1f})"
+
+
+def matched_difference(values: Sequence[float]) -> MatchedDifference | None:
+    """Summarise differences by their mean and Student's interval; None if there are fewer than two."""
+    found = summarise(values)
+    if found is None or found.deviation is None:
+        return None
+    from scipy.special import stdtrit
+
+    reach = float(stdtrit(found.n - 1, 0.975)) * found.deviation / sqrt(found.n)
+    return MatchedDifference(found.mean, found.mean - reach, found.mean + reach, found.n)

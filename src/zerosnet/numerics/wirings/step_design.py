@@ -1,0 +1,134 @@
+"""The best steps beta_n for given alphas: how much every block should write, by what the head reads of it.
+
+The law counts D = sum_n p_n v_n / (v_n + tau), v_n the part of what the head reads that comes from block n. With free
+betas the parts of the multistep blocks are free too, whatever the alphas are: v_n is proportional to beta_n^2 g_n, g_n
+the gain from block n to the head. So D has one best value for all schemes, and the derivative p_n tau / (v_n + tau)^2
+is the same for all blocks that count:
+
+    v_n = max(0, sqrt(p_n) level - tau),   the level such that all parts add up to 1.
+
+Start-up blocks keep their beta of 1; what the head is to read of them and of the stem is one number, which is searched.
+"""
+
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from zerosnet.errors import InputError
+from zerosnet.numerics.scheme import Scheme
+from zerosnet.numerics.wirings.companion import one_step_blocks
+from zerosnet.numerics.wirings.law import load_law
+from zerosnet.numerics.wirings.measures import HEAD_TAU, effective_parameters
+from zerosnet.numerics.wirings.stages import BLOCKS, block_counts, parameters_by_stage
+from zerosnet.numerics.wirings.step import Floats
+from zerosnet.numerics.wirings.wiring import Wiring
+
+_GRID = np.logspace(-6, 0, 241)[:-1]  # parts of stem and start-up together
+_HALVINGS = 60
+
+
+@dataclass(frozen=True)
+class StepDesign:
+    """The best betas of the multistep blocks of a network with a scheme's alphas.
+
+    Attributes:
+        betas: One per multistep block.
+        value: The objective: predicted accuracy in percent, or the number of blocks that reach the head.
+        constant: The objective with the scheme's own beta in all blocks.
+    """
+
+    scheme: Scheme
+    blocks: tuple[int, ...]
+    objective: str
+    betas: tuple[float, ...]
+    value: float
+    constant: float
+
+    @property
+    def block_schemes(self) -> tuple[Scheme, ...]:
+        """What `create_model(..., block_schemes=...)` takes."""
+        return tuple(Scheme(self.scheme.alphas, [beta]) for beta in self.betas)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `zerosnet design --free-betas --json` adds."""
+        facts = {name: getattr(self, name) for name in ("objective", "value", "constant")}
+        alphas = self.scheme.to_json()["alphas"]
+        return {**facts, "blocks": list(self.blocks), "alphas": alphas, "betas": list(self.betas)}
+
+
+def best_betas(
+    scheme: Scheme, blocks: Any = BLOCKS, stage_change: str = "project-each", *, objective: str = "accuracy"
+) -> StepDesign:
+    """Find the steps with which a network of these alphas is best, by the law ("accuracy") or by blocks ("head").
+
+    Examples:
+        >>> found = best_betas(Scheme.parse("1,1,1;1"))
+        >>> round(found.constant), round(found.value, 1), round(found.betas[1] / found.betas[0], 2)
+        (80, 93.7, 1.85)
+    """
+    if objective not in ("accuracy", "head"):
+        raise InputError(f"objective is {objective!r}; expected accuracy or head, which free betas do not make endless")
+    if len(scheme.betas) != 1:
+        raise InputError(f"scheme {scheme} has {len(scheme.betas)} betas; expected one")
+    counts = block_counts(blocks)
+    start_up = np.array(one_step_blocks(scheme.steps, counts, stage_change))
+    plain = Wiring.of(scheme, counts, stage_change)
+    unit = Wiring.of(Scheme(scheme.alphas, [1]), counts, stage_change)
+    parameters = np.array([float(p) for p in parameters_by_stage(plain.stages)])
+    if objective == "head":
+        parameters = np.ones_like(parameters)
+    tau = load_law().tau if objective == "accuracy" else HEAD_TAU
+    gains = np.square(unit.contributions()[-1])
+    fixed = np.append(True, start_up)
+    free_gains, fixed_gains = gains[~fixed], gains[fixed]
+    if start_up.all() or not (free_gains > 0).all():
+        raise InputError(f"scheme is {scheme}; expected one whose multistep blocks all reach the head")
+    parts, waste = _best_parts(fixed_gains, parameters, start_up, tau)
+    scale = fixed_gains.sum() / waste if fixed_gains.sum() > 0 else 1.0
+    betas = np.sqrt(parts[~start_up] * scale / free_gains)
+    schemes = [Scheme(scheme.alphas, [float(beta)]) for beta in betas]
+    made = Wiring.per_block(schemes, counts, stage_change)
+    return StepDesign(
+        scheme=scheme,
+        blocks=counts,
+        objective=objective,
+        betas=tuple(float(beta) for beta in betas),
+        value=_value(made.head_parts(), parameters, tau, objective),
+        constant=_value(plain.head_parts(), parameters, tau, objective),
+    )
+
+
+def _value(parts: Floats, parameters: Floats, tau: float, objective: str) -> float:
+    quantity = float(effective_parameters(parts, parameters, tau))
+    return 100 - load_law().error_of(quantity) if objective == "accuracy" else quantity
+
+
+def _best_parts(fixed: Floats, parameters: Floats, start_up: Floats, tau: float) -> tuple[Floats, float]:
+    """The best part of every block, and what stem and start-up have together.
+
+    Args:
+        fixed: Relative size of the stem and the start-up blocks in what the head reads.
+    """
+    best, most, waste = np.zeros(len(parameters)), -inf, 1.0
+    total = float(fixed.sum())
+    for together in _GRID if total > 0 else [0.0]:
+        parts = np.zeros(len(parameters))
+        parts[start_up] = together * fixed[1:] / total if total > 0 else 0.0
+        parts[~start_up] = _water_filling(parameters[~start_up], 1 - together, tau)
+        value = float(effective_parameters(parts, parameters, tau))
+        if value > most:
+            best, most, waste = parts, value, together
+    return best, waste
+
+
+def _water_filling(parameters: Floats, total: float, tau: float) -> Floats:
+    """Parts max(0, sqrt(p_n) level - tau) that add up to `total`."""
+    roots = np.sqrt(parameters)
+    low, high = 0.0, (total + tau * len(roots)) / float(roots.min())
+    for _ in range(_HALVINGS):
+        level = (low + high) / 2
+        full = float(np.maximum(roots * level - tau, 0).sum()) > total
+        low, high = (low, level) if full else (level, high)
+    return np.asarray(np.maximum(roots * high - tau, 0))

@@ -1,0 +1,59 @@
+"""Figures of robustness: to noise, against depth in use and clean accuracy, and how well it can be predicted."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from zerosnet.experiments import NOISES, NoisyNetwork, fit_noise_law, left_out_predictions
+from zerosnet.report.figures.style import BLUE, CYCLE, GREY, MARKERS, VERMILION, new_figure, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+NOISE = "Gaussian 0.04"
+STABLE: dict[str, Any] = {"color": BLUE, "marker": "o", "linestyle": "", "markersize": 5}
+OTHER: dict[str, Any] = {"color": VERMILION, "marker": "s", "linestyle": "", "markersize": 5}
+
+
+def noise_figure(networks: Sequence[NoisyNetwork], noise: str = NOISE) -> "Figure":
+    """Draw what a noise takes away from every network against its depth in use, and against its clean accuracy."""
+    with styled():
+        figure = new_figure(9, 3.8)
+        depth, clean = figure.subplots(1, 2)
+        _scatter(depth, [(one.parameters, one.loss(noise), one.zero_stable) for one in networks])
+        _scatter(clean, [(one.clean, one.noisy[noise], one.zero_stable) for one in networks])
+        depth.set_xscale("log")
+        depth.set_xlabel("effective parameters, from the coefficients alone")
+        depth.set_title(f"{noise}: loss, % of clean accuracy", loc="left")
+        clean.set_xlabel("clean test accuracy, %")
+        clean.set_title(f"{noise}: test accuracy, %", loc="left")
+        depth.legend(loc="upper right")
+    return figure
+
+
+def noise_law_figure(networks: Sequence[NoisyNetwork], noises: Sequence[str] = NOISES) -> "Figure":
+    """Draw measured accuracy under noise against the prediction of the law that was fitted to the other networks."""
+    with styled():
+        figure = new_figure(9, 3.8)
+        law, roots = figure.subplots(1, 2, sharex=True, sharey=True)
+        for noise, colour, marker in zip(noises, CYCLE, MARKERS):
+            measured = [one.noisy[noise] for one in networks]
+            predicted = left_out_predictions(networks, noise)
+            look: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": "", "markersize": 3.5}
+            errors = fit_noise_law(networks, noise).left_out
+            for axes, name in ((law, "parts"), (roots, "root_condition")):
+                label = f"{noise}: {errors[name]:.1f} points"
+                axes.plot([one[name] for one in predicted], measured, **look, label=label)
+        for axes, title in ((law, "Effective parameters"), (roots, "Root condition")):
+            axes.axline((60, 60), slope=1, color=GREY, linewidth=0.8, zorder=0)
+            axes.set_xlabel("predicted test accuracy, %")
+            axes.legend(loc="upper left", fontsize=7)
+            axes.set_title(f"{title}: measured, %", loc="left")
+    return figure
+
+
+def _scatter(axes: "Axes", points: Sequence[tuple[float, float, bool]]) -> None:
+    for look, label, stable in ((STABLE, "zero-stable", True), (OTHER, "not zero-stable", False)):
+        chosen = [(x, y) for x, y, side in points if side is stable]
+        axes.plot([x for x, _ in chosen], [y for _, y in chosen], **look, label=label)
+    axes.grid(axis="y")

@@ -1,0 +1,69 @@
+"""Write down what the laws predict under noise for the runs of sweep files, before they are trained.
+
+    python -m tools.register_noise results/predictions/NAME.json results/sweeps/A.json results/sweeps/B.json
+
+Predictions of the accuracy of the last epoch under five noises of protocol `paper-noise`, in percent:
+
+parts            error = a D^-p, two constants per noise, fitted to the networks in results/runs (`fit_noise_law`)
+root_condition   mean accuracy of the zero-stable schemes, or of the others
+constant         mean accuracy of all networks
+
+Seeds share their prediction. A run with `init_growth` is read at initialisation, as in `tools.register`.
+"""
+
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tools import register
+from tools.run_tables import RUNS, evidence
+from zerosnet.experiments import NOISES, NoiseLaw, fit_noise_law, noisy_networks, wiring_of_run
+from zerosnet.numerics import load_law
+from zerosnet.training import RunSpec, read_sweep
+
+CLEAN = ("interval", "shares", "predicted_accuracy", "predicted_accuracy_by_coefficients")  # of the law without noise
+
+
+def entry(spec: RunSpec, laws: list[NoiseLaw]) -> dict[str, Any] | None:
+    """Collect the predictions for one run; None if the laws do not cover its network."""
+    wiring = wiring_of_run(spec)
+    if wiring is None:
+        return None
+    facts = register.entry(spec)
+    parameters = load_law().quantity(wiring)
+    predicted = {
+        law.noise: {
+            **{name: round(value, 2) for name, value in law.predict(parameters, facts["zero_stable"]).items()},
+            "interval": [round(end, 2) for end in law.interval(parameters)],
+        }
+        for law in laws
+    }
+    return {name: value for name, value in facts.items() if name not in CLEAN} | {"predicted_accuracy": predicted}
+
+
+def main(output: str, *sweeps: str) -> None:
+    target = Path(output)
+    if target.exists():
+        sys.exit(f"{target} exists; predictions are never edited")
+    laws = [fit_noise_law(noisy_networks(evidence()), noise) for noise in NOISES]
+    specs = [spec for sweep in sweeps for spec in read_sweep(sweep)]
+    trained = [spec.id for spec in specs if (RUNS / spec.id).exists()]
+    if trained:
+        sys.exit(f"{trained[0]} has been trained; expected runs that have not")
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    record = {
+        "command": f"python -m tools.register_noise {output} {' '.join(sweeps)}",
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "parent_commit": commit,
+        "measure": "accuracy of the last epoch under noise (protocol paper-noise), %",
+        "laws": {law.noise: {k: v for k, v in law.to_json().items() if k != "noise"} for law in laws},
+        "predictions": [found for spec in specs if (found := entry(spec, laws)) is not None],
+    }
+    target.write_text(json.dumps(record, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,88 @@
+"""Tables and numbers about robustness, from the records in results/runs."""
+
+from collections.abc import Callable
+from functools import cache
+
+from tools.markdown_tables import span, table
+from tools.run_tables import evidence
+from zerosnet.experiments import (
+    DEPTH,
+    NOISES,
+    ROOTS,
+    MatchedDifference,
+    NoisyNetwork,
+    explain_loss,
+    fit_noise_law,
+    match,
+    matched_difference,
+    noisy_networks,
+)
+
+GAUSSIAN = "Gaussian 0.04"
+
+
+@cache
+def networks() -> tuple[NoisyNetwork, ...]:
+    return tuple(noisy_networks(evidence()))
+
+
+def explained_losses() -> str:
+    """List, per noise, what explains the relative loss: either alone, and the root condition beside depth."""
+    rows = []
+    for noise in NOISES:
+        depth, roots = (explain_loss(networks(), noise, [by]) for by in (DEPTH, ROOTS))
+        beside = explain_loss(networks(), noise)[ROOTS]
+        parts = [f"{100 * one.explained:.0f} %" for one in (depth, roots)]
+        rows.append([noise, *parts, f"{100 * beside.alone:.1f} %", str(beside), f"{beside.p:.2f}"])
+    heads = ["Noise", "Explained by depth", "by roots", "Roots beside depth", "Effect of the roots, points", "p"]
+    return table(heads, rows)
+
+
+def matched_networks() -> str:
+    """List the difference between networks that are not zero-stable and zero-stable ones that are as good, or deep."""
+    pairs = {by: match(networks(), by) for by in ("clean accuracy", "predicted depth")}
+    rows = [["clean", *(_words([one.clean_difference for one in found]) for found in pairs.values())]]
+    for noise in NOISES:
+        rows.append([noise, *(_words([one.difference(noise) for one in found]) for found in pairs.values())])
+    heads = ["Noise", *(f"Equal {by} ({len(found)} networks)" for by, found in pairs.items())]
+    return table(heads, rows)
+
+
+def noise_laws() -> str:
+    """List the constants of the law per noise, and its errors beside those of the root condition and a constant."""
+    rows = []
+    for noise in NOISES:
+        law = fit_noise_law(networks(), noise)
+        errors = [f"{law.left_out[name]:.1f}" for name in ("parts", "root_condition", "constant")]
+        rows.append([noise, f"{law.a:.1f}", f"{law.p:.3f}", *errors])
+    return table(["Noise", "$a$, %", "$p$", "Error, points", "Root condition", "A constant"], rows)
+
+
+def _words(values: list[float]) -> str:
+    return str(matched_difference(values))
+
+
+def _matched(noise: str, by: str) -> MatchedDifference:
+    found = matched_difference([one.difference(noise) for one in match(networks(), by)])
+    assert found is not None
+    return found
+
+
+def _errors(law: str) -> str:
+    return span([fit_noise_law(networks(), noise).left_out[law] for noise in NOISES], 1)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "noise, explained": explained_losses,
+    "noise, matched": matched_networks,
+    "noise, law": noise_laws,
+}
+VALUES: dict[str, Callable[[], str]] = {
+    "noise networks": lambda: str(len(networks())),
+    "noise law errors": lambda: _errors("parts"),
+    "noise root errors": lambda: _errors("root_condition"),
+    "noise, equal accuracy": lambda: str(_matched(GAUSSIAN, "clean accuracy")),
+    "noise, equal depth": lambda: str(_matched(GAUSSIAN, "predicted depth")),
+    "noise, by depth": lambda: f"{100 * explain_loss(networks(), GAUSSIAN, [DEPTH]).explained:.0f}",
+    "noise, by roots": lambda: f"{100 * explain_loss(networks(), GAUSSIAN)[ROOTS].alone:.0f}",
+}
