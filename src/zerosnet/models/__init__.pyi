@@ -23,6 +23,7 @@ from zerosnet.models.io.export import FORMATS as FORMATS
 from zerosnet.models.io.export import export_model as export_model
 from zerosnet.models.io.export import find_format as find_format
 from zerosnet.models.io.hub import from_pretrained as from_pretrained
+from zerosnet.models.io.hub import push_to_hub as push_to_hub
 from zerosnet.models.io.hub import save_pretrained as save_pretrained
 from zerosnet.models.io.official import load_official as load_official
 from zerosnet.models.io.timm import register_with_timm as register_with_timm

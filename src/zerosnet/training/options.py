@@ -75,7 +75,7 @@ class Options(DataOptions):
     deterministic: Annotated[bool, "The same bits every time."] = False
     stream: StreamOptions = StreamOptions()
     checkpoint_every: Annotated[SaveInterval, "Epochs, such as 5, or seconds, such as 60s."] = SaveInterval(seconds=60)  # noqa: RUF009 (frozen)
-    log: Annotated[tuple[str, ...], "tensorboard or wandb, besides metrics.jsonl; may be repeated."] = ()
+    log: Annotated[tuple[str, ...], "tensorboard, wandb or trackio, besides metrics.jsonl; may be repeated."] = ()
     train_accuracy: Annotated[bool, "Score the training set in eval mode after every epoch too."] = False
     profile_start: Annotated[bool, "Print where the seconds before the first step go."] = False
 
