@@ -9,7 +9,7 @@ from block import block_and_network_figure
 from effective_depth import effective_depth_figure
 from from_ode import from_ode_figure
 from lambda_family import lambda_family_figure
-from law import law_figure, map_figure
+from law import depth_design_drawn, law_figure, map_figure
 from measured import measured_figure, pairs_figure
 from root_condition import root_condition_figure
 
@@ -33,6 +33,7 @@ FIGURES: "dict[str, Callable[[], Figure]]" = {
     "pairs.png": pairs_figure,
     "law.png": law_figure,
     "map.png": map_figure,
+    "depth_design.png": depth_design_drawn,
     "noise.png": noise_drawn,
     "noise_law.png": noise_law_drawn,
 }

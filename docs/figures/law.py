@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from zerosnet.experiments import parasitic_modulus
-from zerosnet.numerics import Scheme, is_zero_stable, load_law
-from zerosnet.report import accuracy_map
+from zerosnet.numerics import Scheme, depth_trade_off, is_zero_stable, load_law
+from zerosnet.report import accuracy_map, depth_design_figure
 from zerosnet.report.figures.style import BLUE, GREY, VERMILION, new_figure, styled
 
 if TYPE_CHECKING:
@@ -38,3 +38,8 @@ def law_figure() -> "Figure":
 def map_figure() -> "Figure":
     """Draw the predicted accuracy over the disc of roots."""
     return accuracy_map(56)
+
+
+def depth_design_drawn() -> "Figure":
+    """Draw the trade-off of design by depth at 110 layers."""
+    return depth_design_figure(depth_trade_off(3, (18, 18, 18)))

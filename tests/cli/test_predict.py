@@ -1,6 +1,7 @@
 """`zerosnet predict`: what is printed, what programs get, and what is refused."""
 
 import json
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,7 @@ def test_the_json_document_has_what_programs_need(capsys: pytest.CaptureFixture[
     low, high = found["interval"]
     assert low < found["accuracy"] < high
     assert found["calibration"]["calibrated"] is True
+    assert 0 < found["accuracy"] - found["last_epoch"]["accuracy"] < 1, "the best epoch is chosen by the test set"
 
 
 def test_an_unstable_scheme_is_predicted_ten_points_below_the_optimum(capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,3 +116,17 @@ def test_nothing_heavy_is_loaded() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
+
+
+@pytest.mark.timing
+def test_predict_is_about_as_fast_as_analyze() -> None:
+    """CPU seconds of whole commands, the least of several; each imports numpy and little else."""
+
+    def cpu_seconds(command: str) -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-m", "zerosnet", command, "zerosnet(-9/5)"], capture_output=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    seconds = {name: min(cpu_seconds(name) for _ in range(5)) for name in ("analyze", "predict")}
+    assert seconds["predict"] < 1.2 * seconds["analyze"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from tests.data.test_cifar import write_batch
+from tests.data.test_published import write_batch
 
 from zerosnet.data import DataSet, load
 from zerosnet.data.arrays.published import CIFAR10

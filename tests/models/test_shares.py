@@ -44,8 +44,11 @@ def variants() -> list[dict]:
     mixed = [draw.choice(MEASURED[:4] + MEASURED[6:10]) for _ in range(25)]
     steps = [Scheme(optimum.alphas, [round(10 ** draw.uniform(-2, 1), 3)]) for _ in range(25)]
     changes = [{"scheme": s, "stage_change": c} for s in (triple, optimum, half) for c in ("restart", "project-shared")]
+    fifth = Scheme.parse("-3,5,-1;4")
     growing = [{"scheme": triple, "beta_growth": 1.839}, {"scheme": optimum, "beta_growth": 0.8}]
-    return [{"block_schemes": mixed}, {"block_schemes": steps}, *growing, *changes]
+    growing += [{"scheme": optimum, "beta_growth": 1.839}, {"scheme": fifth, "beta_growth": 4.236}]
+    both = [{"scheme": s, "beta_growth": 1.839, "stage_change": "restart"} for s in (triple, optimum)]
+    return [{"block_schemes": mixed}, {"block_schemes": steps}, *growing, *both, *changes]
 
 
 CASES = [{"scheme": scheme} for scheme in [*MEASURED, *random_schemes(20)]] + variants()

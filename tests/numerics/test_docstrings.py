@@ -15,4 +15,4 @@ def test_examples_in_docstrings_are_true(name):
 
 
 def test_there_are_examples():
-    assert sum(doctest.testmod(importlib.import_module(name)).attempted for name in MODULES) > 15
+    assert sum(doctest.testmod(importlib.import_module(name)).attempted for name in MODULES) > 25

@@ -14,6 +14,12 @@ SMALL = {"device": "cpu", "depth": 34, "batch": 4, "side": 32, "rounds": 1, "sec
 NAMES = ["timm resnet34", "preresnet34", "zerosnet34_opt", "zerosnet34_opt, history restarted"]
 
 
+@pytest.fixture
+def quick_steps(monkeypatch):
+    """Steps that compute nothing, for tests of what is done with their times."""
+    monkeypatch.setattr(benchmarks.imagenet, "_step", lambda *_: lambda: None)
+
+
 @pytest.fixture(autouse=True)
 def no_other_folder(monkeypatch):
     monkeypatch.delenv("ZEROSNET_IMAGES", raising=False)
@@ -66,6 +72,7 @@ def test_other_depths_are_measured_at_the_batch_of_the_paper(monkeypatch):
     assert asked == [("18",), ()]
 
 
+@pytest.mark.usefixtures("quick_steps")
 def test_a_run_that_is_cut_keeps_what_it_has_measured(tmp_path, monkeypatch):
     def cut(*_):
         raise KeyboardInterrupt
@@ -78,6 +85,7 @@ def test_a_run_that_is_cut_keeps_what_it_has_measured(tmp_path, monkeypatch):
     assert left["partial"] and len(left["compute"]) == 3
 
 
+@pytest.mark.usefixtures("quick_steps")
 def test_a_failing_case_is_named_and_the_rest_is_measured(monkeypatch):
     def fails(*_):
         raise RuntimeError("no such luck")

@@ -106,7 +106,7 @@ def test_identity_leaves_out_defaults_so_that_a_later_field_changes_no_id():
         ({"kind": "magic"}, "adversarial kind is 'magic'"),
         ({"eps": 8}, "adversarial eps is 8; expected a number from 0 to 1"),
         ({"steps": 0}, "adversarial steps is 0"),
-        ({"surrogate": "preresnet20"}, "exactly where kind is 'surrogate'"),
+        ({"surrogate": "preresnet20"}, "if and only if kind is 'surrogate'"),
     ],
 )
 def test_bad_adversarial_settings_are_refused(settings, message):

@@ -31,6 +31,7 @@ OTHER: dict[str, tuple[Recipe, Any]] = {
     "reset_momentum": (SGD, True),
     "adversarial": (SGD, WHITE),
     "decay_norms": (SGD, False),
+    "noise": (SGD, 0.25),
 }
 INNER = [
     ("schedule", StepDecay(), {"at": (0.5,), "gamma": 0.2, "zero_steps": 1}),

@@ -79,7 +79,7 @@ class DataSet:
         return result.hexdigest()
 
     def to(self, device: torch.device | str) -> "DataSet":
-        """The same data set with its images on a device."""
+        """Copy the data set with its images to a device."""
         held_out = None if self.validation is None else self.validation.to(device)
         return replace(self, train=self.train.to(device), test=self.test.to(device), validation=held_out)
 
@@ -114,7 +114,7 @@ class Pictures(Protocol):
 
 
 def pixel_statistics(data: Pictures, scaling: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Mean and std for pixels: the data set's own ("normalised"), to stay in [0, 1] ("unit"), or [-1, 1] ("signed")."""
+    """Choose mean and std of pixels: the data set's own ("normalised"), for [0, 1] ("unit") or [-1, 1] ("signed")."""
     if scaling not in SCALINGS:
         raise InputError(f"scaling is {scaling!r}; expected one of {', '.join(SCALINGS)}")
     fixed = SCALINGS[scaling]

@@ -150,7 +150,7 @@ def list_datasets() -> list[str]:
 
 
 def source(name: str) -> Source:
-    """The table's entry for a data set name, such as "cifar10" or "folder:flowers@64"."""
+    """Find the entry of a data set name, such as "cifar10" or "folder:flowers@64"."""
     key = parse_name(name)[0] if isinstance(name, str) else ""
     if key not in SOURCES:
         known = f"one of {', '.join(SOURCES)} ([image]folder[:NAME][@SIZE])"
@@ -159,7 +159,7 @@ def source(name: str) -> Source:
 
 
 def image_size(name: str) -> tuple[int, int]:
-    """Height and width of a data set's images, which its name tells without its files.
+    """Tell height and width of a data set's images from its name, without its files.
 
     Examples:
         >>> image_size("mnist"), image_size("folder:flowers@64")

@@ -149,7 +149,7 @@ _CHECK = sha256().digest_size
 
 
 def cache_folder() -> Path | None:
-    """The folder of compiled kernels: in $ZEROSNET_CACHE, or in the user's cache; None if nothing is to be kept."""
+    """Find the folder of compiled kernels: in $ZEROSNET_CACHE, or in the user's cache; None to keep nothing."""
     given = os.environ.get(FOLDER)
     if given is not None:
         return Path(given) / "kernels" if given else None

@@ -11,7 +11,7 @@ THREADS = 256
 
 
 class FlatBuffers(NamedTuple):
-    """What an update reads and writes: all parameters of K replicas as one vector, and what belongs to them.
+    """The arguments of an update: all parameters of K replicas as one vector, and what belongs to them.
 
     Attributes:
         state: The optimiser's buffers, shaped as the values.

@@ -52,6 +52,11 @@ from zerosnet.models.pretrained import WEIGHTS as WEIGHTS
 from zerosnet.models.pretrained import list_pretrained as list_pretrained
 from zerosnet.models.pretrained import pretrained_card as pretrained_card
 from zerosnet.models.pretrained import weights_file as weights_file
+from zerosnet.models.reading.adapters import ADAPTERS as ADAPTERS
+from zerosnet.models.reading.adapters import declared_wiring as declared_wiring
+from zerosnet.models.reading.measured import MeasuredStep as MeasuredStep
+from zerosnet.models.reading.measured import MeasuredWiring as MeasuredWiring
+from zerosnet.models.reading.read import wiring_of as wiring_of
 from zerosnet.models.registry import REGISTRY as REGISTRY
 from zerosnet.models.registry import configure as configure
 from zerosnet.models.registry import create_model as create_model

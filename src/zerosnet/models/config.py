@@ -119,7 +119,7 @@ class Config:
 
     @property
     def terms(self) -> tuple[int, int]:
-        """How many alphas and betas the scheme of every block has."""
+        """Count the alphas and betas that the scheme of every block has."""
         if self.law:
             return self.law.steps, 1
         first = self.block_schemes[0][0] if self.block_schemes else self.schemes[0]

@@ -25,9 +25,9 @@ class Network(TimmMethods):
     Images (B, in_chans, H, W) are shared by all replicas, network(x)[:, k] = network_k(x), as if they were repeated K
     times: on the CPU to the bit, elsewhere to rounding and quicker, for the stem is then one ordinary convolution.
 
-    The state y, the batch statistics and the multistep sum are in float32, or in the images' type where it is wider;
+    The state y, the batch statistics and the multistep sum are in float32, or in the images' type if it is wider;
     `conv_dtype` is the type that convolutions compute in (None: the state's). `state_dtype` makes the state narrower,
-    for networks of few blocks: where it grows from block to block, a narrow state rounds the residual away.
+    for networks of few blocks: if it grows from block to block, a narrow state rounds the residual away.
     """
 
     state_dtype: torch.dtype | None = None
@@ -59,18 +59,18 @@ class Network(TimmMethods):
         return self.logits(self.stack(self.first_state(images)))
 
     def forward_features(self, images: Tensor) -> Tensor:
-        """The feature map before the pool, (B, K * num_features, h, w)."""
+        """Compute the feature map before the pool, (B, K * num_features, h, w)."""
         return self.normalise(self.stack(self.first_state(images)))
 
     def forward_head(self, features: Tensor, pre_logits: bool = False) -> Tensor:
-        """Average pool (none where `global_pool` is empty), and the classifier unless `pre_logits`."""
+        """Apply the average pool (none if `global_pool` is empty), and the classifier unless `pre_logits`."""
         if not self.global_pool:
             return features
         pooled = average(features)
         return pooled if pre_logits else self.fc(pooled)
 
     def first_state(self, images: Tensor) -> Tensor:
-        """y_0, from the stem."""
+        """Compute y_0, from the stem."""
         if images.dim() != 4 or images.shape[1] not in (self.replicas * self.in_chans, self.in_chans):
             expected = f"(B, {self.replicas * self.in_chans}, H, W)"
             shared = f", or (B, {self.in_chans}, H, W) for all replicas" if self.replicas > 1 else ""
@@ -92,7 +92,7 @@ class Network(TimmMethods):
         return self.forward_head(self.normalise(state))
 
     def walk(self, images: Tensor, *, silent_from: int | None = None) -> Iterator[BlockStep]:
-        """Block by block, for diagnosis (see `Stack.walk`); `logits` of the last `state` is the network's output."""
+        """Walk block by block, for diagnosis (see `Stack.walk`); `logits` of the last `state` is the output."""
         return self.stack.walk(self.first_state(images), silent_from=silent_from)
 
     def compile(self, *args: Any, **options: Any) -> None:
@@ -117,7 +117,7 @@ class Network(TimmMethods):
         return schemes[0] if self.replicas == 1 else schemes
 
     def coefficient_parameters(self) -> Iterator[nn.Parameter]:
-        """The parameters that coefficients are made from: an optimiser's group of their own, as a rule undecayed."""
+        """List the parameters that coefficients are made from; as a rule an optimiser does not decay them."""
         return self.stack.coefficients.parameters()
 
     # -- precision ----------------------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ def _with_start(schemes: tuple[Scheme, ...], length: int, plans: tuple[BlockPlan
 
 
 def extract(state_dict: Mapping[str, Tensor], k: int, replicas: int) -> dict[str, Tensor]:
-    """The state dict of replica k, as the single network has it."""
+    """Cut out the state dict of replica k, as the single network has it."""
     if not 0 <= k < replicas:
         raise InputError(f"k is {k}; expected a replica from 0 to {replicas - 1}")
     for name, tensor in state_dict.items():
@@ -214,7 +214,7 @@ def extract(state_dict: Mapping[str, Tensor], k: int, replicas: int) -> dict[str
 
 
 def combine(state_dicts: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """The state dict of the fused network whose replica k is state_dicts[k]; the inverse of `extract`."""
+    """Join state dicts to that of the fused network whose replica k is state_dicts[k]; the inverse of `extract`."""
     if not state_dicts:
         raise InputError("state_dicts is empty; expected at least one state dict")
     first = state_dicts[0]

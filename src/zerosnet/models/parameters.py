@@ -1,9 +1,9 @@
 """Parameter counts of the networks: ours, the authors', and those that the paper prints.
 
 The printed table mixes things: its ZeroSNet column fits 100 classes, its LM-ResNet column 10 classes with one
-projection a stage change, where 110 layers would be 1.73M and not 1.14M. The authors' ZeroSNets carry 1,088 parameters
-that their forward never uses (a batch norm after the stem, and the bottlenecks' first projection); ours have none of
-those.
+projection per stage change, with which 110 layers would be 1.73M and not 1.14M. The authors' ZeroSNets carry 1,088
+parameters that their forward never uses (a batch norm after the stem, and the bottlenecks' first projection); ours have
+none of those.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ _NAMES = {"lmresnet": "lmresnet{}", "preresnet": "preresnet{}", "zerosnet": "zer
 
 @dataclass(frozen=True)
 class ParameterRow:
-    """One network; None where there is nothing to compare with."""
+    """One network; None if there is nothing to compare with."""
 
     name: str
     ours: int
@@ -47,12 +47,12 @@ class ParameterRow:
 
 
 def parameter_count(model: nn.Module) -> int:
-    """Trained numbers of a network, coefficients included."""
+    """Count the trained numbers of a network, coefficients included."""
     return sum(parameter.numel() for parameter in model.parameters())
 
 
 def parameter_table(num_classes: int = 10, *, imagenet: bool = False) -> list[ParameterRow]:
-    """The paper's table, 20 to 110 layers in three families; `imagenet` adds the ImageNet sizes that were counted.
+    """Make the paper's table, 20 to 110 layers in three families; `imagenet` adds the ImageNet sizes that were counted.
 
     The authors' counts stand beside the networks that have as many classes as theirs, 10 (1,000 at ImageNet size).
     """

@@ -78,8 +78,10 @@ from zerosnet.numerics.wirings.root_pairs import accuracy_of_pairs as accuracy_o
 from zerosnet.numerics.wirings.root_pairs import measured_pairs as measured_pairs
 from zerosnet.numerics.wirings.stage_gain import stage_gain as stage_gain
 from zerosnet.numerics.wirings.stages import STAGE_CHANGES as STAGE_CHANGES
+from zerosnet.numerics.wirings.stages import Stage as Stage
 from zerosnet.numerics.wirings.stages import StageChange as StageChange
 from zerosnet.numerics.wirings.stages import find_stage_change as find_stage_change
+from zerosnet.numerics.wirings.step import Step as Step
 from zerosnet.numerics.wirings.step_design import StepDesign as StepDesign
 from zerosnet.numerics.wirings.step_design import best_betas as best_betas
 from zerosnet.numerics.wirings.trade_off import DepthTradeOff as DepthTradeOff

@@ -18,6 +18,7 @@ from zerosnet.robustness.corruptions.regenerated import Corruption as Corruption
 from zerosnet.robustness.corruptions.regenerated import corrupt as corrupt
 from zerosnet.robustness.perturbations.corruptions import Corruptions as Corruptions
 from zerosnet.robustness.perturbations.corruptions import find_corruptions as find_corruptions
+from zerosnet.robustness.perturbations.counter import counted_normal as counted_normal
 from zerosnet.robustness.perturbations.counter import counted_uniform as counted_uniform
 from zerosnet.robustness.perturbations.noises import PAPER_NOISES as PAPER_NOISES
 from zerosnet.robustness.perturbations.noises import Noise as Noise
@@ -42,3 +43,8 @@ from zerosnet.robustness.protocols.table import protocol as protocol
 from zerosnet.robustness.protocols.table import run_protocol as run_protocol
 from zerosnet.robustness.radii import radius_text as radius_text
 from zerosnet.robustness.radii import read_radius as read_radius
+from zerosnet.robustness.smoothing import SAMPLES as SAMPLES
+from zerosnet.robustness.smoothing import Certificates as Certificates
+from zerosnet.robustness.smoothing import certified_radius as certified_radius
+from zerosnet.robustness.smoothing import certify as certify
+from zerosnet.robustness.smoothing import lower_bound as lower_bound

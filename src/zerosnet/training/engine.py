@@ -111,8 +111,9 @@ def plan_streamed(
         run_precision(spec, device)
         at_once = micro_batch(recipe.batch, world, stream.micro_batch)
         check_decoder(stream.decoder, device, deterministic=options.deterministic)
-        if recipe.adversarial is not None or recipe.augmentation.crop:
-            what = "adversarial training" if recipe.adversarial else "a crop after padding"
+        if recipe.adversarial is not None or recipe.noise or recipe.augmentation.crop:
+            words = {"adversarial training": recipe.adversarial, "noise on the images": recipe.noise}
+            what = next((word for word, asked in words.items() if asked), "a crop after padding")
             raise InputError(f"recipe {recipe.name} asks for {what}, which imagefolder has not; expected imagenet")
         if key not in opened:
             opened[key] = open_folder(spec.dataset, options.data, validation=spec.validation or 0.0)

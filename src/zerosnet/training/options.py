@@ -36,7 +36,7 @@ class DataOptions:
 
     device: Annotated[str, "auto, cpu, cuda or cuda:N."] = "auto"
     data: Annotated[Path | None, "The folder that holds the data set's files; digits need none."] = None
-    download: Annotated[bool, "Fetch the data set's files where they are missing."] = False
+    download: Annotated[bool, "Fetch the data set's files if they are missing."] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "device", str(self.device))  # a torch.device will do

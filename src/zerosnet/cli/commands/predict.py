@@ -78,6 +78,7 @@ def _show_one(found: "Forecast") -> None:
         ("accuracy", _accuracy_text(found)),
     ]
     if predicted.calibrated:
+        rows += [("last epoch", f"{found.last_epoch.accuracy:.1f} % (the accuracy above is that of the best epoch)")]
         nearest = (f"{one.label} has {one.accuracy:.2f} %" for one in found.nearest)
         rows += [("measured nearby", "; ".join(nearest))]
     output.print_facts(f"{found.scheme}, {found.layers} layers, before training", [*rows, ("limited by", found.limit)])

@@ -36,6 +36,9 @@ def train(
         int | None, typer.Option(help="Images in a step, over all processes, in place of the recipe's.")
     ] = None,
     lr: Annotated[float | None, typer.Option(help="Learning rate, in place of the recipe's.")] = None,
+    noise: Annotated[
+        float | None, typer.Option(help="Deviation of Gaussian noise on training images, in place of the recipe's.")
+    ] = None,
     precision: Precision = None,
     validation: Annotated[float | None, typer.Option(help="The fraction to cut off the training set.")] = None,
     stage_change: StageChangeOption = None,
@@ -50,7 +53,8 @@ def train(
     from zerosnet.training import recipe as find_recipe
 
     clock = Clock(session.max_seconds)
-    changes = {name: value for name, value in (("epochs", epochs), ("batch", batch), ("lr", lr)) if value is not None}
+    given = {"epochs": epochs, "batch": batch, "lr": lr, "noise": noise}
+    changes = {name: value for name, value in given.items() if value is not None}
     schemes = [scheme_option(text) for text in scheme] if scheme else [None]
     resolved = find_recipe(recipe, dataset, model, **changes)
     specs = [

@@ -89,7 +89,7 @@ def stack(plans: Sequence[EpochPlan]) -> EpochPlan:
     """Join the plans of K replicas to one, with tensors of shape (steps, K, batch)."""
     steps, batch = plans[0].steps, plans[0].batch
     if any((p.steps, p.batch) != (steps, batch) for p in plans):
-        raise InputError("replicas can share a step only where they have the same batch and number of steps")
+        raise InputError("replicas can share a step only if they have the same batch and number of steps")
     parts = zip(*(p._tensors() for p in plans), strict=True)
     order, dy, dx, flip = (_stack([t for t in part if t is not None], len(plans), steps, batch) for part in parts)
     assert order is not None
@@ -100,7 +100,7 @@ def _stack(tensors: list[Tensor], replicas: int, steps: int, batch: int) -> Tens
     if not tensors:
         return None
     if len(tensors) != replicas:
-        raise InputError("replicas can share a step only where they have the same augmentation")
+        raise InputError("replicas can share a step only if they have the same augmentation")
     return torch.stack([t.view(steps, batch) for t in tensors], dim=1)
 
 

@@ -1,4 +1,4 @@
-"""From a JPEG file to the square of pixels a network is shown: random resized crop, or the middle."""
+"""Decode a JPEG file to the square of pixels that a network is shown: a random resized crop, or the middle."""
 
 import math
 import random

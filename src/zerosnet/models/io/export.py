@@ -38,7 +38,7 @@ def export_model(model: Network, path: str | Path, format: str, *, size: tuple[i
     size    height and width of the images; by default the network's usual ones
 
     Returns the largest difference between the logits of the file and those of the network, in units of the largest
-    logit. Where it exceeds 1e-4 there is an error and no file.
+    logit. If it exceeds 1e-4 there is an error and no file.
     """
     form, path = find_format(format, path), Path(path)
     network = _plain_copy(model)

@@ -32,7 +32,7 @@ _FAULTS = {
 
 
 def save_pretrained(model: Network, folder: str | Path, facts: Mapping[str, Any] | None = None) -> Path:
-    """Write a network and its card into a folder, which is made where there is none.
+    """Write a network and its card into a folder, which is made if there is none.
 
     facts  what is known about its training, for the card and the weights file; see `model_card`.
            `zerosnet.report.run_facts(record)` has them for a run

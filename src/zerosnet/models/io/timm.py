@@ -79,7 +79,7 @@ class TimmMethods(nn.Module):
         return {f"stack.coefficients.{name}" for name, _ in self.stack.coefficients.named_parameters()}
 
     def group_matcher(self, coarse: bool = False) -> dict[str, Any]:
-        """Names of parameters -> groups from the stem to the head: a group a block, or a stage where `coarse`."""
+        """Names of parameters -> groups from the stem to the head: one per block, or per stage if `coarse`."""
         blocks: list[Any] = [(r"^stack\.blocks\.(\d+)", None)]
         if coarse:
             ends = self._stage_ends()
@@ -171,7 +171,7 @@ class TimmMethods(nn.Module):
 
 
 def _chosen(indices: int | Sequence[int] | None, count: int) -> list[int]:
-    """timm's way to choose features: None all, an integer the last n, else these, counted from the end where < 0."""
+    """timm's way to choose features: None all, an integer the last n, else these, counted from the end if < 0."""
     given = count if indices is None else indices
     chosen = range(count - given, count) if isinstance(given, int) else [i + count if i < 0 else i for i in given]
     if not chosen or not all(0 <= index < count for index in chosen):

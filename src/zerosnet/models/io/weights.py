@@ -52,7 +52,7 @@ def model_file(config: Config, tensors: Mapping[str, Tensor], facts: Mapping[str
 def load_model(path: str | Path) -> Network:
     """The network that `save_model` wrote, or one that comes with the package by its name (see `list_pretrained`).
 
-    It is in float32 (or wider, where it was wider), in training mode, on the CPU.
+    It is in float32 (or wider, if it was wider), in training mode, on the CPU.
 
     Examples:
         >>> load_model("zerosnet20_opt.cifar10").num_classes

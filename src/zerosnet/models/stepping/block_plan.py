@@ -36,7 +36,7 @@ class BlockPlan:
     target: Shape
     """Shape of y_{n+1}."""
     multistep: bool
-    """False in start-up, where the block is one-step."""
+    """False in start-up: the block is one-step."""
     states: tuple[tuple[Shape, str | None], ...]
     slopes: tuple[tuple[Shape, str | None], ...]
     opening: bool
@@ -48,7 +48,7 @@ class BlockPlan:
 
     @property
     def summable(self) -> tuple[int, int]:
-        """How many of the newest states and slopes, f_n included, have the shape of the sum."""
+        """Count the newest states and slopes, f_n included, that have the shape of the sum."""
         states = 1 if self.opening else self._fitting(self.states)
         return states, 1 + self._fitting(self.slopes)
 
@@ -63,7 +63,7 @@ class BlockPlan:
 
 
 def plan(structure: Structure, alphas: int, betas: int, stage_change: str) -> tuple[BlockPlan, ...]:
-    """The plan for a scheme with so many alphas and betas."""
+    """Make the plan for a scheme with so many alphas and betas."""
     strategy = find_stage_change(stage_change)
     size, steps = structure.traits, max(alphas, betas)
     states, slopes = [Shape(size.stem_channels)], list[Shape]()

@@ -15,7 +15,7 @@ HALF = (torch.bfloat16, torch.float16)
 
 
 def conv_norm_relu(conv: Conv, norm: BatchNorm, x: Tensor) -> Tensor:
-    """relu(norm(conv(x))); of several replicas in evaluation, without gradients and in half precision, on a GPU, as
+    """Compute relu(norm(conv(x))); for several replicas on a GPU, in half precision and without gradients, as
 
         relu(conv'(x) + shift),  conv' = factor * conv,  norm(z) = factor * z + shift,
 
@@ -32,9 +32,9 @@ def conv_norm_relu(conv: Conv, norm: BatchNorm, x: Tensor) -> Tensor:
 def _only_the_result(conv: Conv, norm: BatchNorm, x: Tensor) -> bool:
     """Check if convolution, norm and ReLU can run as one cuDNN call here.
 
-    Gradients and hooks want what lies between, torch.func's transforms and exporters operators that they know, and
-    where every bit counts cuDNN must be told so, which this kernel of it cannot. It is there for x as large as the
-    result (see `conv_relu`), and products are no convolutions. One network alone gains too little.
+    Gradients and hooks need what lies between. Transforms of torch.func and exporters need operators that they know.
+    The call has no deterministic mode. It needs x as large as the result (see `conv_relu`), and a convolution that is
+    not computed as a product. One network alone gains too little.
     """
     if conv.replicas == 1 or norm.training or torch.is_grad_enabled() or one_by_one(x) or conv.dtype not in HALF:
         return False
@@ -51,7 +51,7 @@ def _only_the_result(conv: Conv, norm: BatchNorm, x: Tensor) -> bool:
 
 @torch.library.custom_op("zerosnet::conv_relu", mutates_args=())
 def conv_relu(x: Tensor, weight: Tensor, bias: Tensor, groups: int) -> Tensor:
-    """relu(conv(x) + bias), as large as x. An operator of our own: compilers do not know the shapes of cuDNN's.
+    """Compute relu(conv(x) + bias), as large as x. An operator of our own: compilers do not know the shapes of cuDNN's.
 
     cuDNN's also adds alpha * z. torch's form of it without z hands over the result, not written yet, with alpha 0; if
     it is read, 0 times what was left there may be NaN, of which cuDNN's ReLU makes 0. So here z is x. (Of a NaN in
@@ -225,7 +225,7 @@ class Block(nn.Module):
         return self.hand_on(history, projected, slope, self.combine(projected, slope, row))
 
     def project(self, history: History, activated: Tensor) -> History:
-        """The history as it enters the sum: each entry that needs it brought to the shape of y_{n+1}.
+        """Bring each entry of the history that needs it to the shape of y_{n+1}, as it enters the sum.
 
         Convolutions may compute in a narrower type; what they return goes back to the type of the state.
         """
@@ -240,11 +240,11 @@ class Block(nn.Module):
         return History((y, *states), tuple(slopes))
 
     def slope(self, activated: Tensor, projected: History, scale: Coefficient = 1.0) -> Tensor:
-        """scale * f(y_n) in the type of the state."""
+        """Compute scale * f(y_n) in the type of the state."""
         return self.f.slope(activated, scale).to(projected.states[0].dtype)
 
     def combine(self, projected: History, slope: Tensor, row: BlockCoefficients) -> Tensor:
-        """The multistep sum as a new tensor, its terms left as they are."""
+        """Compute the multistep sum as a new tensor; its terms stay as they are."""
         slopes = (slope, *projected.slopes)[: len(row.betas)]
         states = projected.states[: len(row.alphas)]
         return weighted_sum((*row.alphas, *row.betas), (*states, *slopes), self.replicas)

@@ -1,4 +1,4 @@
-"""The multistep stack: blocks advanced by the rows of a coefficients module."""
+"""The multistep stack: blocks, advanced by the rows of a module of coefficients, which are fixed or trained."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -70,7 +70,7 @@ class FixedCoefficients(Coefficients):
         self.register_buffer("table", table, persistent=False)
 
     def _length(self, row: tuple[tuple[float, ...], ...], multistep: bool) -> tuple[int, int]:
-        """How many alphas and betas a row has: all of them, in start-up up to the last one that is not 0."""
+        """Count the alphas and betas of a row: all of them, in start-up up to the last one that is not 0."""
         if multistep:
             return self.alphas, self.betas
         used = [any(number) for number in row]
@@ -98,7 +98,7 @@ class FixedCoefficients(Coefficients):
 
 
 def _up_to_last(used: list[bool]) -> int:
-    """How many entries there are up to the last one in use, and at least one."""
+    """Count the entries up to the last one in use, at least one."""
     return max((place + 1 for place, one in enumerate(used) if one), default=1)
 
 
@@ -143,7 +143,7 @@ class TrainedCoefficients(Coefficients):
 
 
 def _gridded(base: Tensor) -> Tensor:
-    """Multiples of 2^-46, of more where a block's base exceeds 16, so that sums of a few of them are exact."""
+    """Multiples of 2^-46, of more if a block's base exceeds 16, so that sums of a few of them are exact."""
     excess = (torch.frexp(base.abs().amax(-1, keepdim=True)).exponent - 4).clamp(min=0)
     step = torch.ldexp(torch.ones_like(base), excess - 46)
     return torch.round(base / step) * step
@@ -160,7 +160,7 @@ class BlockStep:
     states: tuple[Tensor, ...]
     """y_n, y_{n-1}, ... as they entered the sum, in the shape of y_{n+1}."""
     slope: Tensor
-    """f(y_n), not scaled by beta; zeros where f is switched off."""
+    """f(y_n), not scaled by beta; zeros if f is switched off."""
     row: BlockCoefficients
     state: Tensor
     """y_{n+1}."""
@@ -203,7 +203,7 @@ class Stack(nn.Module):
         return partial(checkpoint, block, use_reentrant=False, context_fn=partial(_once_and_again, block))
 
     def walk(self, y: Tensor, *, silent_from: int | None = None) -> Iterator[BlockStep]:
-        """Block by block, for diagnosis: the same numbers up to rounding, every term kept as a tensor of its own.
+        """Walk block by block, for diagnosis: the same numbers up to rounding, every term kept as a tensor of its own.
 
         From block `silent_from` on f is switched off: the scheme goes on with f = 0.
         """
@@ -216,7 +216,7 @@ class Stack(nn.Module):
     def step(
         self, block: Block, history: History, row: BlockCoefficients, *, silent: bool = False
     ) -> tuple[BlockStep, History]:
-        """One block, with f or with zeros in its place: every term of its sum, and what the next block receives.
+        """Compute a block, with f or zeros in its place: every term of its sum, and what the next block receives.
 
         Without f nothing is activated but what a projection takes.
         """
@@ -229,16 +229,16 @@ class Stack(nn.Module):
         return taken, block.hand_on(history, projected, slope, state)
 
     def rows(self, like: Tensor) -> list[BlockCoefficients]:
-        """The coefficients of every block, start-up blocks included."""
+        """List the coefficients of every block, start-up blocks included."""
         return self._per_block(self.coefficients(like), ONE_STEP)
 
     def scaled_convolutions(self, like: Tensor) -> list[tuple[Conv, Coefficient]]:
-        """The convolutions that are given a scale, the last ones of f, and their betas."""
+        """List the convolutions that are given a scale, the last ones of f, with their betas."""
         blocks = zip(self.steps, self.rows(like))
         return [(block.f.last, row.betas[0]) for block, row in blocks if not block.plan.keep_slopes]
 
     def schemes(self) -> list[list[Scheme]]:
-        """The scheme of every block, for each replica; none where its coefficients are not finite."""
+        """List the scheme of every block, per replica; none if its coefficients are not finite."""
         replicas = self.coefficients.schemes()
         return [self._per_block(schemes, EULER) if schemes else [] for schemes in replicas]
 
@@ -250,7 +250,7 @@ class Stack(nn.Module):
 
 
 def _once_and_again(block: Block) -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
-    """Contexts of a block's forward pass, and of its repetition, in which batch statistics are not counted again."""
+    """Make the contexts of a forward pass, and of its repetition, which does not count batch statistics again."""
     return nullcontext(), _uncounted(block)
 
 

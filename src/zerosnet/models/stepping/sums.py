@@ -118,7 +118,7 @@ class MultistepSum(Function):
 
 
 def _number(coefficient: Coefficient, like: Tensor, replicas: int) -> Number:
-    """On the CPU plain floats where no gradient is asked for, elsewhere a tensor that broadcasts: nothing waits."""
+    """On the CPU plain floats if no gradient is asked for, elsewhere a tensor that broadcasts: nothing waits."""
     if not isinstance(coefficient, Tensor):
         return coefficient
     if one_by_one(like) and not (torch.is_grad_enabled() or torch.compiler.is_compiling()):
@@ -133,7 +133,7 @@ def _parts(replicas: int, *tensors: Tensor) -> Any:
 
 
 def _add_(total: Tensor, number: Number, tensor: Tensor) -> Tensor:
-    """total += number * tensor, in place where it can be."""
+    """total += number * tensor, in place if it can be."""
     if isinstance(number, Tensor):
         return total.addcmul_(tensor, number)
     if isinstance(number, float):

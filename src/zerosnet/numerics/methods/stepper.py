@@ -57,9 +57,6 @@ def problem(name: str) -> Problem:
     return PROBLEMS[name]
 
 
-Floats = npt.NDArray[np.float64]
-
-
 @dataclass(frozen=True)
 class Trajectory:
     """times (n+1,) and states (n+1, dimension), the starting values included."""

@@ -86,12 +86,20 @@ class Forecast:
         per_block = [float(p) for p in parameters_by_stage(self.wiring.stages)]
         return float(effective_parameters(self.parts, per_block, self.law.tau))
 
-    @property
+    @cached_property
     def prediction(self) -> Prediction:
         """Accuracy and interval; without them, and with the reason, if the law was not calibrated for this network."""
+        return self._predicted(self.law)
+
+    @cached_property
+    def last_epoch(self) -> Prediction:
+        """The same for the last epoch in place of the best one, which the test set chooses."""
+        return self._predicted(load_law(epoch="last"))
+
+    def _predicted(self, law: AccuracyLaw) -> Prediction:
         if LAYERS[self.layers] != 2:
             return Prediction(None, None, calibrated=False, why_not="the law was fitted on networks of basic blocks")
-        return self.law.predict(self.wiring, self.dataset, self.normalised)
+        return law.predict(self.wiring, self.dataset, self.normalised)
 
     @property
     def nearest(self) -> tuple[FittedNetwork, ...]:
@@ -163,6 +171,7 @@ class Forecast:
             "effective_parameters": self.effective_parameters,
             "accuracy": predicted.accuracy,
             "interval": None if predicted.interval is None else list(predicted.interval),
+            "last_epoch": self.last_epoch.to_json(),
             "calibration": {
                 "calibrated": predicted.calibrated,
                 "why_not": predicted.why_not,

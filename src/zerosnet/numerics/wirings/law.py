@@ -104,6 +104,9 @@ class Prediction:
     def _repr_html_(self) -> str:
         return html_table("Predicted test accuracy", [("90 % interval in brackets", str(self))])
 
+    def to_json(self) -> dict[str, Any]:
+        return {"accuracy": self.accuracy, "interval": None if self.interval is None else list(self.interval)}
+
 
 @dataclass(frozen=True)
 class AccuracyLaw:
@@ -261,11 +264,17 @@ def load_law(measure: str = "parts", epoch: str = "best") -> AccuracyLaw:
         >>> law.dataset, len(law.networks)
         ('cifar10', 50)
     """
-    for data in json.loads(LAW_FILE.read_text())["laws"]:
+    for data in _stored():
         if (data["measure"], data["epoch"]) == (measure, epoch):
             rival = data.get("rival")
             return AccuracyLaw.from_json(data, None if rival is None else load_law(rival, epoch))
     raise InputError(f"no law of {measure!r} and {epoch!r}; expected one of {', '.join(MEASURES)}, and best or last")
+
+
+@cache
+def _stored() -> list[dict[str, Any]]:
+    laws: list[dict[str, Any]] = json.loads(LAW_FILE.read_text(encoding="utf-8"))["laws"]
+    return laws
 
 
 def _parameters(wiring: Wiring) -> list[float]:

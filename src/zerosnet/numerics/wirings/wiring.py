@@ -168,6 +168,11 @@ class Wiring:
         )
 
     @cached_property
+    def _contributions(self) -> dict[float, Floats]:
+        """What was computed, by the second moment of the stem."""
+        return {}
+
+    @cached_property
     def start_array(self) -> Floats:
         return as_array(self.start)
 
@@ -185,7 +190,10 @@ class Wiring:
         Rows have unit length. Every f_n has second moment 1, the stem has `stem`, and all are uncorrelated, as at
         initialisation.
         """
-        return sources.contributions(self, _positive(stem, "stem"))
+        known, size = self._contributions, _positive(stem, "stem")
+        if size not in known:
+            known[size] = sources.contributions(self, size)
+        return known[size].copy()
 
     def shares(self, stem: float = STEM) -> Floats:
         """Share of every block, s_n = rms of its contribution to what is read next, relative to the rms of that.

@@ -5,6 +5,8 @@ and its own numbers. Here number i of a stream is a hash of (seed, position, i),
 overflow, so that a CPU, a GPU and a replay of a CUDA graph agree.
 """
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -35,3 +37,15 @@ def counted_uniform(seeds: Tensor, position: Tensor, count: int) -> Tensor:
         key = mix(key) ^ (word & _MASK)
     number = mix(torch.arange(count, device=seeds.device))
     return (mix(mix(key)[:, None] ^ number) >> 8).float() * 2.0**-24
+
+
+def counted_normal(seeds: Tensor, position: Tensor, count: int) -> Tensor:
+    """Standard normal numbers, (K, count), of `counted_uniform` ones (Box and Muller, 1958); at most 5.9 in size.
+
+    Devices agree but for the last bits of a logarithm and a cosine.
+    """
+    pairs = (count + 1) // 2
+    first, second = counted_uniform(seeds, position, 2 * pairs).split(pairs, 1)
+    radius = (-2 * (first + 2.0**-25).log()).clamp_min(0).sqrt()
+    angle = 2 * math.pi * second
+    return torch.cat([radius * angle.cos(), radius * angle.sin()], 1)[:, :count]

@@ -1,7 +1,7 @@
 """Attack finished runs: fuse those that can be, run a protocol on them, and keep the results beside the runs.
 
 STORE/<id>/attacks/<protocol>.json holds what was measured with the protocol as it is; what was measured with fewer
-images or restarts has them in its name, and never takes the place of the whole.
+images, restarts or samples has them in its name, and never takes the place of the whole.
 """
 
 import threading
@@ -21,6 +21,7 @@ from zerosnet.errors import InputError
 from zerosnet.robustness import (
     PROTOCOLS,
     RESTARTS,
+    SAMPLES,
     Corruptions,
     Protocol,
     ProtocolOptions,
@@ -46,6 +47,7 @@ from zerosnet.training.machine import cores, in_parallel, torch_settings
 from zerosnet.training.runs.store import RunRecord, Store
 
 FOLDER = "attacks"
+REDUCED = ("images", "restarts", "samples")  # options that a file's name has
 Bar = Callable[[str, int | None], Callable[[int], None]]
 
 
@@ -59,6 +61,7 @@ def attack_runs(
     restarts: int | None = None,
     images: int | None = None,
     eps: tuple[float, ...] | None = None,
+    samples: int | None = None,
     again: bool = False,
     say: Callable[[str], None] = lambda line: None,
     bar: Bar = lambda label, total: lambda passes: None,
@@ -71,8 +74,10 @@ def attack_runs(
     and the passes of images to expect, None if nobody knows, and returns a function to be told of passes done.
     """
     chosen, options = protocol(name), ProtocolOptions(None if restarts == RESTARTS else restarts, images, eps=eps)
-    if restarts is not None and not chosen.restarts:
-        raise InputError(f"restarts is {restarts}, and protocol {name} makes none; leave it out")
+    options = replace(options, samples=None if samples == SAMPLES else samples)
+    for what, value, takes in (("restarts", restarts, chosen.restarts), ("samples", samples, chosen.samples)):
+        if value is not None and not takes:
+            raise InputError(f"{what} is {value}, and protocol {name} makes none; leave it out")
     if eps is not None and not chosen.radii:
         able = ", ".join(one.name for one in PROTOCOLS.values() if one.radii)
         raise InputError(f"eps is given, and protocol {name} has its own; expected one of {able}, or no eps")
@@ -202,7 +207,7 @@ def attack_path(record: RunRecord, name: str, options: ProtocolOptions | None = 
 
 def _file_name(name: str, options: ProtocolOptions | None) -> str:
     """Name a result's file, without its ending; a reduced result has another name than a whole one."""
-    reduced: dict[str, Any] = {} if options is None else {"images": options.images, "restarts": options.restarts}
+    reduced: dict[str, Any] = {} if options is None else {key: getattr(options, key) for key in REDUCED}
     if options is not None and options.eps is not None:
         reduced["eps"] = ",".join(radius_text(eps) for eps in options.eps).replace("/", "of")
     return name + "".join(f"+{key}={value}" for key, value in reduced.items() if value is not None)

@@ -12,6 +12,7 @@ from zerosnet.numerics import Scheme
 from zerosnet.training.finished.networks import as_classifier, load_network
 from zerosnet.training.fused.adversarial_examples import AdversarialExamples, make_examples
 from zerosnet.training.fused.cuda_graph import captured, forget_compiled, graph_pool
+from zerosnet.training.fused.noisy_examples import NoisyExamples
 from zerosnet.training.fused.optimizer import make_optimizer
 from zerosnet.training.fused.passes import Evaluation, Feed, Score, batch_size
 from zerosnet.training.fused.step import choose_backend
@@ -94,7 +95,9 @@ class FusedTrainer:
         self.alive = torch.ones(self.replicas, dtype=torch.bool, device=device)
         self.losses = torch.zeros(self.replicas, dtype=torch.float64, device=device)
         self.correct = torch.zeros(self.replicas, dtype=torch.int64, device=device)
-        self._passes: list[AdversarialExamples | None] = [None]  # what to learn from: the images, or examples of them
+        self._passes: list[AdversarialExamples | NoisyExamples | None] = [
+            None
+        ]  # what to learn from: the images, or examples of them
         if recipe.adversarial is not None:
             examples = make_examples(
                 recipe.adversarial,
@@ -107,6 +110,9 @@ class FusedTrainer:
                 native=kernels != "torch",
             )
             self._passes = [None, examples] if recipe.adversarial.clean_step else [examples]
+        elif recipe.noise:
+            seeds = [spec.seed for spec in specs]
+            self._passes = [NoisyExamples(recipe.noise, seeds=seeds, statistics=statistics, counter=self.feed.counter)]
         pool = graph_pool(device)
         self.step = captured(self._step, self._changing(), device, pool)
         # one size for all sets: the network is compiled once

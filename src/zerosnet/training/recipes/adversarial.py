@@ -49,7 +49,7 @@ class Adversarial:
             raise InputError(f"adversarial surrogate is {self.surrogate!r}; expected a model's name")
         given = {self.surrogate is not None, self.surrogate_seed is not None}
         if given != {self.kind == "surrogate"}:
-            raise InputError("adversarial surrogate and surrogate_seed are given exactly where kind is 'surrogate'")
+            raise InputError("adversarial surrogate and surrogate_seed are given if and only if kind is 'surrogate'")
 
     def describe(self) -> str:
         """Describe all settings; sizes are in steps of 8-bit pixels."""

@@ -105,6 +105,14 @@ def pgd_madry(dataset: str) -> Recipe:
     )
 
 
+def noise(dataset: str) -> Recipe:
+    """The paper's training on images with Gaussian noise of 0.25, for networks that are smoothed (Cohen et al., 2019).
+
+    Option `noise` sets another standard deviation, for pixels of [0, 1].
+    """
+    return replace(paper(dataset), name="noise", noise=0.25)
+
+
 def quick(dataset: str) -> Recipe:
     """A short one-cycle schedule for CPUs and demonstrations: it shows an effect, it is no measurement."""
     return Recipe(
@@ -176,6 +184,7 @@ RECIPES: dict[str, Callable[[str], Recipe]] = {
     "mnist-fgsm": mnist_fgsm,
     "pgd-paper": pgd_paper,
     "pgd-madry": pgd_madry,
+    "noise": noise,
     "quick": quick,
     "fast": fast,
     "imagenet": imagenet,

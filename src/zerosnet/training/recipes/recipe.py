@@ -12,7 +12,7 @@ from zerosnet.training.recipes.adversarial import Adversarial
 from zerosnet.training.recipes.schedule import Schedule, schedule_from_json, schedule_to_json
 
 OPTIMISERS = ("sgd", "adam")
-_LATER_FIELDS = ("decay_norms",)  # which the oldest records do not have
+_LATER_FIELDS = ("decay_norms", "noise")  # which the oldest records do not have
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Recipe:
         scaling: "normalised" (by the data set's mean and std), "unit" ([0, 1]) or "signed" ([-1, 1]).
         reset_momentum: Start every epoch with a fresh optimiser.
         adversarial: Train on adversarial examples; None: on the images as they are.
+        noise: Standard deviation of Gaussian noise on the training images, for pixels of [0, 1]; not clipped.
 
     A default never changes and a later field gets a default that changes nothing, because `identity` leaves defaults
     out: so the id of a run stays what it is.
@@ -51,6 +52,7 @@ class Recipe:
     reset_momentum: bool = False
     adversarial: Adversarial | None = None
     decay_norms: bool = True
+    noise: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch"):
@@ -60,6 +62,8 @@ class Recipe:
         _number("weight_decay", self.weight_decay, 0, math.inf)
         _number("coefficient_decay", self.coefficient_decay, 0, math.inf)
         _number("label_smoothing", self.label_smoothing, 0, 1)
+        _number("noise", self.noise, 0, math.inf)
+        _check("noise", self.noise, not self.noise or self.adversarial is None, "0 with adversarial examples")
         for name in ("nesterov", "reset_momentum", "decay_norms"):
             _check(name, getattr(self, name), isinstance(getattr(self, name), bool), "true or false")
         _check("optimiser", self.optimiser, self.optimiser in OPTIMISERS, f"one of {', '.join(OPTIMISERS)}")
@@ -110,6 +114,7 @@ class Recipe:
             self.augmentation.describe(),
             f"label smoothing {self.label_smoothing}",
             "no adversarial examples" if self.adversarial is None else self.adversarial.describe(),
+            *([f"Gaussian noise {self.noise}"] if self.noise else []),
         ]
         return f"{self.name}: {', '.join(learning)}\n  {', '.join(images)}"
 

@@ -103,7 +103,7 @@ class RunSpec:
 
     @property
     def rewired(self) -> bool:
-        """Whether the network differs from the usual one of its scheme: by stage change, growth or block schemes."""
+        """True if the network differs from the usual one of its scheme: by stage change, growth or block schemes."""
         given = (self.stage_change, self.beta_growth, self.init_growth, self.block_schemes)
         return any(value is not None for value in given)
 
@@ -243,7 +243,7 @@ class Result:
     train_*           on the training images without augmentation, in eval mode, at the end
     validation_*      on the images that were cut off the training set, at the end, if there are some
     seconds           time of training, summed over all pieces in which it was done; of a fused run its share
-    test_images       that could be decoded and count, where files were skipped
+    test_images       those that could be decoded, if files were skipped
     skipped_files     how many, training files included, as the process that writes has met them
     reason            of a diverged run: what was seen, and when
 

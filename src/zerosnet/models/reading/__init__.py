@@ -1,0 +1,1 @@
+"""The wiring of any residual network, read from outside."""

@@ -1,0 +1,210 @@
+"""Measure the parts of a plan: the matrix that takes the streams of one state to those of the next, and the branch."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import torch
+from torch import Tensor
+
+from zerosnet.errors import InputError
+from zerosnet.models.reading.algebra import MOST_STREAMS
+from zerosnet.models.reading.disturb import DisturbedRun
+from zerosnet.models.reading.entry import entry_of
+from zerosnet.models.reading.fit import Fit, fit, layouts
+from zerosnet.models.reading.plan import Part, StepPlan, resolved
+from zerosnet.models.reading.states import Flow
+from zerosnet.models.reading.walk import Sum
+
+
+@dataclass(frozen=True)
+class LinearPart:
+    """What was measured between two states.
+
+    Attributes:
+        A: (streams after, streams before), the mean over groups.
+        b: What the branch adds to every stream; None for mixing without a branch.
+        c: What the branch reads of every stream.
+        branch: The vertices that are the branch f, and how they are weighted in it.
+        base: The shape of one stream.
+        fits: Everything that was fitted.
+    """
+
+    A: Tensor
+    b: Tensor | None
+    c: Tensor
+    branch: tuple[tuple[int, float], ...]
+    base: tuple[int, ...]
+    fits: tuple[Fit, ...]
+
+    @property
+    def spread(self) -> float:
+        return max(float(found.spread.max()) for found in self.fits)
+
+    @property
+    def widest(self) -> Fit:
+        """The fit whose coefficients differ the most."""
+        return max(self.fits, key=lambda found: float(found.spread.max()))
+
+
+def entries_of(plan: StepPlan) -> dict[int, int | None]:
+    """Find what the branch of every part with several streams reads, by the place of the part."""
+    found: dict[int, int | None] = {}
+    for place, part in enumerate(plan.parts):
+        if part.kind == "step" and _streams_before(plan.flow, part) > 1:
+            goal = part.sums[0].branches[0] if part.sums[0].branches else part.sums[-1].branches[0]
+            found[place] = entry_of(plan, part.before, part.begin, goal, base_numel(plan.flow, part))
+    return found
+
+
+def measure_part(plan: StepPlan, part: Part, entry: int | None, run_: DisturbedRun) -> LinearPart:
+    """Fit the sums of one part, with the branches as they are or, if that is not linear, with their factors applied."""
+    whole = resolved(plan.flow, part)
+    attempts = []
+    for scaled in (False, True):
+        found = _measure(plan, whole, entry, run_, scaled)
+        if found is not None:
+            attempts.append(found)
+            if max(one.error for one in found.fits) <= run_.precision.tolerance:
+                return found
+    raise InputError(_not_linear(plan, whole, attempts))
+
+
+def base_numel(flow: Flow, part: Part) -> int:
+    """Count the entries of one stream: those of the branch, or of the smallest tensor of the state."""
+    branches = [flow.vertices[v].numel for found in part.sums for v in found.branches]
+    states = [flow.vertices[v].numel for v in part.before]
+    targets = [flow.vertices[found.target].numel for found in part.sums]
+    return min(branches or [*states, *targets])
+
+
+def stream_roots(flow: Flow, roots: Sequence[int] | frozenset[int], numel: int) -> list[int]:
+    """Sort the tensors of a state that consist of streams."""
+    return [r for r in sorted(roots) if 0 < flow.vertices[r].numel // numel <= MOST_STREAMS
+            and flow.vertices[r].numel % numel == 0]  # fmt: skip
+
+
+def _streams_before(flow: Flow, part: Part) -> int:
+    numel = base_numel(flow, part)
+    return sum(flow.vertices[r].numel // numel for r in stream_roots(flow, part.before, numel))
+
+
+def _measure(plan: StepPlan, part: Part, entry: int | None, run_: DisturbedRun, scaled: bool) -> LinearPart | None:
+    flow = plan.flow
+    branches = list(dict.fromkeys(v for s in part.sums for v in (s.scaled if scaled else s.branches)))
+    numel = min((flow.vertices[v].numel for v in branches), default=base_numel(flow, part))
+    if any(flow.vertices[v].numel != numel for v in branches):
+        return None
+    shaped = branches[0] if branches else min((*part.before, part.sums[0].target), key=lambda v: flow.vertices[v].numel)
+    base = tuple(size for size in flow.vertices[shaped].shape if size != 1) or (1,)
+    old, new = (stream_roots(flow, roots, numel) for roots in (part.before, part.after))
+    if part.kind == "opening":  # the projection is the state
+        old = [flow.root[part.sums[0].states[0]]]
+    if not old or not new:
+        return None
+    columns, total = _places(flow, old, numel)
+    rows, count = _places(flow, new, numel)
+    A = torch.zeros(count, total, dtype=torch.float64)
+    b = torch.zeros(count, len(branches), dtype=torch.float64)
+    fits: list[Fit] = []
+    for root in set(old) & set(new):
+        A[rows[root], columns[root]] = torch.eye(rows[root].stop - rows[root].start, dtype=torch.float64)
+    for s in part.sums:
+        if s.target not in rows:
+            continue
+        found = _fit_sum(flow, s, branches, base, run_)
+        if found is None:
+            return None
+        fits.append(found[0])
+        for place, (vertex, size) in enumerate(found[1]):
+            first = sum(one for _, one in found[1][:place])
+            A[rows[s.target], columns[flow.root[vertex]]] = found[0].mean[:, first : first + size]
+        b[rows[s.target]] = found[0].mean[:, -len(branches) :] if branches else 0
+    if not fits:
+        return None
+    c, reading = _reading(flow, old, entry, base, run_, total)
+    weights = _weights(b)
+    if weights is None:
+        return None
+    joint = tuple((vertex, float(weight)) for vertex, weight in zip(branches, weights))
+    return LinearPart(A, _joint(b, weights), c, joint, base, (*fits, *reading))
+
+
+def _fit_sum(
+    flow: Flow, s: Sum, branches: list[int], base: tuple[int, ...], run_: DisturbedRun
+) -> tuple[Fit, list[tuple[int, int]]] | None:
+    """Fit one sum under the layout of streams that explains it best; also the leaves and their numbers of streams."""
+    leaves = list({flow.root[v]: v for v in reversed(s.states)}.values())
+    tensors = [run_.after[v] for v in leaves]
+    seen = [list(layouts(run_.before[s.target], base)), *(list(layouts(t, base)) for t in tensors)]
+    added = [next(layouts(run_.after[v], base), None) for v in branches]
+    if any(not one for one in seen) or any(one is None or len(one) != 1 for one in added):
+        return None
+    best: Fit | None = None
+    for target, *states in product(*seen):
+        found = fit(
+            target, torch.cat([*states, *(t for t in added if t is not None)]), run_.precision.tolerance, len(branches)
+        )
+        if best is None or found.error < best.error:
+            best = found
+    assert best is not None, "there is a layout for every tensor"
+    return best, [(v, one[0].shape[0]) for v, one in zip(leaves, seen[1:])]
+
+
+def _reading(
+    flow: Flow, old: list[int], entry: int | None, base: tuple[int, ...], run_: DisturbedRun, total: int
+) -> tuple[Tensor, list[Fit]]:
+    """Fit what is read as a mixture of the streams."""
+    if total == 1 or entry is None:
+        return torch.ones(total, dtype=torch.float64), []
+    if entry in old:
+        numel = int(torch.Size(base).numel())
+        return torch.eye(total, dtype=torch.float64)[_places(flow, old, numel)[0][entry].start], []
+    found = fit_mixture(entry, old, base, run_)
+    return found.mean[0], [found]
+
+
+def fit_mixture(target: int, roots: list[int], base: tuple[int, ...], run_: DisturbedRun) -> Fit:
+    """Fit one tensor of shape `base` as a mixture of streams."""
+    options = [list(layouts(run_.after[root], base)) for root in roots]
+    goal = run_.before[target].reshape(1, *base)
+    found = [fit(goal, torch.cat(choice), run_.precision.tolerance) for choice in product(*options)]
+    return min(found, key=lambda one: one.error)
+
+
+def _places(flow: Flow, roots: list[int], numel: int) -> tuple[dict[int, slice], int]:
+    places, at = {}, 0
+    for root in roots:
+        size = flow.vertices[root].numel // numel
+        places[root] = slice(at, at + size)
+        at += size
+    return places, at
+
+
+def _weights(b: Tensor) -> Tensor | None:
+    """Weights of parallel branches in their sum; None if they are not added to the streams in one proportion."""
+    if b.shape[1] <= 1:
+        return torch.ones(b.shape[1], dtype=b.dtype)
+    first = b[:, :1]
+    scale = torch.linalg.lstsq(first, b).solution[0] if first.any() else torch.ones(b.shape[1], dtype=b.dtype)
+    return scale if torch.allclose(first * scale, b, rtol=1e-6, atol=1e-9) else None
+
+
+def _joint(b: Tensor, weights: Tensor) -> Tensor | None:
+    return b[:, 0] if len(weights) else None
+
+
+def _not_linear(plan: StepPlan, part: Part, attempts: list[LinearPart]) -> str:
+    flow = plan.flow
+    names = [f"{flow.vertices[v].operation} in {flow.vertices[v].module or 'the network'}" for v in _seen(part)]
+    left = min((max(one.error for one in found.fits) for found in attempts), default=None)
+    error = "its tensors have no streams in common" if left is None else f"a linear sum leaves {left:.1e} unexplained"
+    return (
+        f"the state made by {', '.join(dict.fromkeys(names))} is no linear combination of streams and a branch "
+        f"({error}); expected one, or blocks=, names of modules that are residual blocks"
+    )
+
+
+def _seen(part: Part) -> Iterator[int]:
+    for s in part.sums:
+        yield from (s.target, *s.states, *s.branches)

@@ -1,0 +1,95 @@
+"""A wiring that was read off a network, with what is known about every number of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from zerosnet.numerics import Wiring
+
+
+@dataclass(frozen=True)
+class MeasuredStep:
+    """How one block of a network was read.
+
+    Attributes:
+        name: The module that is the branch, such as "blocks.3.attn".
+        operation: The operation that makes the sum.
+        spread: Largest deviation of an entry of A, b or c over images, tokens or channels; 0 for fixed numbers.
+        over: What the numbers differ over ("token", "channel", ...), or "" if they do not.
+        depends_on_input: The numbers differ over images or tokens: they are computed from the state.
+        error: What the sum leaves unexplained, relative to the branch's part of it.
+        passes: Operations other than mixing that the state passes through after the block, such as "relu".
+        opens: The block opens a stage: A is what is kept of a projection of the state.
+    """
+
+    name: str
+    operation: str
+    spread: float
+    over: str
+    depends_on_input: bool
+    error: float
+    passes: tuple[str, ...] = ()
+    opens: bool = False
+
+
+@dataclass(frozen=True)
+class MeasuredWiring(Wiring):
+    """The wiring of a network that was measured from outside: a `Wiring`, and how each step of it was read.
+
+    Attributes:
+        measured: One entry per block.
+        sizes: rms of the branches f_n on the example.
+        stem_size: rms of the first state on the example.
+    """
+
+    measured: tuple[MeasuredStep, ...] = ()
+    sizes: tuple[float, ...] = ()
+    stem_size: float = 1.0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the blocks."""
+        return tuple(step.name for step in self.measured)
+
+    @property
+    def streams(self) -> int:
+        """The largest number of streams that a block reads."""
+        return max(len(step.c) for step in self.steps)
+
+    @property
+    def depends_on_input(self) -> bool:
+        """Tell whether the mixing of any block is computed from the state."""
+        return any(step.depends_on_input for step in self.measured)
+
+    @property
+    def spread(self) -> float:
+        """The largest deviation of any number over images, tokens or channels."""
+        return max(step.spread for step in self.measured)
+
+    def in_units_of_branches(self, sizes: Sequence[float] | None = None, stem_size: float | None = None) -> Wiring:
+        """The wiring with every b_n times the rms of f_n, and the start times that of the stem.
+
+        Its shares, with stem=1, are those of a network whose branches have these sizes and are uncorrelated. With the
+        sizes of the example, that is what they are predicted to be.
+        """
+        given = self.sizes if sizes is None else tuple(sizes)
+        first = self.stem_size if stem_size is None else stem_size
+        steps = tuple(replace(step, b=tuple(float(b) * f for b in step.b)) for step, f in zip(self.steps, given))
+        return Wiring(steps, self.read, tuple(float(x) * first for x in self.start), self.stages)
+
+    def predicted_shares(self) -> list[float]:
+        """Predict the share of every block from the numbers of the wiring and the sizes of its branches."""
+        return [float(share) for share in self.in_units_of_branches().shares(stem=1.0)]
+
+    def difference(self, other: Wiring) -> float:
+        """The largest difference of an entry of A, b, c or the read-out from another wiring; inf if shapes differ."""
+        ours = [as_numbers(x) for step in self.steps for x in (step.A, step.b, step.c)] + [as_numbers(self.read)]
+        theirs = [as_numbers(x) for step in other.steps for x in (step.A, step.b, step.c)] + [as_numbers(other.read)]
+        if [x.shape for x in ours] != [x.shape for x in theirs]:
+            return float("inf")
+        return max(float(np.abs(x - y).max()) for x, y in zip(ours, theirs))
+
+
+def as_numbers(values: Sequence[object]) -> np.ndarray:
+    return np.array(values, dtype=np.float64)

@@ -1,0 +1,202 @@
+"""Plan what is to be measured: which tensors every step between two states sums, and which branch it adds."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal
+
+from zerosnet.errors import InputError
+from zerosnet.models.reading.algebra import NORMS, SAME
+from zerosnet.models.reading.states import Flow, Moment, State, flow_of, states_of
+from zerosnet.models.reading.trace import Trace
+from zerosnet.models.reading.walk import Sum, Walk
+
+MOST_TENSORS = 8
+"""The largest number of tensors that may be a state together."""
+
+Kind = Literal["step", "opening", "mixing", "passage"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What happens between two states: a step, the opening of a stage, mixing without a branch, or a passage.
+
+    An opening adds a branch to a projection of the state; a passage is any other operation, such as an activation.
+    """
+
+    kind: Kind
+    before: State
+    after: State
+    begin: int
+    end: int
+    sums: tuple[Sum, ...]
+
+
+@dataclass(frozen=True)
+class StepPlan:
+    """The steps of a network in order, and the passages among them."""
+
+    flow: Flow
+    parts: tuple[Part, ...]
+    output: int
+    called: frozenset[str] = frozenset()
+    """Names of the modules that were called."""
+
+    @property
+    def steps(self) -> list[Part]:
+        return [part for part in self.parts if part.kind in ("step", "opening")]
+
+    @cached_property
+    def consumers(self) -> dict[int, list[int]]:
+        """By vertex, those that are made of it and reach the output."""
+        found: dict[int, list[int]] = {}
+        for v in self.flow.vertices:
+            for i in v.inputs if self.flow.used[v.index] else ():
+                found.setdefault(i, []).append(v.index)
+        return found
+
+
+def plan_of(trace: Trace, blocks: Iterable[str] | None = None) -> StepPlan:
+    """Find the steps of a network in a record of its run, or those of the blocks with the given names."""
+    flow = flow_of(trace)
+    called = frozenset(call.name for call in trace.calls)
+    if blocks is not None:
+        return StepPlan(flow, tuple(_of_blocks(flow, trace, list(blocks))), trace.output, called)
+    levels = states_of(flow, MOST_TENSORS)
+    widest = levels[-1]
+    if not widest:
+        return StepPlan(flow, (), trace.output, called)
+    parts = _refined(flow, levels, 0, widest[0], widest[-1])
+    return StepPlan(flow, tuple(_simplified(parts)), trace.output, called)
+
+
+def _refined(flow: Flow, levels: Sequence[Sequence[Moment]], level: int, first: Moment, last: Moment) -> list[Part]:
+    """Cut an interval at states of few tensors, and where that takes several blocks for one, at states of more."""
+    inner = [state for state in levels[level] if first[0] < state[0] < last[0]]
+    found = []
+    for (begin, before), (end, after) in pairwise([first, *inner, last]):
+        part = _part(flow, before, after, begin, end)
+        series = part.kind in ("step", "opening") and _in_series(flow, part)
+        if level + 1 < len(levels) and (series or part.kind == "passage"):
+            finer = _refined(flow, levels, level + 1, (begin, before), (end, after))
+            if any(one.kind in ("step", "opening") for one in finer):
+                found += finer
+                continue
+        found.append(part)
+    return found
+
+
+def _in_series(flow: Flow, part: Part) -> bool:
+    """Tell whether a branch of a part reads another one."""
+    branches = {flow.root[v] for s in part.sums for v in s.branches}
+    before = part.before
+    return any(branches & (_ancestors(flow, before, v) - {flow.root[v]}) for s in part.sums for v in s.branches)
+
+
+def _part(flow: Flow, before: State, after: State, begin: int, end: int) -> Part:
+    walk = Walk(flow, before)
+    sums = tuple(walk.sum_of(target) for target in sorted(after - before))
+    return Part(_kind(flow, before, sums), before, after, begin, end, sums)
+
+
+def _kind(flow: Flow, before: State, sums: tuple[Sum, ...]) -> Kind:
+    branches = any(s.branches for s in sums)
+    if any(s.states for s in sums):
+        return "step" if branches else "mixing"
+    if len(sums) == 1 and len(sums[0].branches) == 2 and _opening(flow, before, sums[0]) is not None:
+        return "opening"
+    return "passage"
+
+
+def _opening(flow: Flow, before: State, found: Sum) -> Sum | None:
+    """Tell the projection of the state from the branch: less is done on the way to it. None if there is no telling.
+
+    A projection is there to change the shape.
+    """
+    if any(flow.vertices[root].shape == flow.vertices[found.target].shape for root in before):
+        return None
+    work = [(_operations(flow, before, vertex), vertex) for vertex in found.branches]
+    (least, projection), (most, branch) = sorted(work)
+    if least == most or flow.vertices[projection].numel != flow.vertices[branch].numel:
+        return None
+    scaled = found.scaled[found.branches.index(branch)]
+    return Sum(found.target, (projection,), (branch,), (scaled,))
+
+
+def _operations(flow: Flow, before: State, vertex: int) -> int:
+    """Count the operations between a state and a tensor made of it, those that only rearrange left out."""
+    return sum(flow.vertices[v].operation not in SAME for v in _ancestors(flow, before, vertex))
+
+
+def _ancestors(flow: Flow, before: State, vertex: int) -> set[int]:
+    """List a tensor and all that it was made of after a state."""
+    seen: set[int] = set()
+    waiting = [vertex]
+    while waiting:
+        v = waiting.pop()
+        if v in seen or flow.root[v] in before or not flow.vertices[v].data:
+            continue
+        seen.add(v)
+        waiting += flow.vertices[v].inputs
+    return seen
+
+
+def _simplified(parts: list[Part]) -> list[Part]:
+    """Join mixing without a branch to the step after it; before the first step there is nothing to measure."""
+    first = next((n for n, part in enumerate(parts) if part.kind in ("step", "opening")), None)
+    if first is None:
+        return []
+    return parts[first:]
+
+
+def _of_blocks(flow: Flow, trace: Trace, names: list[str]) -> list[Part]:
+    calls = {call.name: call for call in trace.calls}
+    missing = [name for name in names if name not in calls]
+    if missing:
+        raise InputError(f"blocks has {missing[0]!r}; expected names of modules that the network calls, such as "
+                         f"{', '.join(list(calls)[:5])}")  # fmt: skip
+    parts = []
+    for call in sorted((calls[name] for name in names), key=lambda call: call.begin):
+        inputs = frozenset(flow.root[i] for i in call.inputs if flow.vertices[i].data)
+        outputs = [i for i in call.outputs if flow.used[i] and flow.root[i] not in inputs]
+        if not inputs or not outputs:
+            raise InputError(f"blocks has {call.name!r}, a module whose output does not reach the network's output "
+                             "or whose input does not depend on the example; expected a residual block")  # fmt: skip
+        after = frozenset(flow.root[i] for i in outputs) | (inputs & _alive_later(flow, inputs, max(outputs)))
+        part = _part(flow, inputs, after, call.begin, max(outputs))
+        if part.kind not in ("step", "opening"):
+            raise InputError(f"blocks has {call.name!r}, whose output is {_seen(flow, part)}; expected a sum of its "
+                             "input and a branch")  # fmt: skip
+        parts.append(part)
+    return parts
+
+
+def _alive_later(flow: Flow, roots: State, moment: int) -> State:
+    return frozenset(r for r in roots if flow.last_uses.get(r, -1) > moment)
+
+
+def _seen(flow: Flow, part: Part) -> str:
+    names = [flow.vertices[v].operation for s in part.sums for v in (s.target, *s.branches)]
+    return "made by " + ", ".join(dict.fromkeys(names)) if names else "its input"
+
+
+def resolved(flow: Flow, part: Part) -> Part:
+    """Return an opening with its projection in place of a state; other parts are returned as they are."""
+    if part.kind != "opening":
+        return part
+    opening = _opening(flow, part.before, part.sums[0])
+    assert opening is not None, "an opening was told from a passage by this"
+    return replace(part, sums=(opening,))
+
+
+def is_norm(flow: Flow, part: Part) -> bool:
+    """Tell whether a passage is a normalisation of the state."""
+    made = [flow.vertices[s.target].operation for s in part.sums]
+    return part.kind == "passage" and len(made) == 1 and made[0] in NORMS
+
+
+def normed(flow: Flow, part: Part) -> int:
+    """Find the tensor that a norm was given."""
+    made = flow.vertices[part.sums[0].target]
+    return next(i for i in made.inputs if flow.vertices[i].data)

@@ -1,0 +1,266 @@
+"""Read the wiring of any residual network from outside."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor, nn
+
+from zerosnet.errors import InputError
+from zerosnet.models.reading.disturb import DisturbedRun, disturbed_run
+from zerosnet.models.reading.entry import entry_of
+from zerosnet.models.reading.fit import layouts
+from zerosnet.models.reading.linear import (
+    LinearPart,
+    base_numel,
+    entries_of,
+    fit_mixture,
+    measure_part,
+    stream_roots,
+)
+from zerosnet.models.reading.measured import MeasuredStep, MeasuredWiring
+from zerosnet.models.reading.names import block_names
+from zerosnet.models.reading.plan import Part, StepPlan, is_norm, normed, plan_of, resolved
+from zerosnet.models.reading.trace import Example, run
+from zerosnet.numerics import Stage, Step
+
+_SNAP = 1e-8
+_ZERO = 1e-13
+"""Rounding: numbers so close to an integer, or to 0, are taken to be it."""
+
+
+def wiring_of(
+    model: nn.Module, example: Example, *, blocks: Iterable[str] | None = None, seed: int = 0
+) -> MeasuredWiring:
+    """Measure the wiring of a residual network: what every block keeps (A_n), writes (b_n) and reads (c_n).
+
+        X_{n+1} = A_n X_n + b_n f_n(c_n^T X_n),   output = head(r^T X_N)
+
+    Nothing is taken from names or declared parameters. The network is run once to find its states, the moments at
+    which few tensors are alive, and the branches that are added between two of them. It is run again, in float64, with
+    a small independent disturbance of every stream and every branch; each new state must then be one linear combination
+    of the streams before it and of the branch, and its coefficients are A_n and b_n. A matrix that is declared but
+    never applied is therefore seen as what it does, nothing.
+
+    Args:
+        model: Any network: blocks in a Sequential, a ModuleList or called one by one, with positional or keyword
+            arguments, one stream or several (along any axis of one tensor, or as tensors of their own). It is left as
+            it is.
+        example: What the network takes: a tensor, a tuple of arguments, or a dictionary of keyword arguments. Two or
+            more images or texts, so that mixing that depends on the input has a spread.
+        blocks: Names of modules that are residual blocks, if they are not found or not all are wanted.
+        seed: Of the disturbances.
+
+    Returns:
+        A `Wiring` whose `measured` tells for every block its name, the spread of its numbers over images and tokens,
+        and what the linear form leaves unexplained. Attention and MLP of a transformer are blocks of their own.
+
+    Raises:
+        InputError: No residual blocks were found, or a sum is not linear; the message reports what was seen.
+
+    Examples:
+        >>> import torch
+        >>> from timm import create_model
+        >>> vit = create_model("vit_tiny_patch16_224", img_size=32, depth=2)
+        >>> wiring = wiring_of(vit, torch.randn(2, 3, 32, 32))
+        >>> wiring.names
+        ('blocks.0.attn', 'blocks.0.mlp', 'blocks.1.attn', 'blocks.1.mlp')
+        >>> [(float(step.A[0][0]), float(step.b[0])) for step in wiring.steps]
+        [(1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0)]
+    """
+    return read_network(model, example, blocks=blocks, seed=seed).wiring
+
+
+@dataclass(frozen=True)
+class NetworkReading:
+    """A wiring with the places of its states and branches in a run of the network.
+
+    Attributes:
+        parts: For every block the part of the plan, and what was measured in it.
+        read: The vertex that the head reads, if it is a mixture of several streams.
+    """
+
+    wiring: MeasuredWiring
+    plan: StepPlan
+    parts: tuple[tuple[Part, LinearPart], ...]
+    entries: tuple[int | None, ...]
+    read: int | None
+
+
+def read_network(
+    model: nn.Module, example: Example, *, blocks: Iterable[str] | None = None, seed: int = 0
+) -> NetworkReading:
+    """Read a wiring, and keep where its states and branches are."""
+    if not isinstance(model, nn.Module):
+        raise InputError(f"model is {type(model).__name__}; expected a torch.nn.Module")
+    trace = run(model, example)
+    plan = plan_of(trace, blocks)
+    if not plan.steps:
+        raise InputError(_nothing_found(model, plan))
+    last = max(n for n, part in enumerate(plan.parts) if part.kind in ("step", "opening"))
+    plan = replace(plan, parts=plan.parts[: last + 1])
+    entries = entries_of(plan)
+    numel = base_numel(plan.flow, plan.parts[-1])
+    head = _head_entry(plan, numel)
+    vertices = [v for v in (*entries.values(), head) if v is not None]
+    disturbed = disturbed_run(model, example, plan, [*vertices, *plan.parts[-1].after], seed)
+    found = _measured_parts(plan, entries, disturbed)
+    steps = [(n, part, linear) for n, part, linear in found if linear.b is not None]
+    read = _read_out(plan, steps[-1][2], head, disturbed)
+    wiring = MeasuredWiring(
+        steps=tuple(Step(_rows(linear.A), _row(linear.b), _row(linear.c)) for _, _, linear in steps),
+        read=_row(read),
+        start=_row(_start(plan, steps[0][2], disturbed)),
+        stages=_stages([linear.base for _, _, linear in steps]),
+        measured=_descriptions(plan, steps),
+        sizes=tuple(_rms_of_branch(linear, disturbed) for _, _, linear in steps),
+        stem_size=_rms(disturbed.before[resolved(plan.flow, plan.parts[0]).sums[0].states[0]]),
+    )
+    parts = tuple((part, linear) for _, part, linear in steps)
+    return NetworkReading(wiring, plan, parts, tuple(entries.get(n) for n, _, _ in steps), head)
+
+
+def _measured_parts(
+    plan: StepPlan, entries: dict[int, int | None], run_: DisturbedRun
+) -> list[tuple[int, Part, LinearPart]]:
+    """Measure steps; what mixing and norms do between two of them goes into the step before."""
+    found: list[tuple[int, Part, LinearPart]] = []
+    for n, part in enumerate(plan.parts):
+        if part.kind in ("step", "opening"):
+            if entries.get(n, 0) is None:
+                raise InputError(_several_readings(plan, part))
+            found.append((n, part, measure_part(plan, part, entries.get(n), run_)))
+        elif part.kind == "mixing" or _folds(plan, n):
+            place, step, linear = found[-1]
+            matrix = measure_part(plan, part, None, run_).A if part.kind == "mixing" else _norm_factor(plan, part, run_)
+            if matrix.shape[-1] not in (1, len(linear.A)):
+                raise InputError(f"{len(linear.A)} streams leave a block and {matrix.shape[-1]} are mixed after it; "
+                                 "expected as many")  # fmt: skip
+            b = None if linear.b is None else _applied(matrix, linear.b)
+            found[-1] = place, step, replace(linear, A=_applied(matrix, linear.A), b=b)
+    return found
+
+
+def _applied(matrix: Tensor, to: Tensor) -> Tensor:
+    return matrix[0, 0] * to if matrix.shape == (1, 1) else matrix @ to
+
+
+def _folds(plan: StepPlan, n: int) -> bool:
+    """Tell whether a passage is a norm of the state that a step in the same shape follows, as in post-norm blocks."""
+    if not is_norm(plan.flow, plan.parts[n]):
+        return False
+    later = next(m for m in range(n + 1, len(plan.parts)) if plan.parts[m].kind in ("step", "opening"))
+    between = [v for part in plan.parts[n : later + 1] for v in part.before]
+    return plan.parts[later].kind == "step" and len({plan.flow.vertices[v].numel for v in between}) == 1
+
+
+def _norm_factor(plan: StepPlan, part: Part, run_: DisturbedRun) -> Tensor:
+    """Measure how much a norm multiplies the state, in the mean over all entries."""
+    before, after = run_.after[normed(plan.flow, part)], run_.before[part.sums[0].target]
+    return ((after * before).sum() / before.square().sum()).reshape(1, 1)
+
+
+def _head_entry(plan: StepPlan, numel: int) -> int | None:
+    last = plan.parts[-1]
+    streams = sum(plan.flow.vertices[r].numel // numel for r in stream_roots(plan.flow, last.after, numel))
+    if streams == 1:
+        return None
+    found = entry_of(plan, last.after, last.end, plan.output, numel)
+    if found is None:
+        raise InputError(f"the head reads {streams} streams in several mixtures; expected one mixture of them")
+    return found
+
+
+def _read_out(plan: StepPlan, last: LinearPart, head: int | None, run_: DisturbedRun) -> Tensor:
+    if head is None:
+        return torch.ones(1)
+    roots = stream_roots(plan.flow, plan.parts[-1].after, int(torch.Size(last.base).numel()))
+    if head in roots:
+        return torch.eye(len(roots))[roots.index(head)]
+    return fit_mixture(head, roots, last.base, run_).mean[0]
+
+
+def _start(plan: StepPlan, first: LinearPart, run_: DisturbedRun) -> Tensor:
+    """Measure how large every stream of the first state is in units of its first one."""
+    if first.A.shape[1] == 1:
+        return torch.ones(1)
+    numel = int(torch.Size(first.base).numel())
+    first_root, *others = stream_roots(plan.flow, plan.parts[0].before, numel)
+    kept = run_.after if others else run_.before  # later tensors were made of the disturbed first one
+    tensors = [kept[first_root], *(run_.before[root] for root in others)]
+    streams = torch.cat([next(layouts(tensor, first.base)) for tensor in tensors]).flatten(1)
+    reference = streams[streams.square().sum(1).argmax()]
+    return streams @ reference / reference.square().sum()
+
+
+def _stages(bases: list[tuple[int, ...]]) -> tuple[Stage, ...]:
+    counts: list[int] = []
+    for n, base in enumerate(bases):
+        if n and base == bases[n - 1]:
+            counts[-1] += 1
+        else:
+            counts.append(1)
+    return tuple(Stage(str(i + 1), count, "each" if i else "none") for i, count in enumerate(counts))
+
+
+def _descriptions(plan: StepPlan, steps: list[tuple[int, Part, LinearPart]]) -> tuple[MeasuredStep, ...]:
+    flow, names = plan.flow, block_names(plan, [(part, linear.branch) for _, part, linear in steps])
+    after = [n for n, _, _ in steps[1:]] + [len(plan.parts)]
+    found = []
+    for (n, part, linear), until, name in zip(steps, after, names):
+        between = [p for p in plan.parts[n + 1 : until] if p.kind == "passage"]
+        spread = linear.spread
+        fixed = spread <= _SNAP
+        widest = linear.widest.grouping
+        found.append(
+            MeasuredStep(
+                name=name,
+                operation=flow.vertices[part.sums[0].target].operation,
+                spread=0.0 if fixed else spread,
+                over="" if fixed else widest.name,
+                depends_on_input=not fixed and any(f.grouping.of_input for f in linear.fits),
+                error=max(f.error for f in linear.fits),
+                passes=tuple(flow.vertices[p.sums[0].target].operation for p in between if p.sums),
+                opens=part.kind == "opening",
+            )
+        )
+    return tuple(found)
+
+
+def _rms_of_branch(linear: LinearPart, run_: DisturbedRun) -> float:
+    return _rms(sum((weight * run_.before[v] for v, weight in linear.branch), torch.zeros(())))
+
+
+def _rms(tensor: Tensor) -> float:
+    return float(tensor.square().mean().sqrt())
+
+
+def _row(values: Tensor | None) -> tuple[float, ...]:
+    assert values is not None, "a step has a branch"
+    return tuple(_snapped(value) for value in values.double().tolist())
+
+
+def _rows(matrix: Tensor) -> tuple[tuple[float, ...], ...]:
+    return tuple(_row(row) for row in matrix)
+
+
+def _snapped(value: float) -> float:
+    nearest = float(round(value))
+    return nearest if abs(value - nearest) < (_SNAP if nearest else _ZERO) else value
+
+
+def _nothing_found(model: nn.Module, plan: StepPlan) -> str:
+    flow = plan.flow
+    used = [v for v in flow.vertices if flow.used[v.index]]
+    sums = [v for v in used if v.operation.strip("_") in ("add", "iadd", "sub", "isub")]
+    where = ", ".join(dict.fromkeys(v.module or "the network itself" for v in sums[:5]))
+    seen = f"{len(sums)} sums, in {where}" if sums else "no sum"
+    return (
+        f"{type(model).__name__} has no residual blocks that can be found: among {len(used)} operations between the "
+        f"example and the output there are {seen}; expected sums of a state and a branch, or blocks=, names of modules"
+    )
+
+
+def _several_readings(plan: StepPlan, part: Part) -> str:
+    module = plan.flow.vertices[part.sums[0].target].module
+    return f"the block in {module or 'the network'} reads several mixtures of its streams; expected one"

@@ -1,0 +1,282 @@
+"""Watch a network run: which tensor is made of which, by what operation, in which module.
+
+Every call of a function of torch that returns tensors makes vertices, numbered in the order of the run. A network in
+evaluation mode makes the same calls each time, so the number of a vertex is an address: a later run can look at the
+tensor there, or add something to it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.weak import WeakIdKeyDictionary
+
+from zerosnet.errors import InputError
+
+Example = Tensor | Sequence[Any] | Mapping[str, Any]
+
+
+def words(text: str) -> frozenset[str]:
+    """Split a text into the set of its words."""
+    return frozenset(text.split())
+
+
+RETURNS_ITS_ARGUMENT = words(
+    "to contiguous float double half bfloat16 type type_as cpu cuda requires_grad_ reshape expand expand_as "
+    "dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout detach_ _assert"
+)
+"""Operations that may hand back the tensor that they were given, unchanged."""
+
+
+@dataclass(frozen=True)
+class Vertex:
+    """A tensor of a run, and how it was made.
+
+    Attributes:
+        operation: Name of the function of torch; "input" for a tensor of the example.
+        inputs: The vertices that it was made of.
+        module: Name of the module that called the function; "" is the network itself.
+        data: It is a floating-point tensor that depends on what the example holds, not only on its shape.
+        equation: The first argument of an einsum.
+    """
+
+    index: int
+    operation: str
+    inputs: tuple[int, ...]
+    shape: tuple[int, ...]
+    module: str
+    data: bool
+    equation: str = ""
+
+    @property
+    def numel(self) -> int:
+        return int(torch.Size(self.shape).numel())
+
+
+@dataclass(frozen=True)
+class ModuleCall:
+    """One call of a module: the vertices that went in, those that came out, and the last vertex before it began."""
+
+    name: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    begin: int
+
+
+@dataclass
+class Trace:
+    """All vertices of a run, the calls of its modules, and the vertex that is its output."""
+
+    vertices: list[Vertex] = field(default_factory=list)
+    calls: list[ModuleCall] = field(default_factory=list)
+    output: int = -1
+    before: dict[int, Tensor] = field(default_factory=dict)
+    """Tensors that were asked for, as the network made them."""
+    after: dict[int, Tensor] = field(default_factory=dict)
+    """The same with what was added to them."""
+    result: Any = None
+
+
+class _Recorder(TorchFunctionMode):
+    """Records vertices; keeps those that are asked for, and adds to those that are to be disturbed."""
+
+    def __init__(self, keep: Iterable[int], disturb: Mapping[int, Callable[[Tensor], Tensor]], copy: bool) -> None:
+        super().__init__()
+        self.trace = Trace()
+        self.modules: list[str] = [""]
+        self._keep, self._disturb, self._copy = set(keep), disturb, copy
+        self._numbers: Any = WeakIdKeyDictionary()
+        self._tainted: set[int] = set()  # integer tensors of the example, and what is made of them
+
+    def add_inputs(self, values: Any) -> None:
+        for tensor in _tensors(values):
+            vertex = self._new(tensor, "input", (), data=tensor.is_floating_point(), equation="")
+            if not tensor.is_floating_point():
+                self._tainted.add(vertex)
+            if vertex in self._keep:
+                self.trace.before[vertex] = self.trace.after[vertex] = tensor.detach().clone() if self._copy else tensor
+
+    def number(self, tensor: Tensor) -> int | None:
+        found: int | None = self._numbers.get(tensor)
+        return found
+
+    def numbers(self, values: Any) -> tuple[int, ...]:
+        found = (self.number(tensor) for tensor in _tensors(values))
+        return tuple(number for number in found if number is not None)
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = kwargs or {}
+        sources = self.numbers((args, given))
+        result = func(*args, **given)
+        outputs = list(_tensors(result))
+        operation = _name(func)
+        written = _writes(operation)
+        if operation == "__setitem__":
+            outputs = [args[0]]
+        if not outputs:
+            return result
+        old = {id(tensor) for tensor in _tensors((args, given))}
+        equation = args[0] if operation == "einsum" and isinstance(args[0], str) else ""
+        replaced: dict[int, Tensor] = {}
+        for tensor in outputs:
+            if id(tensor) in old and operation not in RETURNS_ITS_ARGUMENT:
+                written = True  # such as relu with inplace=True
+            data = tensor.is_floating_point() and self._is_data(operation, sources)
+            vertex = self._new(tensor, operation, sources, data, equation)
+            if not tensor.is_floating_point() and self._tainted.intersection(sources):
+                self._tainted.add(vertex)
+            changed = self._visit(vertex, tensor, written)
+            if changed is not tensor:
+                replaced[id(tensor)] = changed
+        return result if not replaced else _exchange(result, replaced)
+
+    def _is_data(self, operation: str, sources: tuple[int, ...]) -> bool:
+        if operation == "embedding":
+            return bool(self._tainted.intersection(sources))
+        return any(self.trace.vertices[source].data for source in sources)
+
+    def _new(self, tensor: Tensor, operation: str, inputs: tuple[int, ...], data: bool, equation: str) -> int:
+        index = len(self.trace.vertices)
+        made = Vertex(index, operation, inputs, tuple(tensor.shape), self.modules[-1], data, equation)
+        self.trace.vertices.append(made)
+        self._numbers[tensor] = index
+        return index
+
+    def _visit(self, vertex: int, tensor: Tensor, written: bool) -> Tensor:
+        if vertex in self._keep:
+            self.trace.before[vertex] = tensor.detach().clone() if self._copy else tensor
+        changed = tensor
+        if vertex in self._disturb:
+            delta = self._disturb[vertex](tensor)
+            changed = tensor.add_(delta) if written else tensor + delta
+            self._numbers[changed] = vertex
+        if vertex in self._keep:
+            self.trace.after[vertex] = changed.detach().clone() if self._copy else changed
+        return changed
+
+
+def run(
+    model: nn.Module,
+    example: Example,
+    *,
+    keep: Iterable[int] = (),
+    disturb: Mapping[int, Callable[[Tensor], Tensor]] | None = None,
+    gradients: bool = False,
+) -> Trace:
+    """Run a network on an example, in evaluation mode, and record how its tensors are made.
+
+    Args:
+        keep: Vertices of an earlier run whose tensors are kept, as copies unless gradients are wanted.
+        disturb: Vertices of an earlier run, and what is added to each, as a function of its tensor.
+    """
+    recorder = _Recorder(keep, disturb or {}, copy=not gradients)
+    args, kwargs = arguments(example)
+    with ExitStack() as stack:
+        stack.enter_context(evaluation(model))
+        stack.enter_context(torch.set_grad_enabled(gradients))
+        stack.enter_context(_watched_modules(model, recorder))
+        recorder.add_inputs((args, kwargs))
+        stack.enter_context(recorder)
+        try:
+            result = model(*args, **kwargs)
+        except Exception as error:  # whatever a foreign network may raise
+            reason = " ".join(str(error).split())[:200]
+            raise InputError(
+                f"{type(model).__name__} fails on the example {describe(example)} ({type(error).__name__}: {reason}); "
+                "expected an example that it takes: a tensor, a tuple of arguments or a dictionary of keywords"
+            ) from error
+    trace = recorder.trace
+    found = [vertex for vertex in recorder.numbers(result) if trace.vertices[vertex].data]
+    if not found:
+        raise InputError(
+            f"{type(model).__name__} returns {type(result).__name__} without a tensor that depends on the example; "
+            "expected one (torch.compile, scripted parts and own autograd functions hide what they do)"
+        )
+    trace.output, trace.result = found[0], result
+    return trace
+
+
+def arguments(example: Example) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Split an example into positional and keyword arguments."""
+    if isinstance(example, Tensor):
+        return (example,), {}
+    if isinstance(example, Mapping):
+        return (), dict(example)
+    if isinstance(example, Sequence) and not isinstance(example, str):
+        return tuple(example), {}
+    raise InputError(f"example is {type(example).__name__}; expected a tensor, a tuple of arguments or a dictionary")
+
+
+def describe(example: Example) -> str:
+    """Name the shapes of an example."""
+    shapes = [tuple(tensor.shape) for tensor in _tensors(arguments(example))]
+    return f"of shape {shapes[0]}" if len(shapes) == 1 else f"of shapes {shapes}"
+
+
+@contextmanager
+def evaluation(model: nn.Module) -> Iterator[None]:
+    """Evaluation mode, no random numbers used up, every module back in its own mode afterwards."""
+    modes = {module: module.training for module in model.modules()}
+    with torch.random.fork_rng(devices=[]):
+        model.eval()
+        try:
+            yield
+        finally:
+            for module, mode in modes.items():
+                module.training = mode
+
+
+@contextmanager
+def _watched_modules(model: nn.Module, recorder: _Recorder) -> Iterator[None]:
+    open_calls: list[tuple[str, tuple[int, ...], int]] = []
+
+    def enter(name: str, module: nn.Module, args: Any, kwargs: Any) -> None:
+        recorder.modules.append(name)
+        open_calls.append((name, recorder.numbers((args, kwargs)), len(recorder.trace.vertices) - 1))
+
+    def leave(module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
+        name, inputs, begin = open_calls.pop()
+        recorder.modules.pop()
+        recorder.trace.calls.append(ModuleCall(name, inputs, recorder.numbers(output), begin))
+
+    hooks = []
+    for name, module in model.named_modules():
+        hooks.append(module.register_forward_pre_hook(partial(enter, name), with_kwargs=True))
+        hooks.append(module.register_forward_hook(leave, with_kwargs=True))
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _tensors(values: Any) -> Iterator[Tensor]:
+    for leaf in tree_leaves(values):
+        if isinstance(leaf, Tensor):
+            yield leaf
+        elif isinstance(leaf, Mapping):  # of a kind that torch does not know
+            yield from _tensors(dict(leaf))
+
+
+def _exchange(result: Any, replaced: dict[int, Tensor]) -> Any:
+    if isinstance(result, Tensor):
+        return replaced.get(id(result), result)
+    items = [_exchange(item, replaced) for item in result]
+    return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
+
+
+def _name(func: Any) -> str:
+    name = getattr(func, "__name__", str(func))
+    return func.__self__.__name__ if name == "__get__" else name
+
+
+def _writes(operation: str) -> bool:
+    """Tell whether an operation writes into its first argument: add_, __iadd__, __setitem__."""
+    inplace = operation.endswith("_") and not operation.endswith("__")
+    return inplace or operation == "__setitem__" or (operation.startswith("__i") and operation != "__invert__")
