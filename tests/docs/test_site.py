@@ -44,7 +44,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from mkdocs.config import load_config
 
     folder = tmp_path_factory.mktemp("site")
-    build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ZEROSNET_LIVE_STEP", "1/2")
+        build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True))
     return folder
 
 

@@ -61,6 +61,10 @@ from zerosnet.experiments.registry import experiment as experiment
 from zerosnet.experiments.regression import Coefficient as Coefficient
 from zerosnet.experiments.regression import Regression as Regression
 from zerosnet.experiments.regression import regress as regress
+from zerosnet.experiments.robust_networks import CertifiedNetwork as CertifiedNetwork
+from zerosnet.experiments.robust_networks import CorruptedNetwork as CorruptedNetwork
+from zerosnet.experiments.robust_networks import certified_networks as certified_networks
+from zerosnet.experiments.robust_networks import corrupted_networks as corrupted_networks
 from zerosnet.experiments.run_forecast import forecast_of_run as forecast_of_run
 from zerosnet.experiments.run_forecast import predicted_accuracy as predicted_accuracy
 from zerosnet.experiments.run_forecast import scheme_of_run as scheme_of_run

@@ -25,7 +25,9 @@ def attack(
     runs: Annotated[
         list[str], typer.Argument(help="Runs, by id or a part of it that only one run has, or trained networks.")
     ],
-    protocol: str = typer.Option(help="paper-noise, paper-fgsm, paper-pgd, pgd-whitebox, autoattack or corruptions."),
+    protocol: str = typer.Option(
+        help="paper-noise, paper-fgsm, paper-pgd, pgd-whitebox, autoattack, corruptions, smoothing."
+    ),
     store: str = typer.Option("runs", help="The folder that holds the runs."),
     data: str | None = typer.Option(None, help="The folder that holds the data set, and CIFAR-10-C if it is there."),
     device: str = typer.Option("auto", help="auto, cpu or cuda."),
@@ -34,6 +36,7 @@ def attack(
         typer.Option(help="Radius, 8/255 or 0.03, in place of the protocol's; may be repeated."),
     ] = None,
     restarts: int | None = typer.Option(None, help="Restarts of pgd-whitebox (5)."),
+    samples: int | None = typer.Option(None, help="Noisy samples of an image for smoothing (10,000)."),
     images: int | None = typer.Option(None, help="Use so many test images, chosen at random by seed 1 (all)."),
     again: bool = typer.Option(False, "--again", help="Measure anew what the store has already."),
     plot: str | None = typer.Option(None, metavar="FILE", help=output.PLOT_HELP),
@@ -71,6 +74,7 @@ def attack(
             restarts=restarts,
             images=images,
             eps=radii,
+            samples=samples,
             again=again,
             say=bars.say,
             bar=bars.add,

@@ -54,7 +54,8 @@ def _levels(axes: "Axes", measured: "Mapping[str, ProtocolResult]", method: str)
         most = max((row.images for row in rows), default=0)
         points = {row.eps or 0.0: 100 * row.accuracy for row in rows if row.images == most}
         clean = [row for row in result.rows if row.method == "clean" and row.images == most]
-        points |= dict.fromkeys([0.0], 100 * clean[0].accuracy) if clean else {}
+        if clean:
+            points.setdefault(0.0, 100 * clean[0].accuracy)
         ticks |= dict.fromkeys(points)
         axes.plot(*zip(*sorted(points.items())), color=colour, marker=marker, label=_short(run))
     places = sorted(ticks)

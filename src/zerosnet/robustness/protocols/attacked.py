@@ -96,12 +96,17 @@ def subject(
     if batch is not None and batch < 1:
         raise InputError(f"batch is {batch}; expected a number of images, at least 1")
     if batch is None:
-        most = max(CUDA_IMAGES // replicas_of(model), 64) if images.is_cuda else CPU_BATCH
-        batch = max(1, most // image_weight(images))
+        batch = most_at_once(model, images)
     passes = -(-len(images) // batch)
     return Subject(
         model, images, labels.long(), classes, surrogate, torch.arange(len(images)), -(-len(images) // passes)
     )
+
+
+def most_at_once(model: nn.Module, images: Tensor) -> int:
+    """Choose how many such images a network takes at a time on their device."""
+    most = max(CUDA_IMAGES // replicas_of(model), 64) if images.is_cuda else CPU_BATCH
+    return max(1, most // image_weight(images))
 
 
 Versions = Callable[[Tensor, Tensor, Tensor], Iterable[Tensor]]

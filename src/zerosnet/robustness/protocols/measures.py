@@ -1,5 +1,6 @@
 """The measurements of the protocols: each function takes a subject and returns one `Measurement` per setting."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +11,7 @@ from zerosnet.errors import InputError
 from zerosnet.robustness.attacks.autoattack import require_classes, under_autoattack
 from zerosnet.robustness.attacks.gradient import Attack, fgsm, pgd
 from zerosnet.robustness.attacks.sanity import HUGE_EPS
+from zerosnet.robustness.corruptions.regenerated import CORRUPTIONS, SEVERITIES
 from zerosnet.robustness.perturbations.corruptions import (
     Corruptions,
     require_fitting,
@@ -23,6 +25,8 @@ from zerosnet.robustness.protocols.result import Measurement
 from zerosnet.robustness.smoothing import ALPHA, GUESSES, IMAGES, SAMPLES, SEED, SIGMA, certify
 
 PAPER_EPS = (3 / 255, 5 / 255, 8 / 255)
+SMALL_EPS = tuple(levels / 255 for levels in (0.25, 0.5, 1, 2))  # at which networks without defence have something left
+WHITEBOX_EPS = SMALL_EPS + PAPER_EPS
 SIGNED_EPS = (0.15, 0.3, 0.5)  # in [-1, 1], where they are twice what they are in [0, 1]
 PAPER_IMAGES = 100
 RESTARTS = 5
@@ -33,16 +37,16 @@ RADII = tuple(step / 20 for step in range(17))  # to 0.8, about what 10,000 samp
 class ProtocolOptions:
     """Options of a user: restarts of `pgd-whitebox`, number of images (all by default), the folder of corruptions.
 
-    `dataset` names the data set whose corruptions are used; `samples` of `smoothing` are 10,000 by default; `eps` are
-    radii in place of the protocol's own.
+    `dataset` names the data set whose corruptions are used. `eps` are radii in place of the protocol's own. `smoothing`
+    takes 10,000 `samples` by default.
     """
 
     restarts: int | None = None
     images: int | None = None
     corruptions: Corruptions | None = None
     dataset: str = "cifar10"
-    samples: int | None = None
     eps: tuple[float, ...] | None = None
+    samples: int | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("restarts", self.restarts), ("images", self.images), ("samples", self.samples)):
@@ -65,6 +69,18 @@ def attacked(target: Subject, method: str, attack: Attack, right: Tensor, access
 def seen(target: Subject, method: str, attack: Attack, start: Measurement) -> Measurement:
     """Make a white-box attack; images that are wrong when clean (`start`) count as fooled."""
     return attacked(target, method, attack, under_attack(target, attack, resisting=start.right), "white-box")
+
+
+def rising(target: Subject, method: str, attacks: Sequence[Attack], start: Measurement) -> list[Measurement]:
+    """Make white-box attacks of rising radius, each of which keeps what smaller ones have found.
+
+    A small perturbation is in every larger ball, so an image that was fooled stays fooled and is not attacked again.
+    """
+    standing, rows = start.right, []
+    for attack in sorted(attacks, key=lambda attack: attack.eps):
+        standing = under_attack(target, attack, resisting=standing)
+        rows.append(attacked(target, method, attack, standing, "white-box", keeps_smaller_radii=True))
+    return rows
 
 
 def controls(target: Subject, start: Measurement, levels: tuple[float, ...]) -> list[Measurement]:
@@ -99,7 +115,7 @@ def paper_fgsm(target: Subject, options: ProtocolOptions) -> list[Measurement]:
             row = attacked(part, "fgsm", attack, under_attack(part, attack), "white-box", eps_signed=signed)
             rows.append(replace(row, label=f"{row.label} ({signed:g} in [-1, 1])"))
     start = next(row for row in rows if row.method == "clean" and len(row.right) == len(target))
-    stronger = [seen(target, "pgd-20", pgd(eps, 20), start) for eps in levels]
+    stronger = rising(target, "pgd-20", [pgd(eps, 20) for eps in levels], start)
     return [*rows, *stronger, *controls(target, start, levels)]
 
 
@@ -111,37 +127,32 @@ def paper_pgd(target: Subject, options: ProtocolOptions) -> list[Measurement]:
     return [
         start,
         *(attacked(target, "transfer", a, right, "black-box") for a, right in zip(sources, transferred)),
-        *(seen(target, "pgd-7 unprojected", attack, start) for attack in sources),
-        *(seen(target, "fgsm", fgsm(eps), start) for eps in PAPER_EPS),
-        *(seen(target, "pgd-20", pgd(eps, 20), start) for eps in PAPER_EPS),
+        *rising(target, "pgd-7 unprojected", sources, start),
+        *rising(target, "fgsm", [fgsm(eps) for eps in PAPER_EPS], start),
+        *rising(target, "pgd-20", [pgd(eps, 20) for eps in PAPER_EPS], start),
         *controls(target, start, PAPER_EPS),
     ]
 
 
 def pgd_whitebox(target: Subject, options: ProtocolOptions) -> list[Measurement]:
-    start, restarts, levels = clean(target), options.restarts or RESTARTS, options.eps or PAPER_EPS
-    attacks = [(steps, pgd(eps, steps, restarts=restarts)) for steps in (20, 50) for eps in levels]
-    return [
-        start,
-        *(seen(target, "fgsm", fgsm(eps), start) for eps in levels),
-        *(seen(target, f"pgd-{steps}", attack, start) for steps, attack in attacks),
-        *controls(target, start, levels),
-    ]
+    start, restarts, levels = clean(target), options.restarts or RESTARTS, options.eps or WHITEBOX_EPS
+    rows = rising(target, "fgsm", [fgsm(eps) for eps in levels], start)
+    for steps in (20, 50):
+        rows += rising(target, f"pgd-{steps}", [pgd(eps, steps, restarts=restarts) for eps in levels], start)
+    return [start, *rows, *controls(target, start, levels)]
 
 
 def autoattack(target: Subject, options: ProtocolOptions) -> list[Measurement]:
     require_classes(target)
-    start, levels = clean(target), options.eps or PAPER_EPS[-1:]
-    settings = {"version": "standard", "norm": "linf", "seed": 1}
-    rows: list[Measurement] = []
+    start, levels = clean(target), sorted(options.eps or PAPER_EPS[-1:])
+    settings = {"version": "standard", "norm": "linf", "seed": 1, "keeps_smaller_radii": True}
+    rows = rising(target, "fgsm", [fgsm(eps) for eps in levels], start)
+    rows += rising(target, "pgd-20", [pgd(eps, 20) for eps in levels], start)
+    standing = start.right
     for eps in levels:
-        right = under_autoattack(target, eps)
-        rows += [
-            seen(target, "fgsm", fgsm(eps), start),
-            seen(target, "pgd-20", pgd(eps, 20), start),
-            Measurement(f"AutoAttack, eps {eps:.4g}", "autoattack", right, "white-box", eps, eps, settings),
-        ]
-    return [start, *rows, *controls(target, start, levels)]
+        standing = standing & under_autoattack(target, eps)
+        rows.append(Measurement(f"AutoAttack, eps {eps:.4g}", "autoattack", standing, "white-box", eps, eps, settings))
+    return [start, *rows, *controls(target, start, tuple(levels))]
 
 
 def noise_passes(options: ProtocolOptions) -> int:
@@ -163,7 +174,13 @@ def whitebox_passes(options: ProtocolOptions) -> int:
     """Count the passes of an image that `pgd_whitebox` takes at most."""
     restarts = options.restarts or RESTARTS
     strong = (pgd(0.5, steps, restarts=restarts) for steps in (20, 50))
-    return 1 + _passes(options.eps or PAPER_EPS, fgsm(0.5), *strong)
+    return 1 + _passes(options.eps or WHITEBOX_EPS, fgsm(0.5), *strong)
+
+
+def corruption_passes(options: ProtocolOptions) -> int:
+    """Count the passes of an image that `corruptions` takes."""
+    names = CORRUPTIONS if options.corruptions is None else options.corruptions.names
+    return 1 + SEVERITIES * len(names)
 
 
 def _passes(levels: tuple[float, ...], *attacks: Attack) -> int:

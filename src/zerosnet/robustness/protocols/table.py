@@ -91,7 +91,7 @@ _ALL = (
     ),
     Protocol(
         name="pgd-whitebox",
-        what="PGD-20 and PGD-50, step eps/4, five restarts, on the network itself",
+        what="PGD-20 and PGD-50, step eps/4, five restarts, on the network itself, at 0.25/255 to 8/255",
         measure=measures.pgd_whitebox,
         restarts=True,
         radii=True,
@@ -111,6 +111,7 @@ _ALL = (
         measure=measures.corruptions,
         notes=("regenerated unless published files are given; frost is then a generated texture, outside the mean",),
         adversarial=False,
+        passes=measures.corruption_passes,
         corrupted=True,
     ),
     Protocol(
