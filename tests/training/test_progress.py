@@ -18,7 +18,7 @@ def test_lines_name_the_runs_and_sum_up_an_epoch(make_specs: MakeSpecs, capsys: 
         group.epoch(rows, [True, True])
     out, err = capsys.readouterr()
     assert out == ""
-    assert "zerosnet20 (1/3,5/9,1/9;16/9) digits quick seed 0" in err
+    assert "zerosnet20 (zerosnet(-9/5)) digits quick seed 0" in err
     assert "epoch 1/2  2 x  loss 0.5000  train 25.00%  test 50.00%..75.00%  3.0 s  left 0:00" in err
 
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self
 
 from zerosnet.errors import InputError
 
-FIRST_SAVE = 10.0  # seconds of training after which the first checkpoint is due: a new user stops early
+FIRST_SAVE = 5.0  # seconds of training after which the first checkpoint is due: a new user stops early
 ECHO = 1.0  # seconds in which a signal is the same one again: torchrun hands on what the terminal sent to all
 
 
