@@ -8,7 +8,6 @@ SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 .PHONY: demo test test-all lint format bench docs dist results clean
 
 demo: $(VENV)/.run
-	$(BIN)/zerosnet analyze --paper --plot demo/paper.png
 	$(BIN)/zerosnet reproduce --store demo/runs --output demo/report.html
 
 test: $(VENV)/.test

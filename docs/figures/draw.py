@@ -12,6 +12,7 @@ from lambda_family import lambda_family_figure
 from law import depth_design_drawn, law_figure, map_figure
 from measured import measured_figure, pairs_figure
 from root_condition import root_condition_figure
+from tour import speed_figure, tour_diagnosis_figure, tour_forecast_figure, tour_scheme_figure
 
 from robustness import noise_drawn, noise_law_drawn
 from zerosnet.report import design_figure, paper_figure, save_figure, stability_concepts_figure
@@ -36,6 +37,10 @@ FIGURES: "dict[str, Callable[[], Figure]]" = {
     "depth_design.png": depth_design_drawn,
     "noise.png": noise_drawn,
     "noise_law.png": noise_law_drawn,
+    "tour_scheme.png": tour_scheme_figure,
+    "tour_forecast.png": tour_forecast_figure,
+    "tour_diagnosis.png": tour_diagnosis_figure,
+    "speed.png": speed_figure,
 }
 
 

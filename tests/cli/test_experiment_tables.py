@@ -3,13 +3,11 @@
 import pytest
 from tests.report.synthetic import write_run
 
-from zerosnet.cli.experiment_tables import show_claims, show_demo, show_recorded, show_table
+from zerosnet.cli.experiment_tables import show_claims, show_table
 from zerosnet.experiments import EXPERIMENTS, Evidence, collect, read_evidence, recorded, whole
-from zerosnet.experiments.runner import DEMO
 from zerosnet.training import Store
 
 TABLE = EXPERIMENTS["table-zerosnet-cifar10"]
-NOISES = ("table-uniform-noise", "table-gaussian-noise", "table-constant-noise")
 
 
 @pytest.fixture
@@ -66,33 +64,10 @@ def test_a_table_of_which_nothing_was_run_is_one_line(capsys):
     assert shown[0].endswith(": not at this scale")
 
 
-def test_columns_measured_earlier_name_data_that_is_not_cifar10(capsys):
-    show_recorded(recorded())
-    shown = capsys.readouterr().out
-    assert "FGSM 0.3 MNIST" in shown and "CIFAR-10 where nothing else is said" in shown
-    (warning,) = (line for line in shown.splitlines() if line.startswith("WARNING"))
-    assert "eps for images in [0, 1], in the table twice that" in warning
-
-
-def test_nothing_is_shown_of_no_networks_and_no_claims(capsys):
-    show_demo([collect(EXPERIMENTS[name], Evidence(), "demo") for name in DEMO], [], {}, None)
-    show_claims([])
-    assert capsys.readouterr().out == ""
-
-
-def test_networks_without_ablation_are_shown_too(store, capsys):
-    show_demo([collect(EXPERIMENTS[name], read_evidence(store), "demo") for name in DEMO], [], {}, None)
-    shown = capsys.readouterr().out
-    assert shown.startswith("1 of the ten networks") and "not run" in shown
-
-
 def test_a_demo_table_is_called_by_what_it_was_run_on(store, capsys):
     assert lines(capsys, collect(TABLE, read_evidence(store), "demo"))[0].startswith("ZeroSNet on digits over ten")
 
 
-def test_numbers_measured_earlier_are_counted_once(capsys):
-    tables = [table for table in recorded() if table.experiment.name in (TABLE.name, "table-robustness", *NOISES)]
-    show_recorded(tables)
-    cells = {table.experiment.name: sum(cell.printed is not None for cell in table.cells) for table in tables}
-    repeated = cells["table-robustness"]  # all of its levels are in the appendix again
-    assert f"in all {sum(cells.values()) - repeated} numbers" in capsys.readouterr().out
+def test_nothing_is_shown_of_no_claims(capsys):
+    show_claims([])
+    assert capsys.readouterr().out == ""

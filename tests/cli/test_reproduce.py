@@ -69,9 +69,9 @@ def test_tables_that_need_no_run_need_no_store(tmp_path, capsys):
     assert command(["reproduce", *names, "--store", str(tmp_path / "runs"), "-o", str(report)]) == 0
     assert f"report: {report}" in capsys.readouterr().err
     page = report.read_text()
-    assert "There are no runs. The tables" in page
+    assert "There are no runs. What you see was measured earlier" in page
     for name in names:
-        section = page.partition(f'id="{name}"')[2].partition("</section>")[0]
+        section = page.partition(f'id="{name}"')[2].partition("</div></details>")[0]
         assert "Computed; nothing is trained for it." in section and "as printed" in section
 
 
@@ -82,8 +82,8 @@ def test_an_experiment_without_claims_has_no_table_of_them(tmp_path, capsys):
     assert "not at this scale" in text and "What the paper says" not in text
 
 
-@pytest.mark.parametrize("names", [[], ["table-zerosnet-cifar10"]])
-def test_an_interruption_shows_nothing_where_nothing_is_new(tmp_path, capsys, monkeypatch, names):
+@pytest.mark.parametrize("names, runs", [([], 8), (["table-zerosnet-cifar10"], 20)])
+def test_an_interruption_shows_nothing_where_nothing_is_new(tmp_path, capsys, monkeypatch, names, runs):
     from zerosnet.training import Clock
 
     def interrupted(specs, store, options, clock, progress):
@@ -94,8 +94,9 @@ def test_an_interruption_shows_nothing_where_nothing_is_new(tmp_path, capsys, mo
     where = ["--store", str(tmp_path / "runs"), "-o", str(tmp_path / "r.html")]
     assert command(["reproduce", *names, *where]) == 130
     told = capsys.readouterr()
-    assert told.out == "" and "zerosnet: stopped by SIGINT; the same command goes on with 20 run(s)" in told.err
-    assert not (tmp_path / "r.html").exists()
+    assert "accuracy" not in told.out, "at most what is predicted"
+    assert f"zerosnet: stopped by SIGINT; the same command goes on with {runs} run(s)" in told.err
+    assert (tmp_path / "r.html").exists() is not bool(names), "the predictions are in the store"
 
 
 def test_runs_that_are_there_are_shown_by_the_command_that_is_named_last(attacked, capsys, tmp_path):

@@ -160,3 +160,15 @@ def test_listing_runs_loads_no_torch(several):
         f"run(['runs', '--store', {str(several.root)!r}]); assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    ("git", "mark"), [({"commit": "ab", "dirty": True}, "†"), (None, "°"), ({"commit": "ab", "dirty": False}, None)]
+)
+def test_runs_whose_code_is_that_of_no_commit_are_marked(store, git, mark, capsys):
+    (store.root / SPEC.id / "environment.json").write_text(json.dumps({"git": git}))
+    assert command(["runs", "--store", str(store.root), "--each"]) == 0
+    out = capsys.readouterr().out
+    assert (f"{SPEC.id} {mark}" in out) if mark else ("†" not in out and "°" not in out)
+    assert command(["runs", "--store", str(store.root), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["commit"] == (git and "ab")

@@ -5,11 +5,11 @@ from zerosnet.data import image_size, list_datasets, load, source
 
 
 def test_an_unknown_data_set_is_refused_with_the_accepted_ones():
-    with pytest.raises(InputError, match=r"dataset is 'svhn'; expected one of digits, mnist, fashion-mnist, cifar10"):
+    with pytest.raises(InputError, match=r"dataset is 'svhn'; expected one of digits, mosaics, mnist, fashion"):
         load("svhn")
 
 
-@pytest.mark.parametrize("name", [name for name in list_datasets() if name != "digits"])
+@pytest.mark.parametrize("name", [name for name in list_datasets() if not source(name).embedded])
 def test_data_sets_of_files_ask_for_their_folder(name):
     with pytest.raises(InputError, match=r"--data DIR"):
         load(name)
@@ -43,3 +43,9 @@ def test_the_size_of_images_is_known_without_files_and_right() -> None:
     assert image_size("digits") == load("digits").size
     sizes = {name: image_size(name)[0] for name in ("mnist", "fashion-mnist", "cifar10", "cifar100", "imagefolder")}
     assert sizes == {"mnist": 28, "fashion-mnist": 28, "cifar10": 32, "cifar100": 32, "imagefolder": 224}
+
+
+@pytest.mark.parametrize("root", ["a" * 300, "\ud800", 7])
+def test_a_folder_whose_name_cannot_be_one_is_refused(root):
+    with pytest.raises(InputError, match="expected the path of a folder"):
+        load("cifar10", root)

@@ -152,3 +152,10 @@ def test_every_figure_of_the_docs_is_drawn_by_the_script() -> None:
 
 def _pages() -> list[str]:
     return [str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")]
+
+
+def test_the_readme_is_short_and_has_the_two_commands_and_the_figure_on_its_first_screen() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 110
+    first = "\n".join(lines[:25])
+    assert "docs/images/law.png" in first and "make demo" in first and "make test" in first

@@ -76,6 +76,15 @@ def test_every_inner_link_and_anchor_exists(pages: dict[Path, Page]) -> None:
 
 @pytest.mark.browser
 @WITHOUT_A_BROWSER
+def test_the_site_carries_the_explorer_as_a_live_page(site: Path) -> None:
+    with started() as browser:
+        browser.get((site / "live" / "index.html").as_uri() + "?family=euler&param=3/2")
+        assert eventually(lambda: texts(browser, ".badge strong")) == ["not zero-stable"]
+        assert browser.get_log("browser") == []
+
+
+@pytest.mark.browser
+@WITHOUT_A_BROWSER
 def test_the_site_can_be_read_and_searched_from_a_disk(site: Path) -> None:
     with started() as browser:
         browser.set_window_size(1400, 900)

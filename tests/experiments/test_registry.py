@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from zerosnet.data import source
 from zerosnet.errors import InputError
 from zerosnet.experiments import EXPERIMENTS, SCALES, experiment, scale
 from zerosnet.experiments.ours import PAIRS, disc_schemes
@@ -18,9 +19,9 @@ def ids(name: str, at: str = "full") -> set[str]:
     return {spec.id for spec in EXPERIMENTS[name].specs(at)}
 
 
-def test_there_are_the_papers_sixteen_and_our_two():
-    assert len(EXPERIMENTS) == 18
-    assert [name for name, one in EXPERIMENTS.items() if one.reference == "ours"] == ["scan-disc", "pairs"]
+def test_there_are_the_papers_sixteen_and_our_three():
+    assert len(EXPERIMENTS) == 19
+    assert [name for name, one in EXPERIMENTS.items() if one.reference == "ours"] == ["mosaics", "scan-disc", "pairs"]
 
 
 @every
@@ -78,8 +79,9 @@ def test_reduced_runs_are_never_taken_for_full_ones():
         assert all(spec.changes for spec in one.specs("reduced"))
 
 
-def test_demo_runs_are_on_the_embedded_digits():
-    assert {spec.dataset for one in EXPERIMENTS.values() for spec in one.specs("demo")} == {"digits"}
+def test_demo_runs_are_on_embedded_data():
+    names = {spec.dataset for one in EXPERIMENTS.values() for spec in one.specs("demo")}
+    assert names == {"digits", "mosaics"} and all(source(name).embedded for name in names)
 
 
 def test_the_surrogate_is_trained_before_those_who_need_it():

@@ -25,7 +25,7 @@ def page_of(tmp_path, curves, others):
 def test_networks_without_a_curve_are_named(tmp_path):
     curves, others = specs_of_rows((56,), (1,)), specs_of_rows((20,), (1,))[:1]
     page = page_of(tmp_path, curves, others)
-    assert "Without a curve: 1.84, 0.74, 0.74 (cifar10, 20 layers, recipe paper).</p>" in page
+    assert "Without a curve: 1,1,1;1 (cifar10, 20 layers, recipe paper).</p>" in page
 
 
 def test_many_of_them_are_counted(tmp_path):
@@ -87,14 +87,14 @@ def test_used_blocks_show_their_range_and_the_number_of_seeds(tmp_path):
     first = specs_of_rows((56,), (1, 2, 3))[12:18]  # zero-stable: all ratios are one half
     table = table_of(tmp_path, first, (24, 25, 25, 19, 19, 19))
     rows = [re.findall(r'<td class="n">(.*?)</td>', row) for row in table.split("</tr>")[1:-1]]
-    assert rows == [["27", "27", "24.7 (24 to 25)", "90.00", "3"], ["27", "27", "19", "90.00", "3"]]
+    assert rows == [["27", "9.6", "24.7 (24 to 25)", "90.00", "3"], ["27", "24.0", "19", "90.00", "3"]]
 
 
 def test_the_table_explains_its_words_and_names_the_source_of_its_accuracy(tmp_path):
     table = table_of(tmp_path, specs_of_rows((56,), (1,))[:1], (5,))
     heads = re.findall(r'<th scope="col"[^>]*>(?:<abbr [^>]*>)?([^<]+)<', table)
-    assert heads == ["scheme", "zero-stable", "blocks", "blocks above 1 %", "used blocks", "accuracy %", "seeds"]
-    assert table.count("<abbr title=") == 2 and "within one point with all later ones switched off" in table
+    assert heads == ["scheme", "zero-stable", "blocks", "effective depth", "used depth", "accuracy %", "seeds"]
+    assert table.count("<abbr title=") == 3 and "within one point, all later ones switched off" in table
     assert "evaluated again by plain torch with convolutions in bfloat16 on 256 test images" in table
 
 

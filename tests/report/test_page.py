@@ -6,7 +6,6 @@ import stat
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -18,6 +17,7 @@ from zerosnet.errors import InputError
 from zerosnet.experiments import EXPERIMENTS
 from zerosnet.numerics import PAPER_ROWS
 from zerosnet.report import write_report
+from zerosnet.training import RunSpec, recipe
 
 EMPTY = {"meta", "br", "hr", "col"}
 
@@ -77,20 +77,77 @@ def test_the_page_needs_nothing_from_outside_and_runs_no_script(page):
     assert not re.search(r"https?:|url\(|@import|javascript:|\son\w+=", page)
 
 
-def test_every_experiment_has_a_section_and_every_scheme_its_roots(page):
-    assert set(EXPERIMENTS) <= set(Outline(page).ids)
-    assert page.count('<figure class="roots">') == len(PAPER_ROWS)
+def test_every_experiment_with_runs_is_behind_a_line_and_the_others_are_one_line(page, store, tmp_path):
+    there = set(EXPERIMENTS) & set(Outline(page).ids)
+    assert {"table-zerosnet-cifar10", "table-robustness"} <= there and "table-pgd" not in there
+    others = page.partition("Not in these stores: ")[2].partition(". ")[0].split(", ")
+    assert set(others) == set(EXPERIMENTS) - there
+    whole = write_report(tmp_path / "paper.html", [store], paper=True).read_text()
+    assert set(EXPERIMENTS) <= set(Outline(whole).ids) and "Not in these stores" not in whole
+
+
+def test_the_first_screen_is_headline_figure_three_numbers_and_the_stores(page, store):
+    header = page[page.index("<header") : page.index("</header>")]
+    order = [header.index(words) for words in ("<h1>", "<figure", 'class="facts three"', f"In {store}: ")]
+    assert order == sorted(order) and header.count("<figure") == 2 and header.count("<li><b>") == 3
+    assert "29 finished runs, 1 stopped" in header
+
+
+def test_every_scheme_has_a_row_with_roots_shares_predicted_and_measured(page):
+    section = page[page.index('id="own"') : page.index("</section>", page.index('id="own"'))]
+    for row in PAPER_ROWS:
+        assert f">{row.scheme.name}</span>" in section
+    assert section.count("Roots of moduli") == 2 * len(PAPER_ROWS), "label and tooltip"
+    assert section.count("Share of every block") == 2 * len(PAPER_ROWS)
+    first = section[section.index("<tbody") :].split("</tr>")[0]
+    assert re.search(r'<td class="n">\d+\.\d</td><td class="n">\d+\.\d</td><td class="n">9\d\.\d</td>', first)
+
+
+def test_a_users_own_runs_are_shown_before_anything_else(tmp_path):
+    """Ten runs on digits, of which no table of the paper knows."""
+    book = recipe("quick", "digits")
+    for row in PAPER_ROWS[:5]:
+        for seed in (1, 2):
+            write_run(tmp_path / "runs", RunSpec("zerosnet20", "digits", book, seed, row.scheme), attacks=False)
+    text = write_report(tmp_path / "report.html", [tmp_path / "runs"]).read_text()
+    assert "5 networks in these stores: digits, 20 layers, recipe quick" in text
+    assert "effective depth, from the coefficients" in text and "paper&#x27;s row" in text
+    assert not set(EXPERIMENTS) & set(Outline(text).ids)
+    own = text[text.index('id="own"') :]
+    assert own.count("± ") >= 10 and "predicted %" not in own.partition("</table>")[0], "the law is not about digits"
+
+
+def test_registered_predictions_stand_beside_what_was_measured(store, tmp_path):
+    import json
+    import shutil
+
+    shutil.copytree(store, tmp_path / "runs")
+    spec = specs_of_rows(seeds=(1,))[0]
+    one = {"run": spec.id, "scheme": str(spec.scheme), "predicted_accuracy": {"root_condition": 84.2, "parts": 80.5}}
+    waiting = {"run": "zerosnet56-cifar10-paper-s9-00000000", "predicted_accuracy": {"parts": 90.0}}
+    (tmp_path / "predictions").mkdir()
+    for name, each in (("done", [one, waiting]), ("later", [waiting])):
+        file = tmp_path / "predictions" / f"{name}.json"
+        file.write_text(json.dumps({"date": "2026-01-02 03:04 UTC", "predictions": each}))
+    (tmp_path / "predictions" / "torn.json").write_text("{")
+    text = write_report(tmp_path / "report.html", [tmp_path / "runs"]).read_text()
+    section = text[text.index('id="registered"') : text.index('id="experiments"')]
+    measured = 100 * json.loads((tmp_path / "runs" / spec.id / "result.json").read_text())["best_test_accuracy"]
+    assert "done, 2026-01-02 03:04 UTC: 1 of 2 measured. Errors: root condition" in section
+    assert f"; parts {abs(80.5 - measured):.2f}" in section and f">{measured:.1f}</td>" in section
+    assert "Not measured yet: later (1 networks, 2026-01-02 03:04 UTC)." in section
 
 
 def test_every_part_of_the_page_is_there(page):
     ids = set(Outline(page).ids)
-    assert {"tables", "roots", "modulus", "depth", "noise", "attacks", "training", "runs"} <= ids
+    assert {"own", "experiments", "more", "claims", "runs", "words"} <= ids
     assert "Gaussian noise" in page and "f switched off from block n on" in page and "test error (%)" in page
 
 
-def test_words_are_explained_before_they_are_used(page):
-    words = page[page.index('class="words"') : page.index("<main")]
-    assert all(f"<dt>{word}" in words for word in ("zero-stable (Z. S.)", "parasitic", "used blocks", "switched off"))
+def test_words_are_explained_once_and_in_heads(page):
+    words = page[page.index('class="words"') :]
+    assert all(f"<dt>{word}" in words for word in ("zero-stable (Z. S.)", "parasitic", "effective depth", "used depth"))
+    assert page.count('<abbr title="how many blocks count') >= 1
 
 
 def test_measured_numbers_stand_beside_printed_ones(page):
@@ -111,10 +168,8 @@ def test_every_run_has_its_command_and_the_environment_is_shown(page, store):
 
 
 def test_every_figure_is_described(page):
-    assert page.count('role="img"') == page.count('aria-label="', page.index("<figure")) - page.count(
-        'role="region"', page.index("<figure")
-    )
-    assert all(len(label) > 30 for label in re.findall(r'role="img" aria-label="([^"]*)"', page))
+    labels = re.findall(r'role="img" aria-label="([^"]*)"', page)
+    assert len(labels) == page.count('role="img"') and all(len(label) > 30 for label in labels)
 
 
 def test_the_page_is_the_same_every_time(store, page, tmp_path):
@@ -125,29 +180,21 @@ def test_an_empty_store_gives_a_page_that_says_so(tmp_path):
     (tmp_path / "runs").mkdir()
     text = write_report(tmp_path / "report.html", [tmp_path / "runs"]).read_text()
     assert "There are no runs in" in text and "zerosnet reproduce" in text
-    assert "79.13±0.30" in text
+    assert "measured when this package was made" in text and text.count("<figure") == 2
     assert Outline(text).open == []
 
 
 def test_packaged_records_are_marked_and_give_way_to_the_stores(tmp_path):
     (tmp_path / "runs").mkdir()
     words = "recorded with the package; they are not in the stores"
-    assert words in write_report(tmp_path / "none.html", [tmp_path / "runs"]).read_text()
+    assert words not in write_report(tmp_path / "none.html", [tmp_path / "runs"]).read_text()
+    assert words in write_report(tmp_path / "paper.html", [tmp_path / "runs"], paper=True).read_text()
     chosen = EXPERIMENTS["table-comparison"]
     spec = next(spec for spec in chosen.specs("full") if spec.model == "zerosnet20_opt" and spec.dataset == "cifar10")
     write_run(tmp_path / "runs", spec, attacks=False)
-    text = write_report(tmp_path / "one.html", [tmp_path / "runs"]).read_text()
+    text = write_report(tmp_path / "one.html", [tmp_path / "runs"], paper=True).read_text()
     section = text[text.index('id="table-comparison"') : text.index('id="table-imagenet"')]
     assert words not in section and "1 of 3 seeds" in section
-
-
-def test_runs_of_no_table_are_pointed_to(tmp_path):
-    spec = EXPERIMENTS["table-comparison"].specs("full")[0]
-    write_run(tmp_path / "runs", spec, attacks=False)
-    assert "have no number in the tables" not in write_report(tmp_path / "one.html", [tmp_path / "runs"]).read_text()
-    write_run(tmp_path / "runs", replace(spec, seed=1_000), attacks=False)
-    text = write_report(tmp_path / "two.html", [tmp_path / "runs"]).read_text()
-    assert "1 of 2 finished runs have no number in the tables" in text
 
 
 def test_damaged_runs_are_listed_and_the_rest_is_shown(tmp_path):
@@ -235,7 +282,7 @@ def test_the_old_page_stays_if_writing_fails(store, tmp_path, monkeypatch):
     target = tmp_path / "report.html"
     target.write_text("before")
     monkeypatch.setattr(
-        "zerosnet.report.page.document.render", lambda evidence: (_ for _ in ()).throw(RuntimeError("no"))
+        "zerosnet.report.page.document.render", lambda evidence, **options: (_ for _ in ()).throw(RuntimeError("no"))
     )
     with pytest.raises(RuntimeError):
         write_report(target, [store])

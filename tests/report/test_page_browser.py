@@ -21,10 +21,14 @@ FLAGS = (
 PROBE = """<script>addEventListener("load", () => {
   const root = document.documentElement, every = name => [...document.querySelectorAll(name)];
   root.dataset.width = root.scrollWidth + "/" + root.clientWidth;
-  root.dataset.charts = every("svg.plot").filter(s => s.getBoundingClientRect().width > 200).length;
   root.dataset.boxed = every("table").every(t => t.parentElement.tabIndex === 0);
-  const noise = document.querySelector("#table-robustness ~ .scroll");
+  root.dataset.height = root.scrollHeight;
+  root.dataset.figure = Math.round(document.querySelector("figure").getBoundingClientRect().bottom);
+  document.querySelectorAll("details").forEach(d => d.open = true);
+  const noise = document.querySelector("#table-robustness .scroll");
   root.dataset.cut = noise.scrollWidth > noise.clientWidth;
+  root.dataset.tall = Math.max(...every(".screen").map(s => s.clientHeight));
+  root.dataset.charts = every("svg.plot").filter(s => s.getBoundingClientRect().width > 200).length;
   root.dataset.drawn = Math.round(performance.now());
   root.dataset.paper = getComputedStyle(document.body).backgroundColor;
   root.dataset.loaded = performance.getEntriesByType("resource").length;
@@ -67,6 +71,13 @@ def test_it_is_drawn_without_complaints_and_fits_the_screen(page, tmp_path, widt
     assert found["boxed"] == "true"
     assert found["cut"] == ("false" if width == 1280 else "true"), "Table 6 fits a desktop"
     assert found["loaded"] == "0"
+
+
+def test_it_is_short_with_its_first_figure_on_the_first_screen(page, tmp_path):
+    """Eight screens of 900 pixels before anything is unfolded, and no more than one for an experiment that is."""
+    found, _ = look(page, tmp_path, 1400)
+    assert int(found["height"]) <= 8 * 900 and int(found["figure"]) <= 900
+    assert int(found["tall"]) <= 900
 
 
 def test_a_page_with_an_error_would_be_noticed(tmp_path):

@@ -15,6 +15,7 @@ from zerosnet.experiments import (
     parse_printed,
     summarise,
 )
+from zerosnet.numerics import OPTIMUM
 from zerosnet.report.page.tables import experiment_table, key_to_signs, plain_table, summary_text
 
 COLUMN = Column("acc", "accuracy, %")
@@ -61,16 +62,29 @@ def test_agreement_to_the_printed_digits_is_shown():
     assert "≈ as printed" in experiment_table(measured(cell((0.278,), printed="0.28M", wanted=1)))
 
 
-def test_a_number_that_was_not_run_is_marked_beside_the_printed_one():
-    table = experiment_table(measured(cell()))
-    assert "not run" in table and "90.00±0.50" in table and "sd)" not in table
+def test_rows_that_were_not_run_are_one_line_and_with_the_papers_numbers_if_asked_for():
+    table = measured(cell((90.0,), row="r"), cell(row="s"), cell(row="t"))
+    short, whole = experiment_table(table), experiment_table(table, printed=True)
+    assert short.count("90.00±0.50") == 1 and whole.count("90.00±0.50") == 3
+    for page in (short, whole):
+        assert page.count("ot run") == 1 and "Not run, or not wholly: 2 of 3 rows." in page
+
+
+def test_a_scheme_has_its_own_name_and_the_printed_moduli_in_its_tooltip():
+    rows = (TableRow("r", ("1, 0.33, 0.33", "Yes"), OPTIMUM, True),)
+    page = experiment_table(measured(cell((90.0,)), rows=rows))
+    assert ">zerosnet(-9/5)</span>" in page and ">1, 0.33, 0.33<" not in page
+    assert (
+        'title="coefficients 1/3,5/9,1/9;16/9; moduli of roots' in page
+        and "the paper&#x27;s row 0.33, 0.33, 1.00" in page
+    )
 
 
 def test_an_experiment_of_our_own_has_nothing_of_the_papers():
     table = measured(cell((90.0, 91.0), printed=None), cell(printed=None, row="s"))
     ours = replace(table.experiment, reference="ours", rows=tuple(replace(r, ours=True) for r in table.experiment.rows))
     page = experiment_table(replace(table, experiment=ours))
-    assert "An experiment of our own" in page and "ours, best epoch" in page and "not run" in page
+    assert "An experiment of our own" in page and "ours, best epoch" in page and "Not run" in page
     assert not any(word in page for word in ("paper", "difference", "our row", "no number"))
 
 
@@ -97,12 +111,13 @@ def test_rows_and_columns_have_scopes_and_the_table_a_caption():
 
 def test_labels_that_their_group_says_already_are_left_out():
     rows = tuple(TableRow(f"r{i}", ("56", f"label {i}"), group="56 layers") for i in range(2))
-    table = experiment_table(measured(cell(row="r0"), cell(row="r1"), rows=rows))
+    table = experiment_table(measured(cell((90.0,), row="r0"), cell((90.0,), row="r1"), rows=rows))
     assert "56 layers" in table and ">56<" not in table and "label 1" in table
 
 
 def test_remarks_stand_once_below_the_table():
-    table = experiment_table(measured(cell(note="quoted", wanted=0), cell(note="quoted", wanted=0, row="s")))
+    cells = (cell(note="quoted", wanted=0), cell(note="quoted", wanted=0, row="s"))
+    table = experiment_table(measured(*cells), printed=True)
     assert table.count("quoted</p>") == 1 and table.count("<sup>1</sup>") == 3
 
 
@@ -119,7 +134,7 @@ def test_labels_are_escaped():
 
 
 def test_heads_that_need_words_have_them_and_sentences_their_heads():
-    assert '<abbr title="zero-stable: no root' in experiment_table(measured(cell((90.0,))))
+    assert '<abbr title="no root' in experiment_table(measured(cell((90.0,))))
     table = plain_table("c", ("sentence", "verdict"), [("s", "v")], prose=True)
     assert '<td data-head="verdict">v</td>' in table
     with pytest.raises(ValueError, match="zip"):

@@ -24,7 +24,7 @@ from zerosnet.training import Store
 
 ROOT = Path(__file__).parents[2]
 TABLE, PAIRS = (EXPERIMENTS[name] for name in ("table-zerosnet-cifar10", "pairs"))
-BY_MODULUS, BY_BLOCKS = "Against the largest parasitic modulus", "Against the number of blocks used"
+BY_MODULUS, BY_BLOCKS = "Against the largest parasitic modulus", "Against the used depth"
 
 
 def one_seed(at: str = "full"):
@@ -61,7 +61,7 @@ def networks(store):
 def test_every_scheme_is_in_both_charts_once(networks):
     assert len(networks) == 18 and sum(one.of_pairs for one in networks) == 8
     modulus, blocks = charts_of(networks)
-    assert (modulus.title, blocks.title, blocks.x) == (BY_MODULUS, BY_BLOCKS, "blocks used, of 27")
+    assert (modulus.title, blocks.title, blocks.x) == (BY_MODULUS, BY_BLOCKS, "used depth, of 27 blocks")
     for chart in (modulus, blocks):
         assert sum(len(one.points) for one in chart.series) == 18
     assert sorted(y for one in modulus.series for _, y in one.points) == sorted(
@@ -86,7 +86,7 @@ def test_points_lie_at_the_used_blocks(networks):
 
 def test_the_page_has_them_before_the_tables_one_by_one(store, tmp_path):
     page = write_report(tmp_path / "report.html", [store]).read_text()
-    part = page[page.index('id="modulus"') : page.index('id="depth"')]
+    part = page[page.index("Accuracy against the roots, table by table") : page.index("Used depth: accuracy with")]
     words = ("and of the pairs</h4>", "Over 18 schemes", BY_MODULUS, BY_BLOCKS, "Table by table", "rows, 56 layers")
     places = [part.index(one) for one in words]
     assert places == sorted(places)
@@ -101,7 +101,7 @@ def test_without_ablations_there_is_no_second_chart_and_nothing_is_said(tmp_path
 def test_networks_without_an_ablation_are_not_counted_if_others_have_one(tmp_path):
     table, pairs = one_seed()
     found = section(stored(tmp_path / "runs", [*table, *pairs], ablated=11))
-    assert "Over 11 of the 18 schemes, whose used blocks are known, accuracy goes with" in found
+    assert "Over 11 of the 18 schemes, whose used depth is known, accuracy goes with" in found
 
 
 def test_without_pairs_the_chart_of_the_table_is_not_drawn_again(tmp_path):
@@ -131,8 +131,8 @@ def test_nothing_measured_gives_nothing(tmp_path):
 
 def test_an_empty_store_says_nothing_of_used_blocks(tmp_path):
     """What comes with the package has accuracies and no ablations."""
-    page = write_report(tmp_path / "report.html", [tmp_path]).read_text()
-    part = page[page.index('id="modulus"') : page.index('id="depth"')]
+    page = write_report(tmp_path / "report.html", [tmp_path], paper=True).read_text()
+    part = page[page.index("Accuracy against the roots, table by table") : page.index('id="claims"')]
     assert BY_BLOCKS not in part and "rank correlation" not in part
     assert all('class="k ' in one for one in re.findall(r"<figure.*?</figure>", part))
 
@@ -165,10 +165,10 @@ def made_up(*numbers: tuple[float, float, float]) -> list[PlottedNetwork]:
 @pytest.mark.parametrize(
     "moduli, used, words",
     [
-        ((0.3, 0.1, 0.5, 0.2, 0.4), (1, 2, 3, 4, 5), "goes with the number of blocks used more closely than"),
-        ((0.5, 0.4, 0.3, 0.2, 0.1), (3, 1, 5, 2, 4), "goes with the number of blocks used less closely than"),
-        ((0.5, 0.4, 0.3, 0.2, 0.1), (1, 2, 3, 4, 5), "goes with the number of blocks used as closely as"),
-        ((0.3, 0.1, 0.5, 0.2, 0.4), (3, 1, 5, 2, 4), "was not seen to go with the number of blocks used or"),
+        ((0.3, 0.1, 0.5, 0.2, 0.4), (1, 2, 3, 4, 5), "goes with the used depth more closely than"),
+        ((0.5, 0.4, 0.3, 0.2, 0.1), (3, 1, 5, 2, 4), "goes with the used depth less closely than"),
+        ((0.5, 0.4, 0.3, 0.2, 0.1), (1, 2, 3, 4, 5), "goes with the used depth as closely as"),
+        ((0.3, 0.1, 0.5, 0.2, 0.4), (3, 1, 5, 2, 4), "was not seen to go with the used depth or"),
     ],
 )
 def test_the_sentence_about_accuracy_follows_from_the_correlations(moduli, used, words):

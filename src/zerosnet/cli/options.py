@@ -123,8 +123,8 @@ def note_unused(options: DataOptions, datasets: Iterable[str]) -> None:
     listed = ", ".join(names)
     if names and options.download and not any(source(name).download for name in names):
         print(f"zerosnet: --download is not used: {listed} cannot be fetched, or needs no files", file=sys.stderr)
-    if names and options.data is not None and set(names) == {"digits"}:
-        print("zerosnet: --data is not used: digits needs no files", file=sys.stderr)
+    if names and options.data is not None and all(source(name).embedded for name in names):
+        print(f"zerosnet: --data is not used: {listed} needs no files", file=sys.stderr)
 
 
 def show_outcome(specs: "Sequence[RunSpec]", store: "Store", clock: "Clock", json: bool) -> int:
@@ -168,8 +168,10 @@ def _line(summary: dict[str, Any]) -> str:
         parts.append(f"test {summary['test_accuracy']:.2%}")
         if "test_top5_accuracy" in summary:
             parts.append(f"top-5 {summary['test_top5_accuracy']:.2%}")
-        parts.append(f"best {summary['best_test_accuracy']:.2%} (epoch {summary['best_epoch']})")
-        parts.append(f"train {summary['train_accuracy']:.2%}")
+        if "best_test_accuracy" in summary:
+            parts.append(f"best {summary['best_test_accuracy']:.2%} (epoch {summary.get('best_epoch', '?')})")
+        if "train_accuracy" in summary:
+            parts.append(f"train {summary['train_accuracy']:.2%}")
     elif summary["status"] == "diverged":
         parts.append(summary["reason"])
     elif "epochs" in summary:

@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from statistics import mean, stdev
 from typing import TYPE_CHECKING
 
+from zerosnet.environment import ORIGIN_MARKS
 from zerosnet.errors import InputError, did_you_mean
 from zerosnet.experiments import scheme_of_run
 from zerosnet.numerics import Scheme
@@ -50,6 +51,16 @@ class RunGroup:
     @property
     def scheme_text(self) -> str:
         return scheme_text(self.spec)
+
+    @property
+    def origin_mark(self) -> str:
+        """The mark of runs whose code is that of no commit; empty if that is true of none."""
+        problems = {record.summary()["origin_problem"] for record in self.records}
+        return next((mark for problem, mark in ORIGIN_MARKS.items() if problem in problems), "")
+
+    def marked(self, name: str) -> str:
+        """Write a name with the mark of its runs."""
+        return f"{name} {self.origin_mark}".strip()
 
     @property
     def status_text(self) -> str:

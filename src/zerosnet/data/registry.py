@@ -1,6 +1,7 @@
 """The table of data sets with their usual augmentation, and `load`, the one way to get one."""
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,6 +90,8 @@ class Source:
     augmentation: Augmentation = _PLAIN
     download: str | None = None
     streamed: bool = False
+    embedded: bool = False
+    """It comes with the package and needs no files."""
     size: int | None = None
     """Height and width of the images if the files decide them."""
 
@@ -105,7 +108,15 @@ def _published(name: str) -> "Callable[[Path], tuple[ImageSet, ImageSet]]":
 
 
 SOURCES: dict[str, Source] = {
-    "digits": Source(mean=(0.3051,), std=(0.3759,), read=_published("digits"), size=8),
+    "digits": Source(mean=(0.3051,), std=(0.3759,), read=_published("digits"), embedded=True, size=8),
+    "mosaics": Source(
+        mean=(0.4750, 0.5349, 0.3984),
+        std=(0.4994, 0.4988, 0.4896),
+        read=_published("mosaics"),
+        num_classes=8,
+        embedded=True,
+        size=8,
+    ),
     "mnist": Source(mean=(0.1307,), std=(0.3081,), read=_published("mnist"), download="MNIST", size=28),
     "fashion-mnist": Source(
         mean=(0.2860,),
@@ -188,7 +199,7 @@ def parse_name(name: str) -> tuple[str, str, int]:
 def load(
     name: str, root: Any = None, *, download: bool = False, validation: float = 0.0, split_seed: int = 0
 ) -> "DataSet":
-    """Read a data set: "digits", "mnist", "fashion-mnist", "cifar10", "cifar100" or `folder[:NAME][@SIZE]`.
+    """Read a data set: "digits", "mosaics", "mnist", "fashion-mnist", "cifar10", "cifar100" or `folder[:NAME][@SIZE]`.
 
     `root` is the folder that holds the official files (as torchvision lays them out), or the folder of images, or
     with a NAME the folder above it. Nothing is fetched unless `download` is asked for. `validation` cuts that
@@ -199,8 +210,8 @@ def load(
         torch.Size([1442, 1, 8, 8])
     """
     entry = source(name)
-    key, folder, size = parse_name(name)
-    place = Path() if key == "digits" else _place(name, root)
+    _, folder, size = parse_name(name)
+    place = Path() if entry.embedded else _place(name, root)
     if entry.streamed:
         raise InputError(
             f"dataset is {name!r}, which is too large to be held as arrays; it can be trained on and attacked"
@@ -233,14 +244,20 @@ def open_folder(name: str, root: Any = None, *, validation: float = 0.0, split_s
 
 def check_place(name: str, root: Any) -> None:
     """Raise an error, without reading anything, if a data set needs a folder and none is given."""
-    if parse_name(name)[0] != "digits":
+    if not source(name).embedded:
         _place(name, root)
 
 
 def _place(name: str, root: Any) -> Path:
     if root is None:
         raise InputError(f"dataset {name!r} is read from files; give the folder that holds them (--data DIR)")
-    return Path(root)
+    try:
+        place = Path(root)
+        os.fsencode(place)
+        place.exists()
+    except (OSError, TypeError, ValueError):  # a name that is too long, or a surrogate
+        raise InputError(f"data is {str(root)[:60]!r}; expected the path of a folder") from None
+    return place
 
 
 def _download(name: str, entry: Source, root: Path) -> None:

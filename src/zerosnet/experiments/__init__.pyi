@@ -51,6 +51,7 @@ from zerosnet.experiments.paper_claims.verdicts import HOLDS as HOLDS
 from zerosnet.experiments.paper_claims.verdicts import PARTLY as PARTLY
 from zerosnet.experiments.paper_claims.verdicts import Claim as Claim
 from zerosnet.experiments.paper_claims.verdicts import claims as claims
+from zerosnet.experiments.predictions import read_predictions as read_predictions
 from zerosnet.experiments.predictions import register_predictions as register_predictions
 from zerosnet.experiments.predictions import wiring_of_run as wiring_of_run
 from zerosnet.experiments.readings import ACCURACY as ACCURACY
@@ -83,3 +84,5 @@ from zerosnet.experiments.statistics import Summary as Summary
 from zerosnet.experiments.statistics import spearman as spearman
 from zerosnet.experiments.statistics import summarise as summarise
 from zerosnet.experiments.statistics import welch as welch
+from zerosnet.experiments.verification.outcome import Verification as Verification
+from zerosnet.experiments.verification.store import verify_store as verify_store

@@ -11,8 +11,10 @@ from zerosnet.experiments.ablation import Ablation
 from zerosnet.experiments.definition import TableRow
 from zerosnet.experiments.evidence import NOTHING, Evidence
 from zerosnet.experiments.measured import Measured, MeasuredCell, Number
+from zerosnet.experiments.predictions import wiring_of_run
 from zerosnet.experiments.statistics import Correlation, Difference, spearman, welch
 from zerosnet.numerics import OPTIMUM, Scheme, root_condition
+from zerosnet.training import RunSpec
 
 
 @dataclass(frozen=True)
@@ -23,8 +25,8 @@ class Finding:
         stable_against_not: Difference of the means over rows, zero-stable less not, with Welch's interval.
         by_modulus: Rank correlation of the number with the largest parasitic modulus.
         by_beta: With the size of beta.
-        by_effective_depth: With the effective depth, if ablations were made.
-        by_used_blocks: With the number of blocks that the network really uses.
+        by_effective_depth: With the effective depth, which follows from the coefficients.
+        by_used_blocks: With the used depth, if ablations were made.
         best: The row with the highest number.
         optimum_is_best: None if the paper's optimum is not among the rows.
         verdict: In words.
@@ -98,9 +100,14 @@ class PairFinding:
 
 @dataclass(frozen=True)
 class Depth:
-    """Effective depth and used blocks of a row, means over its seeds."""
+    """The depth of a row's networks: predicted from the coefficients, and measured by switching blocks off.
 
-    effective: float
+    Attributes:
+        effective: Effective depth; None if the coefficients are trained, or the wiring is not known.
+        used: Used depth, the mean over the seeds.
+    """
+
+    effective: float | None
     used: float
     blocks: int
 
@@ -120,12 +127,17 @@ def depths(measured: Measured, evidence: Evidence) -> dict[str, Depth]:
                 found.setdefault(cell.row, {})[run] = ablation
     return {
         row: Depth(
-            sum(one.effective_depth for one in runs.values()) / len(runs),
+            _effective(evidence.sound[next(iter(runs))].record.spec),
             sum(one.used_blocks for one in runs.values()) / len(runs),
             max(one.blocks for one in runs.values()),
         )
         for row, runs in found.items()
     }
+
+
+def _effective(spec: RunSpec) -> float | None:
+    wiring = wiring_of_run(spec)
+    return None if wiring is None else wiring.effective_depth()
 
 
 def findings(measured: Measured, evidence: Evidence = NOTHING) -> list[Finding]:
@@ -194,7 +206,9 @@ def _finding(
     by_beta = spearman(
         [abs(float(row.scheme.betas[0])) for row in schemed if row.scheme is not None], [means[r.key] for r in schemed]
     )
-    by_effective = spearman([known[key].effective for key in deep], [means[key] for key in deep])
+    computed = [(known[key].effective, means[key]) for key in deep]
+    pairs = [(depth, mean) for depth, mean in computed if depth is not None]
+    by_effective = spearman([depth for depth, _ in pairs], [mean for _, mean in pairs])
     by_used = spearman([known[key].used for key in deep], [means[key] for key in deep])
     best = max(means, key=means.__getitem__)
     optimum = next((row.key for row, _ in cells if row.scheme == OPTIMUM), None)
@@ -237,11 +251,11 @@ def _verdict(difference: Difference | None, modulus: Correlation | None, depth: 
     if modulus is None or depth is None:
         return said
     if _neither(modulus, depth):
-        return f"{said}; neither the parasitic modulus nor the number of blocks above 1 % goes with it"
+        return f"{said}; neither the parasitic modulus nor the effective depth goes with it"
     tail = "as much as" if _as_much(modulus, depth) else "less than"
     return (
-        f"{said}; rank correlation with the parasitic modulus {modulus}, with blocks above 1 % {depth}: depth explains "
-        f"{tail} the modulus"
+        f"{said}; rank correlation with the parasitic modulus {modulus}, with the effective depth {depth}: depth "
+        f"explains {tail} the modulus"
     )
 
 

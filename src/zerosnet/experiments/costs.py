@@ -11,6 +11,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from zerosnet.data import source
 from zerosnet.training import RunSpec
 
 _BASIC = 110  # deeper networks are built of bottlenecks, which were not timed
@@ -21,6 +22,7 @@ _SIZES = {
     "cifar100": (50_000, 1.0),
     "mnist": (60_000, 28**2 / 32**2),
     "digits": (1_442, 8**2 / 32**2),
+    "mosaics": (6_000, 8**2 / 32**2),
 }
 
 
@@ -30,7 +32,7 @@ class Cost:
 
     Attributes:
         gpu_seconds: One H200, our own kernels if there are any, ten networks as one; attacks and start-up not counted.
-        cpu_seconds: Two cores; only for the embedded digits.
+        cpu_seconds: Two cores; only for embedded data.
     """
 
     networks: int
@@ -68,9 +70,10 @@ def _gpu_seconds(spec: RunSpec) -> float | None:
 
 
 def _cpu_seconds(spec: RunSpec) -> float | None:
-    if spec.dataset != "digits":
+    if spec.dataset not in _SIZES or not source(spec.dataset).embedded:
         return None
-    return spec.recipe.epochs * float(_rates()["digits_on_two_cores"]["20"]) * _layers(spec.model) / 20
+    digits = float(_rates()["digits_on_two_cores"]["20"]) * _layers(spec.model) / 20
+    return spec.recipe.epochs * digits * _SIZES[spec.dataset][0] / _SIZES["digits"][0]
 
 
 @cache

@@ -1,4 +1,4 @@
-"""All experiments by name: the paper's tables and figure in its order, then our own two."""
+"""All experiments by name: the paper's tables and figure in its order, then our own."""
 
 from zerosnet.experiments import ours
 from zerosnet.experiments.definition import Experiment, find_experiment
@@ -22,6 +22,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         other_tables.parameters(),
         other_tables.run_time(),
         other_tables.coefficients(),
+        ours.mosaics(),
         ours.scan_disc(),
         ours.pairs(),
     )

@@ -26,12 +26,13 @@ from zerosnet.training import (
     RunSpec,
     Store,
     attack_runs,
+    cores,
     distinct,
 )
 
 Item = TypeVar("Item")
-DEMO = ("table-zerosnet-cifar10", "table-robustness", "table-constant-noise", "table-fgsm")
-"""Experiments that `zerosnet reproduce` runs by default; all read the same networks."""
+DEMO = ("mosaics",)
+"""Experiments that `zerosnet reproduce` runs by default."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ def reproduce(
     attacks = _attacks(experiments, chosen, store, evidence, device, options.data, places)
     runs = [evidence.get(spec) for spec in wanted]
     finished = [run.record for run in runs if run is not None and can_ablate(run.record)]
-    ablations = (partial(ablate, some, device, options.data) for some in _shared(finished, places, len(finished)))
+    at_once = cores() if device.type == "cpu" else len(finished)  # small jobs, for an even bar
+    ablations = (partial(ablate, some, device, options.data) for some in _shared(finished, places, max(1, at_once)))
     jobs: list[Job] = [*attacks, *ablations]
     if not jobs:
         return evidence

@@ -1,4 +1,4 @@
-"""The size at which an experiment is run: on the embedded digits, shortened on the real data, or as in the paper."""
+"""The size at which an experiment is run: on embedded data, shortened on the real data, or as in the paper."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+from zerosnet.data import source
 from zerosnet.errors import InputError, did_you_mean
 from zerosnet.numerics import Scheme
 from zerosnet.training import Recipe, RunSpec, recipe
@@ -17,7 +18,8 @@ class TrainingPlan:
 
     Attributes:
         options: Changes to the recipe.
-        demo: True if it makes sense on the embedded digits, and is small enough for minutes on a CPU.
+        demo: True if it makes sense on embedded data, and is small enough for minutes on a CPU.
+        demo_seeds: How many seeds the demo scale takes.
     """
 
     model: str
@@ -26,6 +28,7 @@ class TrainingPlan:
     scheme: Scheme | None = None
     options: tuple[tuple[str, Any], ...] = ()
     demo: bool = True
+    demo_seeds: int = 2
 
     def resolved(self) -> Recipe:
         return recipe(self.recipe, self.dataset, self.model, **dict(self.options))
@@ -67,7 +70,7 @@ class Scale:
         if settings is None:
             return []
         dataset, resolved = settings
-        chosen = seeds if self.seeds is None else self.seeds
+        chosen = seeds if self.seeds is None else self.seeds[: training.demo_seeds]
         specs = [RunSpec(training.model, dataset, resolved, seed, scheme=training.scheme) for seed in chosen]
         return [spec for spec in specs if not self.only or any(fnmatchcase(spec.id, one) for one in self.only)]
 
@@ -79,10 +82,14 @@ DEMO_RECIPE = recipe("quick", "digits", epochs=6)
 
 
 def _demo(training: TrainingPlan) -> Settings:
-    return ("digits", DEMO_RECIPE) if training.demo else None
+    if not training.demo:
+        return None
+    return (training.dataset, training.resolved()) if source(training.dataset).embedded else ("digits", DEMO_RECIPE)
 
 
 def _reduced(training: TrainingPlan) -> Settings:
+    if source(training.dataset).embedded:
+        return None
     whole = training.resolved()
     shorter = {**dict(training.options), "epochs": -(-whole.epochs // 4)}
     return training.dataset, recipe(training.recipe, training.dataset, training.model, **shorter)
@@ -91,9 +98,7 @@ def _reduced(training: TrainingPlan) -> Settings:
 SCALES = {
     one.name: one
     for one in (
-        Scale(
-            "demo", "1,442 embedded digits, a short schedule: shows an effect, is no measurement", _demo, (1, 2), 100
-        ),
+        Scale("demo", "embedded data, a short schedule: shows an effect, is no measurement", _demo, (1, 2), 100),
         Scale("reduced", "the paper's data and recipe with a quarter of the epochs, one seed", _reduced, (1,)),
         Scale("full", "the paper's settings, three seeds", lambda one: (one.dataset, one.resolved())),
     )

@@ -23,7 +23,11 @@ from zerosnet.robustness.classifiers import each_replica, frozen, replica_logits
 from zerosnet.robustness.perturbations.counter import counted_normal
 from zerosnet.robustness.protocols.attacked import Subject, most_at_once
 
-SIGMA, SAMPLES, GUESSES, ALPHA, IMAGES = 0.25, 10_000, 100, 0.001, 500
+SIGMA = 0.25
+SAMPLES = 10_000
+GUESSES = 100
+ALPHA = 0.001
+IMAGES = 500
 SEED = 1
 _MOST_SAMPLES = 1 << 24
 

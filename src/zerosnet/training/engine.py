@@ -4,7 +4,6 @@
 """
 
 import sys
-import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -25,7 +24,7 @@ from zerosnet.training.machine import all_devices, cores, find_device, in_thread
 from zerosnet.training.options import EngineOptions, Options, StreamOptions
 from zerosnet.training.runs.spec import RunSpec, distinct
 from zerosnet.training.runs.store import Store
-from zerosnet.training.screen.clocks import Clock, duration, mark
+from zerosnet.training.screen.clocks import Clock, mark
 from zerosnet.training.screen.displays import Lines, Progress, say_recipes
 from zerosnet.training.streamed.processes import (
     World,
@@ -248,13 +247,13 @@ class Local:
         return 1
 
     def do(self, jobs: Sequence[Job], device: torch.device, clock: Clock, progress: Progress) -> None:
-        began = time.monotonic()
-        for done, job in enumerate(jobs):
-            if clock.must_stop():
-                return
-            pace = f", left {duration((time.monotonic() - began) / done * (len(jobs) - done))}" if done else ""
-            progress.say(f"measurement {done + 1} of {len(jobs)}{pace}")
-            job(clock, progress.say)
+        with progress:
+            for done, job in enumerate(jobs):
+                if clock.must_stop():
+                    return
+                progress.measure(done, len(jobs))
+                job(clock, progress.say)
+            progress.measure(len(jobs), len(jobs))
 
 
 def open_engine(options: EngineOptions) -> AbstractContextManager[Engine]:

@@ -11,9 +11,10 @@ from zerosnet.cli.main import app
 def report(
     stores: Annotated[list[str] | None, typer.Argument(help="Folders that hold runs; runs by default.")] = None,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The page to write.")] = "report.html",
+    paper: Annotated[bool, typer.Option(help="All of the paper's tables, also those without a run.")] = False,
 ) -> None:
-    """Write one self-contained HTML page: the paper's tables with ours beside them, figures, and every command."""
+    """Write one self-contained HTML page: your runs by scheme, predicted beside measured, and the paper's tables."""
     from zerosnet.report import write_report
 
-    path = write_report(output, stores or ["runs"])
+    path = write_report(output, stores or ["runs"], paper=paper)
     print(f"Report: {path} ({path.stat().st_size / 1e6:.1f} MB)")

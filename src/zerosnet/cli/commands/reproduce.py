@@ -1,4 +1,4 @@
-"""`zerosnet reproduce`: the paper's tables, run and compared; without arguments its claim tested in minutes."""
+"""`zerosnet reproduce`: the paper's tables, run and compared; without arguments a demonstration in minutes."""
 
 import sys
 from collections.abc import Sequence
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from zerosnet.cli.experiment_tables import count_claims, show_claims, show_demo, show_recorded, show_table
+from zerosnet.cli.demo import DEMO_SCALE, predict_first, show_demo, the_point
+from zerosnet.cli.experiment_tables import show_claims, show_table
 from zerosnet.cli.main import app
 from zerosnet.cli.options import Session, cause, check_alone, exit_code, note_unused, with_fields
 from zerosnet.cli.output import print_json, print_table
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 @with_fields
 def reproduce(
     names: Annotated[list[str] | None, typer.Argument(help="Experiments; see --list. None: the demonstration.")] = None,
-    scale: Annotated[str, typer.Option(help="demo (digits, minutes on a CPU), reduced or full.")] = "demo",
+    scale: Annotated[str, typer.Option(help="demo (embedded data, minutes on a CPU), reduced or full.")] = "demo",
     only: Annotated[
         list[str] | None,
         typer.Option(metavar="PATTERN", help='Runs whose id matches, such as "*56*-s1-*"; may be repeated.'),
@@ -37,6 +38,9 @@ def reproduce(
     session: Session,
 ) -> None:
     """Run experiments of the paper and our own, show ours beside the printed numbers, and write the report.
+
+    Without names: eight networks that are alike but for the four numbers of their scheme, on embedded data that need
+    depth, with what is predicted of them before they are trained.
 
     What is finished is never run again: the same command goes on where it was stopped.
     """
@@ -65,6 +69,8 @@ def reproduce(
 
     page, clock = page_file(output), Clock(session.max_seconds)
     note_unused(options, (spec.dataset for one in chosen for spec in one.specs(part)))
+    if not names and scale == DEMO_SCALE:
+        predict_first(chosen[0], store.root, quiet=session.json)
     with open_engine(session) as engine:
         evidence = run(chosen, part, store, options, clock, progress(), engine)
     left = what_is_left(chosen, part, evidence)
@@ -82,14 +88,16 @@ def reproduce(
         )
     else:
         if any(table.done for table in tables) or not stopped:
-            print(f"Scale {at.name}: {at.what}\n")
             _show_new(tables, found, evidence, names, stopped)
         if not stopped:
-            _show_known(names, at)
+            _show_known(names or [], at)
     if store.root.exists() or not stopped:
-        _write_report(page, evidence)
+        _write_report(page, evidence, names or ())
     if evidence.runs and not session.json:
         print(f"runs: zerosnet runs --store {store.root}", file=sys.stderr)
+    point = None if names or session.json else the_point(tables[0])
+    if point is not None:
+        print(point, flush=True)
     if not left.nothing:
         why = f"stopped by {cause(clock)}; " if stopped else ""
         print(
@@ -107,34 +115,31 @@ def _show_new(
     stopped: bool,
 ) -> None:
     """Show the experiments, one by one if they were named; after a stop only those that have runs."""
-    from zerosnet.experiments import depths, used_blocks
+    from zerosnet.experiments import depths
 
     if not names:
-        show_demo(tables, found, depths(tables[0], evidence), used_blocks(tables[0], evidence))
+        show_demo(tables[0], depths(tables[0], evidence))
         return
+    print(f"Scale {tables[0].scale}\n")
     for table, each in zip(tables, found):
         if table.done or not stopped:
             show_table(table, each, depths(table, evidence))
 
 
-def _show_known(names: Sequence[str] | None, at: "Scale") -> None:
+def _show_known(names: Sequence[str], at: "Scale") -> None:
     """Show what was known before: the paper's sentences, and what was measured when this package was made."""
     from zerosnet.experiments import claims, recorded, whole
 
-    if not names:
-        show_recorded(recorded())
-        count_claims(claims())
-        return
     show_claims([claim for claim in claims() if claim.experiment in names])
     for table in recorded() if at.name == "demo" else ():
         if table.experiment.name in names:
             show_table(whole(table), [], {})
 
 
-def _write_report(page: Path, evidence: "Evidence") -> None:
+def _write_report(page: Path, evidence: "Evidence", names: Sequence[str]) -> None:
     from zerosnet.report import write_report
 
-    print(f"report: {write_report(page, evidence)}", file=sys.stderr)
+    print(f"report: {write_report(page, evidence, named=names)}", file=sys.stderr)
 
 
 def _show_list(listed: "Sequence[Listed]") -> None:

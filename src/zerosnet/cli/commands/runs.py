@@ -6,6 +6,7 @@ import typer
 
 from zerosnet.cli import output
 from zerosnet.cli.main import app
+from zerosnet.environment import ORIGIN_MARKS
 
 if TYPE_CHECKING:
     from zerosnet.cli.run_groups import RunGroup
@@ -65,6 +66,9 @@ def _show(groups: "list[RunGroup]", each: bool) -> None:
         else:
             _lines_of_groups(members, console.width)
     console.print("test, best: accuracies in %" + ("" if each else ", mean and deviation over seeds"))
+    for problem, mark in ORIGIN_MARKS.items():
+        if any(group.origin_mark == mark for group in groups):
+            console.print(f"{mark} {problem}")
     console.print("--json has more" if each else "--each lists every run with its id; --json has more")
 
 
@@ -74,7 +78,12 @@ _ACCURACIES = {"test": "test_accuracy", "best": "best_test_accuracy", "train": "
 def _lines_of_groups(groups: "list[RunGroup]", width: int) -> None:
     shown = {name: key for name, key in _ACCURACIES.items() if name != "train" or width >= _WIDE}
     lines = [
-        (group.network, group.scheme_text, group.status_text, *(group.spread_text(key) for key in shown.values()))
+        (
+            group.marked(group.network),
+            group.scheme_text,
+            group.status_text,
+            *(group.spread_text(key) for key in shown.values()),
+        )
         for group in groups
     ]
     output.print_table(None, ("network", "scheme", "runs", *shown), lines, right=list(shown), whole=("network",))
@@ -86,7 +95,8 @@ def _lines_of_runs(groups: "list[RunGroup]", width: int) -> None:
     for group in groups:
         (record,) = group.records
         changed = group.network.partition(", ")[2]
-        title = f"{record.id}\n  {changed}" if changed else record.id
+        name = group.marked(record.id)
+        title = f"{name}\n  {changed}" if changed else name
         state = record.status
         if state != "finished":
             state += f" {record.summary()['epochs']}/{record.spec.recipe.epochs}"

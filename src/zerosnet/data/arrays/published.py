@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from zerosnet.data.arrays.mosaics import read_mosaics
 from zerosnet.data.dataset import ImageSet, read_bytes
 from zerosnet.errors import InputError
 
@@ -183,6 +184,7 @@ def _unpickle_checked(path: Path, known: str) -> dict[str, Any]:
 
 READERS: dict[str, Callable[[Path], tuple[ImageSet, ImageSet]]] = {
     "digits": lambda root: read_digits(),
+    "mosaics": lambda root: read_mosaics(),
     "mnist": partial(read_idx, layout=MNIST),
     "fashion-mnist": partial(read_idx, layout=FASHION_MNIST),
     "cifar10": partial(read_cifar, layout=CIFAR10),

@@ -16,7 +16,7 @@ from zerosnet.numerics.wirings.law import AccuracyLaw, FittedNetwork, Prediction
 from zerosnet.numerics.wirings.measures import effective_depth, effective_parameters
 from zerosnet.numerics.wirings.stages import parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats
-from zerosnet.numerics.wirings.wiring import BOTTLENECK_STEM, STEM, Wiring
+from zerosnet.numerics.wirings.wiring import BOTTLENECK_STEM, STEM, Wiring, wiring_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +50,10 @@ class Forecast:
 
     @cached_property
     def wiring(self) -> Wiring:
-        return Wiring.of(self.scheme, blocks_of(self.layers), self.stage_change, self.beta_growth)
+        blocks = blocks_of(self.layers)
+        if self.beta_growth == 1:
+            return wiring_of(self.scheme, blocks, self.stage_change)
+        return Wiring.of(self.scheme, blocks, self.stage_change, self.beta_growth)
 
     @property
     def stem(self) -> float:

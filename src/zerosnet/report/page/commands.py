@@ -13,7 +13,6 @@ from zerosnet.experiments import Experiment, RunEvidence, forecast_of_run, predi
 from zerosnet.numerics import Scheme
 from zerosnet.training import RECIPES, RunRecord, RunSpec, recipe
 
-_EMBEDDED = {"digits"}
 _OPTIONS = {"epochs": "--epochs", "batch": "--batch", "lr": "--lr"}
 """Settings of a recipe that `zerosnet train` has an option for."""
 _METRICS = {
@@ -94,7 +93,7 @@ def attack_command(runs: Sequence[RunEvidence], name: str) -> str:
 
 def _data(datasets: Iterable[str]) -> list[str]:
     """The option for the folder of the files, if one of the data sets has some."""
-    return ["--data", "DIR"] if set(datasets) - _EMBEDDED else []
+    return ["--data", "DIR"] if any(not source(name).embedded for name in datasets) else []
 
 
 def _prediction(record: RunRecord) -> dict[str, Any] | None:

@@ -8,9 +8,9 @@ from functools import cache
 from zerosnet.experiments import RunEvidence
 from zerosnet.numerics import PAPER_ROWS, Scheme, root_condition
 from zerosnet.report.page.chart import Series
+from zerosnet.report.page.names import scheme_name
 from zerosnet.training import RunSpec
 
-_LONGEST = 34
 _MOST_NAMED = 12  # lines of a chart that can be told apart
 # zero-stable lines are cool and whole, others warm and dashed; within each kind the marks differ too
 _COOL, _WARM, _NEUTRAL = (0, 6, 2, 4), (1, 3, 7), (5, 4, 7)
@@ -39,12 +39,12 @@ class Configuration:
 
     @property
     def name(self) -> str:
-        """The paper's name of the scheme, or the model's own."""
+        """The name of the scheme, or of the model if the scheme is its own."""
         return self.spec.model if self.spec.scheme is None else scheme_name(self.spec.scheme)
 
     @property
     def has_name(self) -> bool:
-        """True if the name is the paper's or a model's, and not the coefficients."""
+        """True if it is one of the paper's schemes or a model with a scheme of its own."""
         return self.spec.scheme is None or self.spec.scheme in _PAPER_NAMES
 
 
@@ -59,12 +59,6 @@ class Panel:
 @cache
 def is_stable(scheme: Scheme) -> bool | None:
     return root_condition(scheme).zero_stable
-
-
-def scheme_name(scheme: Scheme) -> str:
-    """Name a scheme by the moduli that the paper uses, or by its coefficients."""
-    name = _PAPER_NAMES.get(scheme) or str(scheme)
-    return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
 
 
 def panels(runs: Iterable[RunEvidence]) -> list[Panel]:

@@ -1,4 +1,4 @@
-"""Effective depth: how many of its blocks a network uses, beside what its scheme promises."""
+"""Used depth: how many of its blocks a network uses, beside the effective depth that its scheme promises."""
 
 from collections.abc import Sequence
 from statistics import fmean
@@ -8,6 +8,7 @@ from zerosnet.report.page.chart import figures
 from zerosnet.report.page.configurations import Configuration, Panel
 from zerosnet.report.page.curves import depth_charts
 from zerosnet.report.page.html import Html, element
+from zerosnet.report.page.network_facts import facts_of
 from zerosnet.report.page.tables import folded, plain_table
 
 _WORDS = (
@@ -17,9 +18,9 @@ _WORDS = (
     "curve is flat from an early block on uses only the blocks before it, whether its scheme is zero-stable or not."
 )
 _NUMBERS = (
-    "Effective depth counts the blocks that add at least 1 % to the state; used blocks are the fewest first ones that "
-    "reach the whole network's accuracy within one point, with all later ones switched off. The tables have means over "
-    "the seeds, and in brackets from the least to the most where the seeds differ."
+    "Effective depth is computed from the coefficients. Used depth is measured: the fewest first blocks that reach the "
+    "whole network's accuracy within one point, all later ones switched off. The tables have means over the seeds, "
+    "and in brackets from the least to the most where the seeds differ."
 )
 _OPEN_UP_TO = 15  # rows
 _MOST_NAMED = 8  # networks without a curve
@@ -47,7 +48,7 @@ def _missing(names: Sequence[str]) -> str:
 
 
 def _table(title: str, members: Sequence[Configuration]) -> Html:
-    heads = ("scheme", "zero-stable", "blocks", "blocks above 1 %", "used blocks", "accuracy %", "seeds")
+    heads = ("scheme", "zero-stable", "blocks", "effective depth", "used depth", "accuracy %", "seeds")
     found = [ablation for one in members for ablation in _ablations(one)]
     images = " or ".join(f"{count:,}" for count in sorted({ablation.images for ablation in found}))
     types = " or ".join(sorted({ablation.convolutions for ablation in found}))
@@ -66,7 +67,7 @@ def _row(one: Configuration) -> list[object]:
         one.name,
         word,
         found[0].blocks,
-        _mean_and_range([a.effective_depth for a in found]),
+        "" if (depth := facts_of(one).effective_depth) is None else f"{depth:.1f}",
         _mean_and_range([a.used_blocks for a in found]),
         _mean_and_range([100 * a.accuracy for a in found], 2),
         len(found),

@@ -1,6 +1,6 @@
 """The report: one self-contained page of everything that stores hold, beside what the paper printed."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from zerosnet.experiments import (
     Evidence,
     Experiment,
     Measured,
+    RunEvidence,
     claims,
     collect,
     findings,
@@ -21,93 +22,133 @@ from zerosnet.experiments import (
     whole,
 )
 from zerosnet.report.files import page_file, write_page
-from zerosnet.report.page.answer_cards import answers, cards
-from zerosnet.report.page.claims_section import claims_answer, claims_section
-from zerosnet.report.page.configurations import legible, panels
+from zerosnet.report.page.claims_section import claims_section
+from zerosnet.report.page.configurations import Panel, legible, panels
 from zerosnet.report.page.depth_section import depth_section
-from zerosnet.report.page.experiments_section import experiment_section, used_runs
+from zerosnet.report.page.experiments_section import experiment_section
 from zerosnet.report.page.figures_section import (
     attack_section,
     modulus_section,
     noise_section,
-    roots_section,
-    training_section,
 )
 from zerosnet.report.page.glossary import glossary
 from zerosnet.report.page.html import Html, element, join
-from zerosnet.report.page.overview import apart, empty, facts, tested
+from zerosnet.report.page.lead import find_lead, headline, lead_section
+from zerosnet.report.page.network_facts import all_facts
+from zerosnet.report.page.overview import empty, in_stores
+from zerosnet.report.page.own_runs import own_runs_section
+from zerosnet.report.page.registered import registered_section
 from zerosnet.report.page.runs_section import damage, runs_section
 from zerosnet.report.page.tables import key_to_signs
 from zerosnet.training import Store
 
-TITLE = "Does zero stability predict how well a network does?"
 _SCALES = ("full", "reduced", "demo")
 
 
-def write_report(path: str | Path, stores: Evidence | Sequence[Store | str | Path]) -> Path:
+def write_report(
+    path: str | Path,
+    stores: Evidence | Sequence[Store | str | Path],
+    *,
+    paper: bool = False,
+    named: Collection[str] = (),
+) -> Path:
     """Write the page about some stores, or about evidence that was read of them; nothing is trained or measured.
 
     A store that is not there is an error; an empty one gives a page without results. The file appears
     whole or not at all.
+
+    Args:
+        paper: Show all experiments, with what was measured earlier; else those that the stores have runs of.
+        named: Experiments that are shown in any case.
     """
     target = page_file(path)
     if isinstance(stores, Evidence):
-        return write_page(target, render(stores))
+        return write_page(target, render(stores, paper=paper, named=named))
     opened = [store if isinstance(store, Store) else Store(store) for store in stores]
     for store in opened:
         if not store.root.exists():
             raise InputError(f"store {store.root} does not exist; expected a folder of runs")
-    return write_page(target, render(read_evidence(opened)))
+    return write_page(target, render(read_evidence(opened), paper=paper, named=named))
 
 
-def render(evidence: Evidence, experiments: Sequence[Experiment] | None = None) -> str:
+def render(evidence: Evidence, *, paper: bool = False, named: Collection[str] = ()) -> str:
     """The page as text. Tables are made of runs in whose folders nothing is damaged."""
-    chosen = tuple(EXPERIMENTS.values()) if experiments is None else experiments
-    stored = {one.experiment.name: one for one in recorded()}
-    found = [measured_scales(one, evidence, stored.get(one.name)) for one in chosen]
+    stored = {one.experiment.name: one for one in recorded() if paper or one.experiment.name in named}
+    every = [measured_scales(one, evidence, stored.get(one.name)) for one in EXPERIMENTS.values()]
+    found = [scales for scales in every if paper or scales[0].done or scales[0].experiment.name in named]
     runs = {run.record.id: run for run in evidence.runs}
-    alike = legible(panels(evidence.runs))
-    shown = [measured for scales in found for measured in scales]
-    said = [finding for measured in shown if measured.done for finding in findings(measured, evidence)]
-    pairs = [pair for measured in shown if measured.done for pair in pair_findings(measured)]
-    earlier = {one.experiment.name for one in shown if one.scale == _SCALES[0] and not used_runs(one, runs)}
-    judged, titles = claims(), {one.name: one.title for one in chosen}
+    grouped = panels(evidence.runs)
+    facts = [(panel, all_facts(panel.members)) for panel in grouped]
+    lead = find_lead([(panel.title, each) for panel, each in facts])
     sections = [
-        ("claims", "The claims and what became of them", claims_section(judged, said, pairs, titles)),
-        (
-            "tables",
-            "The tables, ours beside the paper's",
-            [key_to_signs(), *(experiment_section(one, runs) for one in found)],
-        ),
-        ("roots", "The schemes and their roots", roots_section()),
-        ("modulus", "Accuracy against the parasitic modulus", modulus_section(shown, evidence)),
-        ("depth", "Effective depth", depth_section(alike)),
-        ("noise", "Noise", noise_section(alike)),
-        ("attacks", "Adversarial examples", attack_section(alike)),
-        ("training", "Training", training_section(alike)),
-        ("runs", "Runs, commands and environment", runs_section(evidence)),
+        ("own", "The runs", own_runs_section(facts)),
+        ("registered", "Predicted before training", registered_section(evidence)),
+        ("experiments", "Experiments", _experiments(found, every, runs, paper or bool(named))),
+        ("more", "More figures", _figures(found, evidence, legible(grouped))),
+        ("claims", "What the paper says, and what was found", _claims(found, evidence, paper=paper)),
+        ("runs", "Every run, its command and environment", runs_section(evidence) if evidence.runs else []),
+        ("words", "Words", [glossary()]),
     ]
-    contents = element(
-        "nav",
-        element("ul", (element("li", element("a", title, href=f"#{key}")) for key, title, _ in sections)),
-        aria_label="Contents",
-    )
+    there = [section for section in sections if section[2]]
+    links = (element("li", element("a", title, href=f"#{key}")) for key, title, _ in there)
     header = element(
         "header",
-        element("h1", TITLE),
-        tested(),
-        cards([*answers(shown, said, pairs, earlier), claims_answer(judged)]),
-        empty(evidence),
+        lead_section(lead),
+        empty(evidence) or in_stores(evidence),
         damage(evidence.problems),
-        facts(evidence, shown),
-        apart(evidence, shown),
-        glossary(),
-        contents,
+        element("nav", element("ul", links), aria_label="Contents"),
     )
     main = element(
-        "main", (element("section", element("h2", title, id=key), parts) for key, title, parts in sections), id="main"
+        "main", (element("section", element("h2", title, id=key), parts) for key, title, parts in there), id="main"
     )
-    return _document(join([header, main, _footer()]))
+    return _document(join([header, main, _footer()]), headline(lead))
+
+
+def _experiments(
+    found: Sequence[Sequence[Measured]],
+    every: Sequence[Sequence[Measured]],
+    runs: Mapping[str, RunEvidence],
+    printed: bool,
+) -> list[Html]:
+    """Every experiment behind a line; those that the stores have no run of in one line."""
+    shown = {scales[0].experiment.name for scales in found}
+    others = [scales[0].experiment.name for scales in every if scales[0].experiment.name not in shown]
+    parts = [experiment_section(scales, runs, paper=printed) for scales in found]
+    if any(cell.difference is not None for scales in found for one in scales for cell in one.cells):
+        parts.insert(0, element("details", element("summary", "How to read the cells"), key_to_signs(), class_="small"))
+    if others:
+        codes = [element("code", words) for words in ("zerosnet reproduce NAME", "zerosnet report --paper")]
+        line = ("Not in these stores: ", ", ".join(others), ". ", codes[0], " runs one; ", codes[1], " shows them all.")
+        parts.append(element("p", *line, class_="small muted"))
+    return parts
+
+
+def _figures(found: Sequence[Sequence[Measured]], evidence: Evidence, alike: Sequence[Panel]) -> list[Html]:
+    """The other figures, each kind behind a line; kinds that nothing was measured for are left out."""
+    shown = [measured for scales in found for measured in scales]
+    ablated = any(run.ablation is not None for run in evidence.runs)
+    kinds = {name for run in evidence.runs for name in run.attacks}
+    folds = (
+        ("Accuracy against the roots, table by table", bool(shown), lambda: modulus_section(shown, evidence)),
+        ("Used depth: accuracy with blocks switched off", ablated, lambda: depth_section(alike)),
+        ("Noise", "paper-noise" in kinds, lambda: noise_section(alike)),
+        ("Adversarial examples", bool(kinds - {"paper-noise"}), lambda: attack_section(alike)),
+    )
+    there = [(title, make) for title, wanted, make in folds if wanted]
+    return [element("details", element("summary", title), make(), class_="folded long") for title, make in there]
+
+
+def _claims(found: Sequence[Sequence[Measured]], evidence: Evidence, *, paper: bool) -> list[Html]:
+    """The paper's sentences and our findings, folded; nothing if no run is of the paper's tables."""
+    shown = [measured for scales in found for measured in scales if measured.done]
+    said = [finding for measured in shown for finding in findings(measured, evidence)]
+    pairs = [pair for measured in shown for pair in pair_findings(measured)]
+    if not (paper or said or pairs):
+        return []
+    titles = {scales[0].experiment.name: scales[0].experiment.title for scales in found}
+    parts = claims_section(claims() if paper else [], said, pairs, titles)
+    words = f"{len(said)} comparisons of zero-stable rows with others, {len(pairs)} pairs"
+    return [element("details", element("summary", words), parts, class_="folded long")]
 
 
 def measured_scales(experiment: Experiment, evidence: Evidence, stored: Measured | None = None) -> list[Measured]:
@@ -126,16 +167,16 @@ def measured_scales(experiment: Experiment, evidence: Evidence, stored: Measured
     return [collect(experiment, Evidence(), _SCALES[0])] if stored is None else [whole(stored), *found]
 
 
-def _document(body: Html) -> str:
+def _document(body: Html, title: str) -> str:
     style = resources.files(__package__).joinpath("page.css").read_text(encoding="utf-8")
     head = [
         element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="generator", content=f"zerosnet {__version__}"),
-        element("title", TITLE),
+        element("title", title),
         element("style", Html(style)),
     ]
-    skip = element("a", "To the tables", href="#main", class_="skip")
+    skip = element("a", "To the runs", href="#main", class_="skip")
     page = element("html", element("head", head), element("body", skip, body), lang="en")
     return f"<!doctype html>\n{page}\n"
 

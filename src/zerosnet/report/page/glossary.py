@@ -1,4 +1,4 @@
-"""Words of the page that a first reader does not know, explained once near its top and in heads of columns."""
+"""Words of the page that a first reader does not know, explained once and in heads of columns."""
 
 from zerosnet.report.page.html import Html, element
 
@@ -7,22 +7,24 @@ _WORDS = (
         "zero-stable (Z. S.)",
         "no root of the scheme's characteristic polynomial lies outside the unit circle, and those on it are simple",
     ),
-    ("moduli of roots", "their distances from 0; 1 is the unit circle"),
-    ("parasitic", "all roots but 1, the principal one; the largest of their moduli is what is compared"),
-    ("consistent", "the scheme follows a differential equation as steps get small: 1 is a root, and beta fits it"),
+    ("parasitic modulus", "the distance from 0 of the largest root other than 1, the principal one"),
+    ("share", "how much a block adds, relative to the state that it makes; computed from the coefficients"),
+    ("effective depth", "how many blocks count: the sum of share / (share + 0.1) over all blocks"),
     (
-        "switched off",
-        "from a block on, what blocks add (f) is left out of the trained network, and its accuracy is measured again",
+        "used depth",
+        "measured: the fewest first blocks that keep the accuracy within one point, all later ones switched off",
     ),
-    ("used blocks", "the fewest first ones that keep the accuracy within one point with all later ones switched off"),
-    ("blocks above 1 %", "how many blocks add at least 1 % to the state that runs through the network"),
+    ("predicted", "test accuracy by the accuracy law, from the coefficients alone (CIFAR-10, recipe paper)"),
     ("points", "differences of accuracies in per cent"),
 )
 _SHORT = {
-    "Z. S.": "zero-stable: no root outside the unit circle, simple ones on it",
-    "parasitic modulus": "the largest modulus of a root other than 1",
-    "used blocks": dict(_WORDS)["used blocks"],
-    "blocks above 1 %": dict(_WORDS)["blocks above 1 %"],
+    "Z. S.": dict(_WORDS)["zero-stable (Z. S.)"],
+    "zero-stable": dict(_WORDS)["zero-stable (Z. S.)"],
+    "parasitic modulus": dict(_WORDS)["parasitic modulus"],
+    "shares of the blocks": dict(_WORDS)["share"],
+    "effective depth": dict(_WORDS)["effective depth"],
+    "used depth": dict(_WORDS)["used depth"],
+    "predicted %": dict(_WORDS)["predicted"],
 }
 
 

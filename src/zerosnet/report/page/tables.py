@@ -4,9 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from zerosnet.experiments import Column, Measured, MeasuredCell, Summary, TableRow, at_scale
+from zerosnet.numerics import PAPER_ROWS
 from zerosnet.report.page.glossary import explained
 from zerosnet.report.page.html import Html, element, join, signed
+from zerosnet.report.page.names import named
 
+_MODULI = ("Roots' moduli", "Moduli of roots", "coefficients")
+_PAPER_LABELS = {row.scheme: row.label for row in PAPER_ROWS}
 _GLUE = "\u00a0"
 _SEPARATE = 1  # tables of so many columns of numbers give each number a column of its own
 _OTHER_DATA = {"demo": "other data, not compared"}  # scales whose numbers must not be measured by the paper's
@@ -19,12 +23,18 @@ _SIZES = (
 )
 
 
-def experiment_table(measured: Measured, warnings: str | None = None, said: Mapping[str, str] | None = None) -> Html:
-    """The table; `warnings` is the place on the page that names the failed sanity checks of attacks.
+def experiment_table(
+    measured: Measured, warnings: str | None = None, said: Mapping[str, str] | None = None, *, printed: bool = False
+) -> Html:
+    """The table of the rows that have a number of ours; the others are counted in one line below.
 
-    `said` holds a remark about a group of rows, by its name.
+    Args:
+        warnings: The place on the page that names the failed sanity checks of attacks.
+        said: A remark about a group of rows, by its name.
+        printed: Show the rows that have a number of the paper only, too.
     """
     experiment, cells = measured.experiment, {(cell.row, cell.column): cell for cell in measured.cells}
+    shown = [row for row in experiment.rows if _is_shown(measured, row, printed=printed)]
     remarks = tuple(dict.fromkeys(cell.note for cell in measured.cells if cell.note))
     look = _Look(_OTHER_DATA.get(measured.scale), warnings, remarks)
     ours = experiment.reference == "ours"
@@ -40,9 +50,9 @@ def experiment_table(measured: Measured, warnings: str | None = None, said: Mapp
 
     width = len(kept) + len(experiment.columns) * (len(parts) if separate else 1)
     bodies = []
-    for group in dict.fromkeys(row.group for row in experiment.rows):
-        rows = [row for row in experiment.rows if row.group == group]
-        lines = [_line(row, [row.labels[i] for i in kept], numbers(row), marked=row.ours and not ours) for row in rows]
+    for group in dict.fromkeys(row.group for row in shown):
+        rows = [row for row in shown if row.group == group]
+        lines = [_line(row, _labels(row, kept), numbers(row), marked=row.ours and not ours) for row in rows]
         if group:
             words = element("small", said[group], class_="printed") if said and group in said else None
             head = element("th", group, words, colspan=width, scope="rowgroup")
@@ -51,7 +61,8 @@ def experiment_table(measured: Measured, warnings: str | None = None, said: Mapp
     where = "An experiment of our own" if ours else f"The paper's {experiment.reference}"
     what = at_scale(experiment.what, measured.scale)
     caption = f"{where}: {what}. Compared: {experiment.compared}."
-    heads = _heads([experiment.heads[i] for i in kept], experiment.columns, parts if separate else ())
+    names = ["scheme" if experiment.heads[i] in _MODULI else experiment.heads[i] for i in kept]
+    heads = _heads(names, experiment.columns, parts if separate else ())
     table = element(
         "table",
         element("caption", element("span", caption)),
@@ -59,8 +70,39 @@ def experiment_table(measured: Measured, warnings: str | None = None, said: Mapp
         bodies,
         class_="experiment",
     )
-    below = (element("p", element("sup", i), " ", remark, class_="small") for i, remark in enumerate(remarks, 1))
+    below = [element("p", element("sup", i), " ", remark, class_="small") for i, remark in enumerate(remarks, 1)]
+    waiting = sum(any(cell.status == "not run" for cell in _of_row(measured, row)) for row in experiment.rows)
+    if waiting:
+        words = f"Not run, or not wholly: {waiting} of {len(experiment.rows)} rows."
+        below.append(element("p", words, class_="small none"))
     return join([scrolling(at_scale(experiment.title, measured.scale), table), *below])
+
+
+def _of_row(measured: Measured, row: TableRow) -> list[MeasuredCell]:
+    return [cell for cell in measured.cells if cell.row == row.key]
+
+
+def _is_shown(measured: Measured, row: TableRow, *, printed: bool) -> bool:
+    cells = _of_row(measured, row)
+    return any(cell.values or (printed and cell.printed is not None) for cell in cells)
+
+
+def _labels(row: TableRow, kept: Sequence[int]) -> list[object]:
+    """What stands left of the numbers; a scheme by its name, with the moduli that the paper prints in its tooltip."""
+    labels: list[object] = [row.labels[i] for i in kept]
+    if row.scheme is None:
+        return labels
+    texts = (_PAPER_LABELS.get(row.scheme), str(row.scheme), row.scheme.name)
+    return [named(row.scheme) if _sorted(label) in map(_sorted, texts) else label for label in labels]
+
+
+def _sorted(label: object) -> tuple[str, ...]:
+    """Moduli in any order and with any zeros: "1, 0.33, 0.33" is "0.33, 0.33, 1.00"."""
+    parts = str(label).split(", ")
+    try:
+        return tuple(f"{value:g}" for value in sorted(map(float, parts)))
+    except ValueError:
+        return tuple(parts)
 
 
 @dataclass(frozen=True)
@@ -128,7 +170,7 @@ def key_to_signs() -> Html:
         "less the paper's in points. Its sign and colour say how large that is against the larger of the two standard "
         "deviations: ",
         signs,
-        ". Without a sign: no deviation is known. What was not run says so.",
+        ". Without a sign: no deviation is known.",
     )
 
 
@@ -148,7 +190,7 @@ def _repeats_group(rows: Sequence[TableRow], i: int) -> bool:
     return len(rows[0].labels) > 1 and all(row.labels[i] in row.group for row in rows)
 
 
-def _line(row: TableRow, labels: Sequence[str], numbers: Sequence[Html], *, marked: bool) -> Html:
+def _line(row: TableRow, labels: Sequence[object], numbers: Sequence[Html], *, marked: bool) -> Html:
     """Make a row; a `marked` one is not in the paper's table."""
     note = element("small", row.note, class_="printed") if row.note else None
     ours = element("small", "our row", class_="printed") if marked else None
@@ -226,8 +268,9 @@ def _printed(cell: MeasuredCell, named: bool = False) -> Html | None:
     return element("span", "paper " if named else None, shown, class_="printed" if named else None)
 
 
-def _absent(cell: MeasuredCell, look: _Look) -> Html:
-    return element("span", cell.status, _remark(cell, look), class_="none")
+def _absent(cell: MeasuredCell, look: _Look) -> Html | None:
+    """Nothing if it can still be run, which one line below the table reports; else why there is no number."""
+    return None if cell.status == "not run" else element("span", cell.status, _remark(cell, look), class_="none")
 
 
 def _remark(cell: MeasuredCell, look: _Look) -> Html | None:

@@ -25,7 +25,7 @@ from zerosnet.report.page.modulus_charts import LEAST, described, modulus_chart,
 _TABLE, _LAYERS, _PAIRS = "table-zerosnet-cifar10", "56 layers", "pairs"
 _KINDS = (("the paper", False, "ours", 0), ("the pairs", True, "ours, of the pairs", 2))  # 2: triangle and diamond
 _ALIKE = 0.05  # correlations that differ by no more are as close
-_BLOCKS, _MODULUS = "the number of blocks used", "the largest parasitic modulus"
+_BLOCKS, _MODULUS = "the used depth", "the largest parasitic modulus"
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def charts_of(networks: Sequence[PlottedNetwork]) -> list[Chart]:
         used = {one.scheme: number for one, number in deep}
         series = _series([one for one, _ in deep], used.__getitem__)
         words = described(f"Accuracy against {_BLOCKS}", series)
-        charts.append(Chart(f"Against {_BLOCKS}", f"blocks used, of {_blocks(networks)}", y, series, words))
+        charts.append(Chart(f"Against {_BLOCKS}", f"used depth, of {_blocks(networks)} blocks", y, series, words))
     return charts
 
 
@@ -95,7 +95,7 @@ def what_accuracy_goes_with(networks: Sequence[PlottedNetwork]) -> str | None:
     modulus = spearman([parasitic_modulus(one.scheme) for one, _ in deep], accuracies)
     if used is None or modulus is None:
         return None
-    which = "schemes" if used.n == len(networks) else f"of the {len(networks)} schemes, whose used blocks are known,"
+    which = "schemes" if used.n == len(networks) else f"of the {len(networks)} schemes, whose used depth is known,"
     rhos = signed(f"rank correlation {used.rho:+.2f} with the blocks, {modulus.rho:+.2f} with the modulus")
     return f"Over {used.n} {which} accuracy {_compared(used, modulus)}: {rhos}.{_ties(deep, _blocks(networks))}"
 
@@ -123,7 +123,7 @@ def _ties(deep: Iterable[tuple[PlottedNetwork, float]], blocks: int) -> str:
 
 
 def _used(networks: Iterable[PlottedNetwork]) -> list[tuple[PlottedNetwork, float]]:
-    """Choose the networks whose used blocks are known, with their mean number over the seeds."""
+    """Choose the networks whose used depth is known, with their mean number over the seeds."""
     return [(one, one.depth.used) for one in networks if one.depth is not None]
 
 

@@ -16,7 +16,7 @@ import torch
 
 from zerosnet import files
 from zerosnet.data import DataSet, load_for_test
-from zerosnet.environment import environment
+from zerosnet.environment import environment, today
 from zerosnet.errors import InputError
 from zerosnet.robustness import (
     PROTOCOLS,
@@ -36,6 +36,7 @@ from zerosnet.robustness import ProtocolResult as Measurement
 from zerosnet.training.finished.networks import (
     MOST,
     Member,
+    arithmetic_of,
     as_classifier,
     convolutions_of,
     find_surrogate,
@@ -171,9 +172,12 @@ def _attack_group(
         "dataset": data.name,
         "surrogate": None if surrogate is None else surrogate.id,
         "device": device.type,
+        "data": data.fingerprint,
         "convolutions": convolutions_of(records[0], device),
+        "arithmetic": arithmetic_of(records[0], device),
         "kernels": "native" if why is None else "torch",
         "seconds": (time.monotonic() - began) / len(records),
+        "date": today(),
         "environment": environment(),
     }
     for record, result in zip(records, results):
@@ -241,5 +245,4 @@ def read_attack(record: RunRecord, name: str, options: ProtocolOptions | None = 
 
 def write_attack(record: RunRecord, options: ProtocolOptions, result: Measurement, facts: dict[str, Any]) -> None:
     path = attack_path(record, result.protocol, options)
-    path.parent.mkdir(exist_ok=True)
     files.write_json(path, {"run": record.id, **result.to_json(), **facts})

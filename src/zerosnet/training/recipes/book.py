@@ -117,8 +117,8 @@ def quick(dataset: str) -> Recipe:
     """A short one-cycle schedule for CPUs and demonstrations: it shows an effect, it is no measurement."""
     return Recipe(
         name="quick",
-        epochs={"digits": 8}.get(dataset, 5),
-        batch={"digits": 64}.get(dataset, 128),
+        epochs={"digits": 8, "mosaics": 4}.get(dataset, 5),
+        batch=64 if source(dataset).embedded else 128,
         lr=0.1,
         schedule=OneCycle(rise=0.3, start=0.2, end=0.0),
         momentum=0.9,

@@ -180,6 +180,11 @@ class Outlook:
             self._begun.append((piece, sum(self._waiting.pop(name, 0.0) for name in names)))
 
     def left(self) -> str | None:
+        """Write how long all of it will take; None if only one piece is at work, or nothing is known."""
+        seconds = self.seconds_left()
+        return None if seconds is None else duration(seconds)
+
+    def seconds_left(self) -> float | None:
         """Estimate how long all of it will take; None if only one piece is at work, or nothing is known.
 
         The estimate is the rest at the pace so far, but never less than the slowest of the pieces at work.
@@ -191,7 +196,34 @@ class Outlook:
                 return None
             rest = sum(work * (1 - piece.done / piece.total) for piece, work in going) + sum(self._waiting.values())
             slowest = max((piece.seconds_left() or 0.0 for piece, _ in going), default=0.0)
-            return duration(max((time.monotonic() - self._since) / done * rest, slowest))
+            return max((time.monotonic() - self._since) / done * rest, slowest)
+
+
+class Countdown:
+    """A time left that runs down evenly: it follows new estimates slowly, over about `over` seconds.
+
+    Examples:
+        >>> countdown = Countdown(over=10.0)
+        >>> countdown.show(60.0, now=0.0), countdown.show(79.0, now=1.0)
+        ('1:00', '1:01')
+    """
+
+    def __init__(self, over: float = 10.0) -> None:
+        self._over = over
+        self._value: float | None = None
+        self._at = 0.0
+
+    def show(self, estimate: float | None, now: float) -> str:
+        """Write the time left at this moment, given the newest estimate; "?" as long as there is none."""
+        if estimate is None:
+            return "?" if self._value is None else duration(self._value)
+        if self._value is None:
+            self._value = estimate
+        else:
+            expected = max(0.0, self._value - (now - self._at))
+            self._value = expected + (estimate - expected) * min(1.0, (now - self._at) / self._over)
+        self._at = now
+        return duration(self._value)
 
 
 def duration(seconds: float) -> str:

@@ -9,9 +9,10 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from zerosnet.training.runs.spec import RunSpec
-from zerosnet.training.screen.clocks import Outlook, duration
+from zerosnet.training.screen.clocks import Countdown, Outlook, duration
 
 REFRESH = 0.25  # seconds between two pictures of the live table
+WARM_UP = 3  # steps before a time left is shown
 SILENCE = 60.0  # seconds after which a line reports how many steps are done
 Row = Mapping[str, Any]
 
@@ -29,6 +30,7 @@ class GroupProgress:
     total: int
     changed: "Callable[[GroupProgress, bool], None]"
     """Called after every step (False) and every epoch (True)."""
+    countdown: Countdown = field(default_factory=Countdown)
     first: int = field(init=False)
     since: float = field(init=False)
     living: Sequence[bool] = field(init=False)
@@ -81,6 +83,9 @@ class Progress(Protocol):
 
     def say(self, line: str) -> None: ...
 
+    def measure(self, done: int, total: int) -> None:
+        """Report that so many of the measurements after the training are done."""
+
     def __enter__(self) -> Self: ...
 
     def __exit__(
@@ -97,6 +102,7 @@ class Lines:
     def __init__(self, quiet: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self.quiet, self.outlook = quiet, Outlook()
         self._clock, self._said = clock, clock()
+        self._measuring = 0.0
         self._groups: list[GroupProgress] = []
 
     def expect(self, work: Mapping[str, float]) -> None:
@@ -117,6 +123,13 @@ class Lines:
         self._said = self._clock()
         if not self.quiet:
             print(f"{line}\n", end="", file=sys.stderr, flush=True)  # in one piece, whatever other threads print
+
+    def measure(self, done: int, total: int) -> None:
+        if done == 0:
+            self._measuring = self._clock()
+        if done < total:
+            left = (self._clock() - self._measuring) / done * (total - done) if done else None
+            self.say(f"measurement {done + 1} of {total}" + (f", left {duration(left)}" if left is not None else ""))
 
     def _changed(self, group: GroupProgress, epoch: bool) -> None:
         if epoch and any(row is not None for row in group.rows):
@@ -153,6 +166,9 @@ class LiveTable:
         self.outlook = Outlook()
         self._lock = threading.Lock()
         self._shown = 0.0
+        self._countdown = Countdown()
+        self._measured = (0, 0, 0.0)
+        self._measuring = Countdown()
 
     def expect(self, work: Mapping[str, float]) -> None:
         self.outlook.expect(work)
@@ -196,10 +212,27 @@ class LiveTable:
                 table.add_row(name, f"{row['epoch'] if row else 0}/{spec.recipe.epochs}", *_cells(row or {}))
             if not group.over:
                 bar = ProgressBar(total=group.total, completed=group.done, width=20)
-                bars.add_row(group.label, bar, f"step {group.done}/{group.total}", f"left {group.left()}")
-        if in_all := self.outlook.left():
-            bars.add_row("in all", "", "", f"left {in_all}")
+                seconds = group.seconds_left() if group.done - group.first >= WARM_UP else None
+                left = group.countdown.show(seconds, time.monotonic())
+                bars.add_row(group.label, bar, f"step {group.done}/{group.total}", f"left {left}")
+        in_all = self.outlook.seconds_left()
+        if in_all is not None:
+            bars.add_row("in all", "", "", f"left {self._countdown.show(in_all, time.monotonic())}")
         return Group(bars, table)
+
+    def measure(self, done: int, total: int) -> None:
+        """Draw a bar of its own: the training is over, and its table stands above."""
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+
+        now = time.monotonic()
+        since = now if done == 0 else self._measured[2]
+        self._measured = (done, total, since)
+        bars = Table.grid(padding=(0, 1))
+        left = self._measuring.show((now - since) / done * (total - done) if done else None, now)
+        bar = ProgressBar(total=total, completed=done, width=40)
+        bars.add_row("measuring", bar, f"{done}/{total}", "" if done == total else f"left {left}")
+        self.live.update(bars, refresh=True)
 
     def __enter__(self) -> Self:
         self.live.start()

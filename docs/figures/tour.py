@@ -1,0 +1,54 @@
+"""The pictures of the tour: a scheme, a forecast, a diagnosis; and how fast training is."""
+
+from typing import TYPE_CHECKING
+
+from tools.markdown_tables import benchmark
+
+from zerosnet.numerics import Scheme, forecast
+from zerosnet.report import diagnosis_figure, forecast_figure, scheme_figure
+from zerosnet.report.figures.style import BLUE, GREY, VERMILION, new_figure, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def tour_scheme_figure() -> "Figure":
+    """Draw what `zerosnet analyze "1,1,1;1" --plot` draws."""
+    return scheme_figure(Scheme.parse("1,1,1;1"))
+
+
+def tour_forecast_figure() -> "Figure":
+    """Draw what `zerosnet predict "1,1,1;1" --plot` draws."""
+    return forecast_figure(forecast("1,1,1;1", 56))
+
+
+def tour_diagnosis_figure() -> "Figure":
+    """Draw what `zerosnet diagnose zerosnet20 --scheme "1,1,1;1" --plot` draws."""
+    import torch
+
+    from zerosnet.models import create_model, diagnose
+
+    images = torch.randn(32, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+    return diagnosis_figure(diagnose(create_model("zerosnet20", scheme="1,1,1;1", seed=0), images))
+
+
+def speed_figure() -> "Figure":
+    """Draw seconds per epoch and network on one H200: the authors' way, plain PyTorch, our kernels."""
+    record = benchmark("training-cuda")
+    rows = [row for row in record["rows"] if row["layers"] == 56]
+    bars = [("the authors' way, 1 network", record["authors"]["seconds_per_epoch"], GREY)]
+    for kernels, word, colour in (("torch", "plain PyTorch", VERMILION), ("native", "our kernels", BLUE)):
+        for row in sorted((row for row in rows if row["kernels"] == kernels), key=lambda row: row["replicas"]):
+            name = f"{word}, {row['replicas']} network{'s fused' if row['replicas'] > 1 else ''}"
+            bars.append((name, row["seconds_per_epoch_and_network"], colour))
+    with styled():
+        figure = new_figure(7.5, 0.36 * len(bars) + 0.9)
+        axes = figure.subplots()
+        names, seconds, colours = zip(*reversed(bars), strict=True)
+        axes.barh(names, seconds, color=colours, height=0.65)
+        for place, value in enumerate(seconds):
+            axes.annotate(f" {value:.2f}", (value, place), va="center", fontsize=8)
+        axes.set_xscale("log")
+        axes.set_xlim(0.1, 40)
+        axes.set_xlabel("seconds per epoch and network, 56 layers, one H200 (logarithmic)")
+    return figure

@@ -1,0 +1,182 @@
+"""The first screen: a headline, accuracy against what was predicted and against the roots, three numbers."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import sqrt
+from statistics import fmean
+
+from zerosnet.experiments import parasitic_modulus, spearman
+from zerosnet.numerics import Scheme, is_zero_stable, load_law
+from zerosnet.report.page.chart import Chart, Series, figures
+from zerosnet.report.page.html import Html, element, signed
+from zerosnet.report.page.names import scheme_name
+from zerosnet.report.page.network_facts import NetworkFacts
+
+LEAST = 4  # networks, below which there is nothing to compare
+_APART = 5.0  # points between two groups of networks
+_KINDS = ((True, "zero-stable", 0), (False, "not zero-stable", 1))
+_DEPTH, _PREDICTED = "effective depth, from the coefficients", "predicted from the coefficients, %"
+
+
+@dataclass(frozen=True)
+class LeadPoint:
+    """A network in the first figure; accuracies in per cent."""
+
+    name: str
+    predictor: float
+    modulus: float
+    accuracy: float
+    zero_stable: bool | None
+
+
+@dataclass(frozen=True)
+class LeadFigure:
+    """The networks that the first figure shows, what they are, and what is on its left axis."""
+
+    points: Sequence[LeadPoint]
+    what: str
+    axis: str
+
+    @property
+    def is_accuracy(self) -> bool:
+        """True if accuracies were predicted, and not only depths."""
+        return self.axis == _PREDICTED
+
+
+def find_lead(panels: Sequence[tuple[str, Sequence[NetworkFacts]]]) -> LeadFigure:
+    """Choose the networks: those with a predicted accuracy; or the largest panel; or those that made the law.
+
+    Args:
+        panels: Networks that compare, with what they are.
+    """
+    predicted = [one for _, facts in panels for one in facts if one.predicted is not None]
+    points = _points(predicted, lambda one: one.predicted)
+    if len(points) >= LEAST:
+        return LeadFigure(points, f"{len(points)} networks on CIFAR-10 in these stores", _PREDICTED)
+    deep = [(title, _points(facts, lambda one: one.effective_depth)) for title, facts in panels]
+    title, points = max(deep, key=lambda panel: len(panel[1]), default=("", []))
+    if len(points) >= LEAST:
+        return LeadFigure(points, f"{len(points)} networks in these stores: {title}", _DEPTH)
+    return _packaged()
+
+
+def _points(facts: Sequence[NetworkFacts], predictor: Callable[[NetworkFacts], float | None]) -> list[LeadPoint]:
+    points = []
+    for one in facts:
+        x = predictor(one)
+        if x is not None and one.best is not None and one.modulus is not None and one.scheme is not None:
+            stable = one.one.zero_stable
+            points.append(LeadPoint(scheme_name(one.scheme), x, one.modulus, one.best.mean, stable))
+    return points
+
+
+def _packaged() -> LeadFigure:
+    """The networks that the accuracy law was fitted on: they come with the package."""
+    points = []
+    for one in load_law().networks:
+        scheme = Scheme.parse(one.scheme)
+        stable = is_zero_stable(scheme)
+        points.append(LeadPoint(scheme_name(scheme), one.left_out, parasitic_modulus(scheme), one.accuracy, stable))
+    return LeadFigure(points, f"{len(points)} networks on CIFAR-10, measured when this package was made", _PREDICTED)
+
+
+def headline(lead: LeadFigure) -> str:
+    """What the figure shows, in one sentence."""
+    parted = None if lead.is_accuracy else _parted(lead.points)
+    if parted is not None:
+        shallow, deep = (
+            f"effective depth {_span([one.predictor for one in side])} gave {_span([one.accuracy for one in side])} %"
+            for side in parted
+        )
+        return f"Alike but for their scheme: {shallow}, {deep}"
+    by_predictor, by_modulus = _correlations(lead)
+    if by_predictor > abs(by_modulus) + 0.05 and by_predictor > 0.5:
+        return "How much of its depth a network uses predicts how well it does; its roots do not"
+    if abs(by_modulus) > by_predictor + 0.05:
+        return "Here the roots of a scheme predict accuracy better than its effective depth"
+    return "Does zero stability or effective depth predict how well a network does?"
+
+
+def _parted(points: Sequence[LeadPoint]) -> tuple[Sequence[LeadPoint], Sequence[LeadPoint]] | None:
+    """Part networks at the widest gap of effective depths; None if their accuracies do not lie apart, too."""
+    ordered = sorted(points, key=lambda one: one.predictor)
+    gaps = [after.predictor - before.predictor for before, after in pairwise(ordered)]
+    place = gaps.index(max(gaps)) + 1
+    shallow, deep = ordered[:place], ordered[place:]
+    clear = min(one.accuracy for one in deep) >= max(one.accuracy for one in shallow) + _APART
+    return (shallow, deep) if clear and min(len(shallow), len(deep)) > 1 else None
+
+
+def _span(values: Sequence[float]) -> str:
+    low, high = f"{min(values):.0f}", f"{max(values):.0f}"
+    return low if low == high else f"{low} to {high}"
+
+
+def lead_section(lead: LeadFigure) -> list[Html]:
+    """Headline, one paragraph, the two charts, three numbers."""
+    words = (
+        "Every block of a residual network is a step of a numerical scheme. Its coefficients alone tell how much every "
+        "block adds, and so how many blocks count: the effective depth. The paper (Chen, Jin, Shang, AAAI 2022) looks "
+        "at the roots of the scheme instead, and calls it zero-stable if none is outside the unit circle."
+    )
+    return [
+        element("h1", headline(lead)),
+        element("p", words, class_="lead"),
+        element("div", figures(_charts(lead)), class_="first"),
+        element("ul", (element("li", element("b", value), element("span", what)) for value, what in _numbers(lead)),
+                class_="facts three"),
+    ]  # fmt: skip
+
+
+def _charts(lead: LeadFigure) -> list[Chart]:
+    y = "measured test accuracy, %"
+    left = f"{lead.what[0].upper()}{lead.what[1:]}"
+    predictor = _series(lead.points, lambda one: one.predictor)
+    if lead.is_accuracy:
+        ends = [min(one.predictor for one in lead.points), max(one.predictor for one in lead.points)]
+        exact = Series("exactly as predicted", [(end, end) for end in ends], 5, line=True, dashed=True, legend=False)
+        predictor = [exact, *predictor]
+    modulus = _series(lead.points, lambda one: one.modulus)
+    about = f"{lead.what}. Accuracy from {min(p.accuracy for p in lead.points):.1f} to " + (
+        f"{max(p.accuracy for p in lead.points):.1f} per cent."
+    )
+    first = Chart(left, lead.axis, y, predictor, about)
+    second = Chart("The same networks against their roots", "largest parasitic modulus", y, modulus, about, at_x=1.0)
+    return [first, second]
+
+
+def _series(points: Sequence[LeadPoint], x: Callable[[LeadPoint], float]) -> list[Series]:
+    found = []
+    for kind, name, place in _KINDS:
+        alike = [one for one in points if one.zero_stable is kind]
+        if alike:
+            look = Series(name, [(x(one), one.accuracy) for one in alike], place, place, line=False)
+            found.append(replace(look, titles=[f"{one.name}: {one.accuracy:.1f} %" for one in alike]))
+    return found
+
+
+def _numbers(lead: LeadFigure) -> list[tuple[str, str]]:
+    by_predictor, by_modulus = _correlations(lead)
+    what = "the prediction" if lead.is_accuracy else "effective depth"
+    ranks = [
+        (signed(f"{by_predictor:+.2f}"), f"rank correlation of accuracy with {what}"),
+        (signed(f"{by_modulus:+.2f}"), "with the largest parasitic modulus"),
+    ]
+    if lead.is_accuracy:
+        error = sqrt(fmean((one.predictor - one.accuracy) ** 2 for one in lead.points))
+        return [(f"{error:.2f} points", "error of the predicted accuracy, root mean square"), *ranks]
+    sides = [[one.accuracy for one in lead.points if one.zero_stable is kind] for kind in (True, False)]
+    if not all(sides):
+        return ranks
+    difference = signed(f"{fmean(sides[0]) - fmean(sides[1]):+.1f} points")
+    return [*ranks, (difference, "zero-stable networks less the others, means")]
+
+
+def _correlations(lead: LeadFigure) -> tuple[float, float]:
+    accuracies = [one.accuracy for one in lead.points]
+    found = []
+    for values in ([one.predictor for one in lead.points], [one.modulus for one in lead.points]):
+        rank = spearman(values, accuracies)
+        found.append(0.0 if rank is None else rank.rho)
+    return found[0], found[1]
