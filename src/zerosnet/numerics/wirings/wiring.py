@@ -77,7 +77,7 @@ class Wiring:
     @classmethod
     def of(
         cls,
-        scheme: Scheme,
+        scheme: Scheme | str,
         blocks: Any = BLOCKS,
         stage_change: str = "project-each",
         beta_growth: Any = 1,
@@ -86,6 +86,7 @@ class Wiring:
 
         beta_growth: R; the betas of the n-th block after start-up are multiplied by R^n, n from 0.
         """
+        scheme = Scheme.of(scheme)
         counts, growth = block_counts(blocks), number(beta_growth, "beta_growth")
         start_up = one_step_blocks(scheme.steps, counts, stage_change)
         schemes, factor = list[Scheme](), 1 + 0 * growth
