@@ -17,7 +17,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 
-from tools import cost_tables, law_tables, robustness_tables, run_tables, speed_tables
+from tools import cost_tables, law_tables, mosaic_tables, robustness_tables, run_tables, speed_tables
 from tools.measured_tables import KINDS
 from zerosnet.errors import InputError
 from zerosnet.experiments import Evidence
@@ -40,6 +40,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **speed_tables.TABLES,
     **cost_tables.TABLES,
     **law_tables.TABLES,
+    **mosaic_tables.TABLES,
     **robustness_tables.TABLES,
 }
 VALUES: dict[str, Callable[[], str]] = {
@@ -47,6 +48,7 @@ VALUES: dict[str, Callable[[], str]] = {
     **speed_tables.VALUES,
     **cost_tables.VALUES,
     **law_tables.VALUES,
+    **mosaic_tables.VALUES,
     **robustness_tables.VALUES,
 }
 
