@@ -11,6 +11,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import time
 from typing import Any
 
 _EIGHT = "alphas=1/3,5/9,1/9,0,0,0,0,1/50&betas=1,1/2,1/3,1/4,1/5,1/6,1/7,1/8"
@@ -31,6 +32,11 @@ VIEWS = {  # the address, and the slider that moves
     "free, 8 steps": (f"{_EIGHT}&blocks=54", ".slide"),
     "free, 8 steps, 432 blocks": (f"{_EIGHT}&blocks=432", ".slide"),
     "two schemes": ("family=zerosnet&param=-9/5&vs.family=lm&vs.param=1/2&blocks=54", ".side.b .slide"),
+}
+ANSWERS = {  # the query with a number from -1 to 1 that moves
+    "zerosnet, 27 blocks": "family=zerosnet&param={}",
+    "free, 3 steps": "alphas={},5/9,1/9&betas=16/9",
+    "free, 8 steps, 432 blocks": "alphas={},5/9,1/9,0,0,0,0,1/50&betas=1,1/2,1/3,1/4,1/5,1/6,1/7,1/8&blocks=432",
 }
 MOVEMENTS = 100
 
@@ -81,12 +87,35 @@ def run() -> dict[str, Any]:
         browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
         try:
             before, views = os.getloadavg()[0], _measure(browser, found.group())
-            return {"movements": MOVEMENTS, "load": before, "load_after": os.getloadavg()[0], "views": views}
+            loads = {"load": before, "load_after": os.getloadavg()[0]}
+            return {"movements": MOVEMENTS, **loads, "views": views, "answers": _answers()}
         finally:
             browser.quit()
     finally:
         server.terminate()
         server.wait()
+
+
+def _answers() -> dict[str, Any]:
+    """Milliseconds of CPU for /api/view, in this process: shares and prediction included, no network, no browser."""
+    from fastapi.testclient import TestClient
+
+    from zerosnet.explorer.app import create_app
+    from zerosnet.explorer.server import _warm_up
+
+    _warm_up()
+    client = TestClient(create_app(), "http://localhost")
+    measured = {}
+    for name, query in ANSWERS.items():
+        spent = []
+        for k in range(-MOVEMENTS // 2, MOVEMENTS // 2):
+            begin = time.process_time()
+            client.get(f"/api/view?{query.format((2 * k + 1) / MOVEMENTS)}").raise_for_status()
+            spent.append(1000 * (time.process_time() - begin))
+        kept = spent[1:]  # the first one loads sympy
+        measured[name] = {"median_ms": round(statistics.median(kept), 1), "slowest_ms": round(max(kept), 1)}
+        print(f"   {name}, answer: {measured[name]}", flush=True)
+    return measured
 
 
 def _measure(browser: Any, address: str) -> dict[str, Any]:

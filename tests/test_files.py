@@ -40,6 +40,15 @@ def test_content_and_folder_are_flushed_before_and_after_the_rename(tmp_path, mo
     assert order == [False, "rename", True]
 
 
+def test_the_entries_of_new_folders_are_flushed(tmp_path, monkeypatch):
+    flushed = []
+    monkeypatch.setattr(files, "sync", flushed.append)
+    files.make_folder(tmp_path / "a" / "b")
+    files.make_folder(tmp_path / "a" / "b")
+    assert flushed == [tmp_path, tmp_path / "a"]
+    assert (tmp_path / "a" / "b").is_dir()
+
+
 def test_not_a_number_is_never_written_as_json(tmp_path):
     with pytest.raises(ValueError, match="JSON compliant"):
         files.write_json(tmp_path / "a.json", {"loss": float("nan")})
@@ -58,3 +67,9 @@ def test_leftovers_of_a_killed_writer_are_removed(tmp_path):
     (tmp_path / "b.json").write_text("{}")
     files.remove_temporaries(tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["b.json"]
+
+
+def test_a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "result.json")
+    with pytest.raises(InputError, match="a pipe or a device"):
+        files.read_json(tmp_path / "result.json")

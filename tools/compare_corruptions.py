@@ -112,7 +112,7 @@ def published(space: dict[str, Any], name: str, severity: int, image: Tensor, pl
     with patch.multiple(np.random, default_rng=lambda *_: fed, **changed), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = space[name](Image.fromarray(image.permute(1, 2, 0).numpy()), severity)
-        return np.uint8(found)
+        return np.asarray(found).astype(np.uint8)
 
 
 def compare(path: Path) -> dict[str, Any]:

@@ -22,6 +22,9 @@ fgsm-seeds      the networks behind the FGSM table, seeds 2 and 3
 no-norm-search  five schemes without normalisation at four learning rates, eight epochs, on nine tenths of the images
 no-norm         the five at one learning rate: the one with the best mean validation accuracy over all five
 best-designs    the optimum, PreResNet and the law's best three-step scheme at 56 and 110 layers, five seeds
+smoothing       the optimum, (1,1,1), and a stable and an unstable scheme of equal effective parameters (of `depth`),
+                trained on images with noise of 0.25
+adversarial     the same four, trained on white-box adversarial examples
 """
 
 import json
@@ -53,6 +56,7 @@ UNSTABLE = ("1,1,1;1", "15/4,-4,5/4;-1/2")
 LAST_BLOCKS = (4, 7, 10, 14, 18, 22)
 RESTARTED = ("1,1,1;1", "-3,5,-1;4", "9/4,-2,3/4;1/2", "1/3,5/9,1/9;16/9")
 ROOTS = ("-11/10", "-6/5", "-27/20")
+EQUALLY_DEEP = ("1/3,5/9,1/9;4539/100000", "-1/5,6/5,0;11/5")  # one pair of `depth`, zero-stable and not
 UNSTABLE_ROWS = tuple(str(row.scheme) for row in PAPER_ROWS if not row.printed_zero_stable)
 DECAYED = ("zerosnet56_opt", "1,1,1;1", "9/4,-2,3/4;1/2")
 NOT_NORMALISED = ("1,0,0;1", str(OPTIMUM), str(from_roots(["-21/20", 0])), str(from_roots(["-6/5", 0])), "1,1,1;1")
@@ -209,6 +213,14 @@ def best_design(blocks: tuple[int, ...]) -> Scheme:
     return Scheme([1 - sum(older), *older], [slope])
 
 
+def robust(recipe: str) -> list[dict[str, Any]]:
+    """Two zero-stable schemes and two others: one pair far apart in depth, one of equal predicted depth."""
+    schemes = (str(OPTIMUM), "1,1,1;1", *EQUALLY_DEEP)
+    return [
+        {"model": "zerosnet56", "scheme": text, "dataset": "cifar10", "recipe": recipe, "seed": 1} for text in schemes
+    ]
+
+
 def main() -> None:
     rate = best_rate()
     sweeps = {
@@ -227,6 +239,8 @@ def main() -> None:
         "no-norm-search": not_normalised_search,
         **({} if rate is None else {"no-norm": lambda: not_normalised(rate)}),
         "best-designs": best_designs,
+        "smoothing": lambda: robust("noise"),
+        "adversarial": lambda: robust("pgd-madry"),
     }
     for name, make in sweeps.items():
         path = SWEEPS / f"{name}.json"

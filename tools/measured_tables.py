@@ -1,10 +1,12 @@
 """Tables of what was measured at full scale, in Markdown; `page_numbers` writes them into the pages."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from tools.fgsm_controls import HEADS, control_lines
 from zerosnet.data import source
-from zerosnet.experiments import EXPERIMENTS, Evidence, Measured, MeasuredCell, collect, summarise
+from zerosnet.environment import ORIGIN_MARKS, origin_problem
+from zerosnet.experiments import EXPERIMENTS, Evidence, Measured, MeasuredCell, RunEvidence, collect, summarise
 from zerosnet.report.page.configurations import Configuration, panels
 
 _MARK = "⚠"  # as in the HTML report
@@ -14,7 +16,14 @@ _NOTHING = "Nothing has been measured yet."
 def runs_table(evidence: Evidence) -> str:
     """A line for every network, all seeds of it together: accuracies, time and hardware."""
     heads = ("Network", "Data, recipe", "Seeds", "Last epoch, %", "Best epoch, %", "Seconds a network", "Trained on")
-    return _table(heads, (_run_line(panel.title, one) for panel in panels(evidence.runs) for one in panel.members))
+    lines = (_run_line(panel.title, one) for panel in panels(evidence.runs) for one in panel.members)
+    return "\n\n".join([_table(heads, lines), *_origin_legend(evidence.runs)])
+
+
+def _origin_legend(runs: Iterable[RunEvidence]) -> list[str]:
+    """Explain the marks beside seeds whose code is not that of a commit."""
+    found = Counter(origin_problem(run.environment) for run in runs)
+    return [f"{mark} {problem}: {found[problem]} runs." for problem, mark in ORIGIN_MARKS.items() if found[problem]]
 
 
 def accuracy_tables(evidence: Evidence) -> str:
@@ -115,12 +124,16 @@ def _run_line(title: str, one: Configuration) -> tuple[str, ...]:
     return (
         one.spec.model if one.spec.scheme is None else f"{one.spec.model} `{one.spec.scheme}`",
         title,
-        ", ".join(str(run.record.spec.seed) for run in ended),
+        ", ".join(_marked_seed(run) for run in ended),
         _percentages([result.test_accuracy for result in results]),
         _percentages([result.best_test_accuracy for result in results]),
         "" if seconds is None else f"{seconds.mean:.0f}",
         "; ".join(sorted(trained)),
     )
+
+
+def _marked_seed(run: RunEvidence) -> str:
+    return f"{run.record.spec.seed}{ORIGIN_MARKS.get(origin_problem(run.environment) or '', '')}"
 
 
 def _hardware(environment: dict[str, object]) -> str:

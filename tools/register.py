@@ -29,7 +29,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import cache
 from math import exp, log
 from pathlib import Path
@@ -38,6 +37,7 @@ from typing import Any
 
 import numpy as np
 
+from zerosnet.environment import environment, today
 from zerosnet.experiments import wiring_of_run
 from zerosnet.numerics import AccuracyLaw, Scheme, Wiring, is_zero_stable, load_law
 from zerosnet.training import RunSpec, read_sweep
@@ -160,8 +160,9 @@ def main(*files: str) -> None:
         predictions += ordered(specs, entries)
     record = {
         "command": f"python -m tools.register {' '.join(files)}",
-        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "date": today(),
         "parent_commit": commit,
+        "environment": environment(),
         "measure": "best test accuracy, %",
         "laws": {measure: _facts(load_law(measure)) for measure in MEASURES},
         "predictions": predictions,

@@ -8,18 +8,19 @@ parts            error = a D^-p, two constants per noise, fitted to the networks
 root_condition   mean accuracy of the zero-stable schemes, or of the others
 constant         mean accuracy of all networks
 
-Seeds share their prediction. A run with `init_growth` is read at initialisation, as in `tools.register`.
+Runs that have been trained are left out, and seeds share their prediction. A run with `init_growth` is read at
+initialisation, as in `tools.register`.
 """
 
 import json
 import subprocess
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from tools import register
 from tools.run_tables import RUNS, evidence
+from zerosnet.environment import environment, today
 from zerosnet.experiments import NOISES, NoiseLaw, fit_noise_law, noisy_networks, wiring_of_run
 from zerosnet.numerics import load_law
 from zerosnet.training import RunSpec, read_sweep
@@ -49,15 +50,13 @@ def main(output: str, *sweeps: str) -> None:
     if target.exists():
         sys.exit(f"{target} exists; predictions are never edited")
     laws = [fit_noise_law(noisy_networks(evidence()), noise) for noise in NOISES]
-    specs = [spec for sweep in sweeps for spec in read_sweep(sweep)]
-    trained = [spec.id for spec in specs if (RUNS / spec.id).exists()]
-    if trained:
-        sys.exit(f"{trained[0]} has been trained; expected runs that have not")
+    specs = [spec for sweep in sweeps for spec in read_sweep(sweep) if not (RUNS / spec.id).exists()]
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
     record = {
         "command": f"python -m tools.register_noise {output} {' '.join(sweeps)}",
-        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "date": today(),
         "parent_commit": commit,
+        "environment": environment(),
         "measure": "accuracy of the last epoch under noise (protocol paper-noise), %",
         "laws": {law.noise: {k: v for k, v in law.to_json().items() if k != "noise"} for law in laws},
         "predictions": [found for spec in specs if (found := entry(spec, laws)) is not None],

@@ -1,9 +1,12 @@
 """Tables and numbers about robustness, from the records in results/runs."""
 
+import json
 from collections.abc import Callable
 from functools import cache
+from statistics import mean
 
-from tools.markdown_tables import span, table
+from tools.law_tables import PREDICTIONS, rms
+from tools.markdown_tables import benchmark, span, table
 from tools.run_tables import evidence
 from zerosnet.experiments import (
     DEPTH,
@@ -19,6 +22,7 @@ from zerosnet.experiments import (
 )
 
 GAUSSIAN = "Gaussian 0.04"
+LAWS = ("parts", "root_condition", "constant")
 
 
 @cache
@@ -58,6 +62,45 @@ def noise_laws() -> str:
     return table(["Noise", "$a$, %", "$p$", "Error, points", "Root condition", "A constant"], rows)
 
 
+def registered_noise() -> str:
+    """List the errors of what was registered before training, per noise, over the runs that have been measured."""
+    errors: dict[str, dict[str, list[float]]] = {noise: {law: [] for law in LAWS} for noise in NOISES}
+    listed = measured = 0
+    for path in sorted(PREDICTIONS.glob("noise*.json")):
+        for one in json.loads(path.read_text(encoding="utf-8"))["predictions"]:
+            listed += 1
+            run = evidence().sound.get(one["run"])
+            result = None if run is None else run.attack("paper-noise")
+            if result is None:
+                continue
+            measured += 1
+            accuracies = {row.label: 100 * row.accuracy for row in result.rows}
+            for noise in NOISES:
+                for law in LAWS:
+                    errors[noise][law].append(one["predicted_accuracy"][noise][law] - accuracies[noise])
+    if not measured:
+        return f"None of the {listed} runs has been measured."
+    rows = [[noise, *(f"{rms(errors[noise][law]):.1f}" for law in LAWS)] for noise in NOISES]
+    heads = [
+        f"Noise ({measured} of {listed} runs measured)",
+        "Error of the law, points",
+        "Root condition",
+        "A constant",
+    ]
+    return table(heads, rows)
+
+
+def agreement() -> str:
+    """List how far the regenerated corruptions agree with the published program, given the same random numbers."""
+    rows = []
+    for name, one in benchmark("corruptions")["corruptions"].items():
+        equal = [100 * severity["equal"] for severity in one["severities"]]
+        lowest = "all" if min(equal) == 100 else f"{min(equal):.1f} %"
+        most = max(severity["most"] for severity in one["severities"])
+        rows.append([name.replace("_", " "), "drawn by index" if one["random"] else "none", lowest, str(most)])
+    return table(["Corruption", "Random numbers", "Values that are equal", "Largest difference, of 255"], rows)
+
+
 def _words(values: list[float]) -> str:
     return str(matched_difference(values))
 
@@ -68,6 +111,12 @@ def _matched(noise: str, by: str) -> MatchedDifference:
     return found
 
 
+def _raw(noise: str = GAUSSIAN) -> float:
+    """Return the difference of the means: networks that are not zero-stable, less the others."""
+    others, stable = ([one.noisy[noise] for one in networks() if one.zero_stable is side] for side in (False, True))
+    return mean(others) - mean(stable)
+
+
 def _errors(law: str) -> str:
     return span([fit_noise_law(networks(), noise).left_out[law] for noise in NOISES], 1)
 
@@ -76,8 +125,11 @@ TABLES: dict[str, Callable[[], str]] = {
     "noise, explained": explained_losses,
     "noise, matched": matched_networks,
     "noise, law": noise_laws,
+    "noise, registered": registered_noise,
+    "corruptions, agreement": agreement,
 }
 VALUES: dict[str, Callable[[], str]] = {
+    "noise, raw": lambda: f"{_raw():+.1f}",
     "noise networks": lambda: str(len(networks())),
     "noise law errors": lambda: _errors("parts"),
     "noise root errors": lambda: _errors("root_condition"),

@@ -8,6 +8,10 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from hashlib import blake2b
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -15,6 +19,9 @@ from typing import Any
 from zerosnet import __version__
 
 _PACKAGES = ("torch", "torchvision", "timm", "numpy", "triton", "safetensors", "scikit-learn")
+_SOURCES = (".py", ".cu", ".cuh")
+UNCOMMITTED, NO_COMMIT = "uncommitted changes", "no commit recorded"
+ORIGIN_MARKS = {UNCOMMITTED: "†", NO_COMMIT: "°"}  # in tables
 
 
 def environment() -> dict[str, Any]:
@@ -25,6 +32,7 @@ def environment() -> dict[str, Any]:
     return {
         "zerosnet": __version__,
         "git": git_state(),
+        "source": source_digest(),
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in _PACKAGES},
         "platform": f"{platform.system()} {platform.release()} {platform.machine()}",
@@ -46,6 +54,48 @@ def git_state() -> dict[str, Any] | None:
     commit = _git(checkout, "rev-parse", "HEAD")
     changes = _git(checkout, "status", "--porcelain", "--untracked-files=no")
     return None if commit is None else {"commit": commit, "dirty": None if changes is None else bool(changes)}
+
+
+@cache
+def source_digest() -> str:
+    """Hash the package's sources, so that a record tells which code it is of even in a copy without git."""
+    package = Path(__file__).parent
+    files = (path for path in package.rglob("*") if is_source(path.name))
+    return digest((path.relative_to(package).as_posix(), path.read_bytes()) for path in files)
+
+
+def is_source(name: str) -> bool:
+    """Return True for the name of a file that `source_digest` counts."""
+    return name.endswith(_SOURCES)
+
+
+def digest(files: Iterable[tuple[str, bytes]]) -> str:
+    """Hash files, given by path and content, in the order of their paths."""
+    result = blake2b(digest_size=16)
+    for name, content in sorted(files):
+        result.update(f"{name} {len(content)}\n".encode())
+        result.update(content)
+    return result.hexdigest()
+
+
+def today() -> str:
+    """Return date and time in UTC, as records have them: 2026-11-16 20:17 UTC."""
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def origin_problem(record: Mapping[str, Any]) -> str | None:
+    """Name what is wrong with the origin of a result, for marks in tables; None if its code is known.
+
+    Args:
+        record: The content of an environment.json; an empty one is that of a run that has not begun.
+    """
+    if not record:
+        return None
+    git = record.get("git")
+    git = git if isinstance(git, Mapping) else {}
+    if git.get("dirty"):
+        return UNCOMMITTED
+    return None if git.get("commit") or record.get("source") else NO_COMMIT
 
 
 def _archived_commit() -> str | None:

@@ -1,10 +1,11 @@
 """Files that are there as a whole or not at all, whenever the process or the machine stops."""
 
+import errno
 import json
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,7 +28,7 @@ def replacing(path: Path) -> Iterator[Path]:
     The temporary file is flushed to the disk before it is renamed, and the folder after it. If anything fails, the
     file that was there stays. The folder is made if it is missing.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     temporary = temporary_file(path)
     try:
         yield temporary
@@ -39,6 +40,17 @@ def replacing(path: Path) -> Iterator[Path]:
             error.filename = str(path)
         raise
     sync(path.parent)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it, unless it is there; its entry is on the disk before anything is in it."""
+    if folder.is_dir():
+        return
+    if folder.parent != folder:
+        make_folder(folder.parent)
+    folder.mkdir(exist_ok=True)
+    with suppress(PermissionError):  # a folder that may be written but not read
+        sync(folder.parent)
 
 
 def write_with(path: Path, write: Callable[[Path], object]) -> None:
@@ -73,10 +85,25 @@ def remove_temporaries(folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+def is_file(path: Path) -> bool:
+    """Return True if there is such a file, False also for a name that no file can have."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # too long, or a surrogate
+        return False
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a file of ours; a pipe in its place is an OSError, because opening it might never return."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise OSError(errno.EINVAL, "a pipe or a device, not a file", str(path))
+    return path.read_bytes()
+
+
 def read_json(path: Path) -> Any:
     """Read a JSON file; raise an InputError that names it if it cannot be read, FileNotFoundError if it is missing."""
     try:
-        return json.loads(path.read_bytes())
+        return json.loads(read_bytes(path))
     except FileNotFoundError:
         raise
     except OSError as error:

@@ -117,6 +117,38 @@ def test_the_command_explains_bad_input(store, capsys, arguments, message):
     assert message in (error := capsys.readouterr().err) and error.count("\n") == 1
 
 
+def test_eps_is_read_and_shown_as_a_fraction_of_255_and_kept_beside_the_whole(store, opt, capsys, tmp_path):
+    words = ["attack", opt[0], "--protocol", "pgd-whitebox", "--images", "4", "--restarts", "1", "--device", "cpu"]
+    figure = tmp_path / "attack.png"
+    assert command([*words, "--eps", "6/255", "--store", str(store.root), "--plot", str(figure)]) == 0
+    out = capsys.readouterr().out
+    assert "pgd-20, 4 images, eps 6/255" in out and "eps 8/255" not in out
+    assert figure.stat().st_size > 10_000
+    folder = store.find(opt[0]).folder / "attacks"
+    assert (folder / "pgd-whitebox+images=4+restarts=1+eps=6of255.json").exists()
+
+
+def test_every_pass_of_an_attack_is_reported_to_its_bar(store, opt):
+    told = {}
+
+    def bar(label, total):
+        told[label] = [total]
+        return told[label].append
+
+    attack_runs(store, opt[:1], "pgd-whitebox", device=CPU, images=3, restarts=2, eps=(0.01,), again=True, bar=bar)
+    ((label, (total, *parts)),) = told.items()
+    assert label.startswith("pgd-whitebox: 1 x zerosnet20")
+    assert sum(parts) == total
+
+
+def test_eps_is_for_protocols_that_have_no_radii_of_their_own(store, opt, capsys):
+    words = ["attack", opt[0], "--protocol", "paper-noise", "--store", str(store.root)]
+    assert command([*words, "--eps", "8/255"]) == 2
+    assert "expected one of pgd-whitebox, autoattack" in capsys.readouterr().err
+    assert command([*words, "--eps", "8"]) == 2
+    assert "eps is '8' (8/255?)" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("content", ["{}", "[]", '{"protocol": "paper-noise", "rows": [{}]}', "no json"])
 def test_a_damaged_result_is_named(store, opt, content, capsys):
     path = attack_path(store.find(opt[0]), "paper-noise", ProtocolOptions(images=3))

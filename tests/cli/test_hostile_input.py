@@ -47,6 +47,8 @@ def finished_run(root, nan=False):
         (["train", "zerosnet20_opt", "--dataset", "digits", "--recipe", "qick"], "(did you mean quick?)"),
         (["diagnose", "zerosnet20_op"], "zerosnet20_opt"),
         (["trian"], "'train'"),
+        (["runs", "--store", "a" * 300], "File name too long; expected another name"),
+        (["diagnose", "a" * 300], "File name too long; expected another name"),
     ],
 )
 def test_hostile_input_is_one_line(words, message, tmp_path, monkeypatch, capsys):
@@ -110,3 +112,25 @@ def test_a_full_disk_behind_stdout_is_a_failure(tmp_path):
     command = f"{sys.executable} -m zerosnet analyze leapfrog > /dev/full"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 1 and "No space left" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_result_without_optional_numbers_is_printed_without_them(tmp_path, capsys):
+    folder = finished_run(tmp_path)
+    result = '{"status": "finished", "epochs": 8, "seconds": 1, "test_accuracy": 0.25}'
+    (folder / "result.json").write_text(result)
+    assert run(["sweep", str(folder / "spec.json"), "--store", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == f"{SPEC.id}  finished  test 25.00%\n"
+
+
+@pytest.mark.parametrize("words", [["runs"], ["sweep", "spec.json", "--max-seconds", "0.01"]])
+def test_pipes_in_the_place_of_lock_and_checkpoint_are_not_waited_for(words, tmp_path, monkeypatch, capsys):
+    folder = finished_run(tmp_path / "runs")
+    (folder / "result.json").unlink()
+    (folder / "lock").unlink()
+    (folder / "checkpoints").mkdir()
+    os.mkfifo(folder / "lock")
+    os.mkfifo(folder / "checkpoints" / "000000000022.safetensors")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "spec.json").write_bytes((folder / "spec.json").read_bytes())
+    assert run(words) == 0
+    assert "stopped" in capsys.readouterr().out

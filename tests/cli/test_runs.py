@@ -82,3 +82,15 @@ def test_a_store_whose_only_run_is_damaged_is_not_called_empty(tmp_path, capsys)
     assert command(["runs", "--store", str(tmp_path)]) == 0
     shown = capsys.readouterr()
     assert "can be read" in shown.out and "no runs" not in shown.out and "result.json" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("git", "mark"), [({"commit": "ab", "dirty": True}, "†"), (None, "°"), ({"commit": "ab", "dirty": False}, None)]
+)
+def test_runs_whose_code_is_that_of_no_commit_are_marked(store, git, mark, capsys):
+    (store.root / SPEC.id / "environment.json").write_text(json.dumps({"git": git}))
+    assert command(["runs", "--store", str(store.root)]) == 0
+    out = capsys.readouterr().out
+    assert (f"{SPEC.id} {mark}" in out) if mark else ("†" not in out and "°" not in out)
+    assert command(["runs", "--store", str(store.root), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["commit"] == (git and "ab")

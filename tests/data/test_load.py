@@ -43,3 +43,9 @@ def test_the_size_of_images_is_known_without_files_and_right() -> None:
     assert image_size("digits") == load("digits").size
     sizes = {name: image_size(name)[0] for name in ("mnist", "fashion-mnist", "cifar10", "cifar100", "imagefolder")}
     assert sizes == {"mnist": 28, "fashion-mnist": 28, "cifar10": 32, "cifar100": 32, "imagefolder": 224}
+
+
+@pytest.mark.parametrize("root", ["a" * 300, "\ud800", 7])
+def test_a_folder_whose_name_cannot_be_one_is_refused(root):
+    with pytest.raises(InputError, match="expected the path of a folder"):
+        load("cifar10", root)

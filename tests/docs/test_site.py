@@ -44,7 +44,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from mkdocs.config import load_config
 
     folder = tmp_path_factory.mktemp("site")
-    build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ZEROSNET_LIVE_STEP", "1/2")
+        build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True))
     return folder
 
 
@@ -70,6 +72,15 @@ def test_every_inner_link_and_anchor_exists(pages: dict[Path, Page]) -> None:
             assert target.is_file(), f"{path}: {link}"
             if anchor and target in pages and anchor != "__skip":
                 assert anchor in pages[target].anchors, f"{path}: {link}"
+
+
+@pytest.mark.browser
+@WITHOUT_A_BROWSER
+def test_the_site_carries_the_explorer_as_a_live_page(site: Path) -> None:
+    with started() as browser:
+        browser.get((site / "live" / "index.html").as_uri() + "?family=euler&param=3/2")
+        assert eventually(lambda: texts(browser, ".badge strong")) == ["not zero-stable"]
+        assert browser.get_log("browser") == []
 
 
 @pytest.mark.browser

@@ -230,7 +230,7 @@ def test_torchvision_and_one_channel_are_served() -> None:
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (lambda: timm.create_model("vgg11"), "VGG has no nn.Sequential with residual blocks"),
+        (lambda: timm.create_model("vgg11"), "VGG has no nn.Sequential or nn.ModuleList with residual"),
         (lambda: create_model("zerosnet20_opt"), "create_model takes a scheme"),
         (lambda: nn.Sequential(nn.ReLU()), "expected example="),
         (lambda: nn.Sequential(nn.Flatten(), nn.Conv2d(3, 3, 1)), "fails on an example of shape"),

@@ -1,5 +1,6 @@
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from torch._decomp import core_aten_decompositions
 from torch._dynamo.backends.common import aot_autograd
 from torch.nn import functional
 
-from zerosnet.models import create_model
+from zerosnet.models import Network, Structure, configure
 from zerosnet.models.layers import replicated as layers
 from zerosnet.models.layers.replicated import Conv, average, initialise
 
@@ -122,8 +123,9 @@ def test_compiled_no_convolution_is_handed_a_tensor_in_another_layout(name, monk
                     checked.append(tensor.is_contiguous(memory_format=torch.channels_last))
         return make_boxed_func(graph)
 
-    model = create_model(name, seed=0).to(memory_format=torch.channels_last)
+    config = replace(configure(name), structure=Structure("imagenet", "basic", (2, 1, 1, 1)))
+    model = Network(config, [0]).to(memory_format=torch.channels_last)
     images = torch.randn(2, 3, 64, 64).to(memory_format=torch.channels_last)
     backend = aot_autograd(fw_compiler=check, bw_compiler=check, decompositions=core_aten_decompositions())
     torch.compile(model, backend=backend)(images).sum().backward()
-    assert len(checked) > 80 and all(checked)
+    assert len(checked) > 60 and all(checked), len(checked)

@@ -1,8 +1,7 @@
-"""What every network must survive: copies, pickles, compilers, other precisions and odd images."""
+"""Networks with other precisions, odd images and other classifiers; test_export.py has copies and compilers."""
 
 import copy
 import pickle
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,55 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.errors import InputError
-from zerosnet.models import Network, Structure, configure, create_model, load_model, save_model
+from zerosnet.models import create_model, load_model, save_model
 from zerosnet.models.layers.replicated import Conv, Linear
 from zerosnet.models.network import KEEP_STATES
-
-KINDS = {
-    "fixed": ("zerosnet20_opt", {}),
-    "adams-bashforth": ("zerosnet20", {"scheme": "1;3/2,-1/2"}),
-    "lambda": ("zerosnet20_tra", {}),
-    "lm": ("lmresnet20", {"beta": "consistent"}),
-    "stable": ("zerosnet20_stable", {}),
-    "fused": ("zerosnet20", {"scheme": ["zerosnet(1)", "zerosnet(5)"], "replicas": 2}),
-    "fused, stable": ("zerosnet20_stable", {"replicas": 2}),
-    "imagenet": ("zerosnet18_opt", {"num_classes": 10}),
-}
-
-
-def build(kind: str, seed: int = 1) -> tuple[Network, Tensor]:
-    """A network of that kind, its stages cut short, and images for it."""
-    name, options = KINDS[kind]
-    config = configure(name, **options)
-    short = Structure("cifar", "basic", (3, 1, 1)) if config.structure.size == "cifar" else config.structure
-    model = Network(replace(config, structure=short), range(seed, seed + config.replicas))
-    size = 8 if short is not config.structure else 33
-    return model, torch.randn(3, 3 * model.replicas, size, size, generator=torch.Generator().manual_seed(2))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_copies_pickles_and_state_dicts_give_the_same_network(kind: str) -> None:
-    model, x = build(kind)
-    model(x)  # moves the running statistics
-    reloaded, _ = build(kind, seed=9)
-    reloaded.load_state_dict(model.state_dict())
-    expected = model.eval()(x)
-    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model)), reloaded):
-        assert torch.equal(other.eval()(x), expected)
-        assert other.schemes() == model.schemes() and other.config == model.config
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_torch_compile_takes_the_whole_network_in_one_graph(kind: str) -> None:
-    torch.compiler.reset()
-    model, x = build(kind)
-    compiled = torch.compile(copy.deepcopy(model), backend="aot_eager", fullgraph=True)
-    for network in (model, compiled):
-        network(x).square().sum().backward()
-    assert torch.allclose(compiled(x), model(x), rtol=1e-3, atol=1e-3)
-    for own, other in zip(model.parameters(), compiled.parameters()):
-        assert own.grad is not None and other.grad is not None
-        assert torch.allclose(own.grad, other.grad, rtol=1e-2, atol=1e-2 * own.grad.abs().max().item())
 
 
 @pytest.mark.parametrize("name", ["zerosnet20_opt", "zerosnet164_opt", "zerosnet18_opt", "zerosnet50_opt"])
@@ -151,7 +104,7 @@ def test_channels_last_changes_nothing_but_rounding() -> None:
 
 def test_a_compiled_network_can_be_copied_pickled_and_saved(tmp_path: Path) -> None:
     torch.compiler.reset()
-    model, x = build("lambda")
+    model, x = create_model("zerosnet20_tra", seed=1), torch.randn(3, 3, 8, 8)
     expected = model.eval()(x)
     model.compile(backend="eager", fullgraph=True)
     assert torch.equal(model(x), expected)

@@ -226,3 +226,9 @@ def test_a_network_that_could_not_be_loaded_again_is_not_written(tmp_path):
     with pytest.raises(InputError, match="folder"):
         save_model(create_model("zerosnet20_opt"), tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "\ud800", "\0", "/dev/null"])
+def test_a_name_that_no_file_can_have_is_no_such_file(name):
+    with pytest.raises(InputError, match=r"no (such )?file"):
+        load_model(name)

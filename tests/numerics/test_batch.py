@@ -152,7 +152,7 @@ def test_complex_weights_are_refused(alphas):
 
 
 @pytest.mark.parametrize(
-    "alphas", [[[1.0, np.nan]], [[np.inf]], np.zeros((2, 9)), np.zeros((2, 0)), 1.0, [["x"]], None]
+    "alphas", [[[1.0, np.nan]], [[np.inf]], np.zeros((2, 9)), np.zeros((2, 0)), 1.0, [["x"]], None, [10**400]]
 )
 def test_bad_arrays_are_refused(alphas):
     with pytest.raises(InputError) as caught:

@@ -67,13 +67,13 @@ def test_paper_pgd_is_a_transfer_test_with_white_box_numbers_beside_it(results):
 def test_whitebox_pgd_has_its_settings(results):
     pgd = [row for row in results["pgd-whitebox"][0].rows if row.method in ("pgd-20", "pgd-50")]
     assert [(row.settings["steps"], row.eps) for row in pgd] == [
-        (steps, eps / 255) for steps in (20, 50) for eps in (3, 5, 8)
+        (steps, eps / 255) for steps in (20, 50) for eps in (0.25, 0.5, 1, 2, 3, 5, 8)
     ]
     assert all(row.settings["step"] == row.eps / 4 and row.settings["restarts"] == 1 for row in pgd)
 
 
 def test_white_box_attacks_make_five_restarts_unless_told_otherwise(pair):
-    result = run_protocol("pgd-whitebox", pair.chosen(2))[0]
+    result = run_protocol("pgd-whitebox", pair.chosen(2), ProtocolOptions(eps=(0.5 / 255, 8 / 255)))[0]
     assert {row.settings["restarts"] for row in result.rows if row.method.startswith("pgd")} == {5}
 
 
@@ -95,6 +95,24 @@ def test_a_known_accuracy_that_differs_is_a_warning(pair):
 def test_fewer_images_by_option(pair):
     result = run_protocol("paper-noise", pair, ProtocolOptions(images=5))[0]
     assert {row.images for row in result.rows} == {5} and result.settings == {"images": 5, "of": 64, "classes": 10}
+
+
+def test_what_a_smaller_radius_has_fooled_counts_at_larger_ones(pair, monkeypatch):
+    """An attack that finds something at its first radius only leaves no more at the next ones."""
+    from zerosnet.robustness.protocols import measures
+
+    asked = []
+
+    def weak(target, attack, resisting):
+        asked.append(int(resisting.sum()))
+        return resisting & (torch.arange(len(target))[:, None] % 2 == 0) if len(asked) == 1 else resisting.clone()
+
+    monkeypatch.setattr(measures, "under_attack", weak)
+    attacks = [measures.pgd(eps, 20) for eps in (8 / 255, 1 / 255, 3 / 255)]
+    rows = measures.rising(pair, "pgd-20", attacks, measures.clean(pair))
+    assert [row.eps for row in rows] == [1 / 255, 3 / 255, 8 / 255]
+    assert asked[0] > asked[1] == asked[2] == int(rows[2].right.sum())
+    assert all(row.settings["keeps_smaller_radii"] for row in rows)
 
 
 # -- corruptions ------------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ def linear_subject(distances: list[float], replicas: int = 1) -> tuple[object, t
         model.bias[:, 1] = 0.0
     unit = torch.tensor([0.25, -0.25] * 8).view(1, 4, 4)
     images = torch.stack([0.5 + distance * unit for distance in distances])
-    return subject(model, images, torch.ones(len(distances), dtype=torch.int64), batch=512), images
+    return subject(model, images, torch.ones(len(distances), dtype=torch.int64)), images
 
 
 # -- bounds -----------------------------------------------------------------------------------------------------------
@@ -77,14 +77,15 @@ def test_counted_normal_numbers_are_normal_and_belong_to_their_seed():
     assert abs(np.corrcoef(drawn)[0, 1]) < 0.03
 
 
-def test_counts_depend_neither_on_the_batch_nor_on_what_stands_beside():
+def test_counts_depend_neither_on_the_batch_nor_on_what_stands_beside(monkeypatch):
     model = small_convolution()
     images = torch.rand(3, 1, 8, 8, generator=torch.Generator().manual_seed(0))
-    target = subject(model, images, torch.tensor([0, 1, 2]), batch=7)
+    target = subject(model, images, torch.tensor([0, 1, 2]))
     counts = count_answers(target, SIGMA, 20)
     assert counts.shape == (3, 1, 4) and bool((counts.sum(-1) == 20).all())
     both = Normalised(SideBySide(model, small_convolution(seed=1)), (0.0,), (1.0,))
-    other = subject(both, images, target.labels, batch=16)
+    other = subject(both, images, target.labels)
+    monkeypatch.setattr("zerosnet.robustness.protocols.attacked.CPU_BATCH", 7)
     assert torch.equal(count_answers(other, SIGMA, 20)[:, :1], counts)
     parts = count_answers(target, SIGMA, 12) + count_answers(target, SIGMA, 8, begin=12)
     assert torch.equal(parts, counts)

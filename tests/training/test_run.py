@@ -41,7 +41,14 @@ def test_the_environments_a_run_was_continued_in_are_all_kept(run):
     for torch_version in ("2.8", "2.8", "2.9"):
         run.write_environment({"torch": torch_version})
     record = json.loads((run.folder / "environment.json").read_text())
-    assert record == {"torch": "2.9", "earlier": [{"torch": "2.8"}]}
+    begun = record.pop("begun")
+    assert record == {"torch": "2.9", "earlier": [{"torch": "2.8"}]} and begun.endswith(" UTC")
+
+
+def test_a_record_of_old_versions_gets_no_date_of_its_beginning(run):
+    (run.folder / "environment.json").write_text('{"torch": "2.8"}')
+    run.write_environment({"torch": "2.8"})
+    assert json.loads((run.folder / "environment.json").read_text()) == {"torch": "2.8"}
 
 
 def test_a_finished_run_has_exactly_one_weights_file_and_no_other_tensors(run):

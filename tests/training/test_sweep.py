@@ -152,6 +152,12 @@ def test_the_keys_of_a_grid_are_checked_before_its_values_are_combined():
         expand({"grid": SHORT | grid})
 
 
+def test_a_grid_of_too_many_runs_is_refused_before_it_is_combined():
+    grid = SHORT | {"seed": list(range(100_000)), "scheme": [f"{number};1" for number in range(1, 1001)]}
+    with pytest.raises(InputError, match="grid has 100,000,000 combinations; expected at most 100,000"):
+        expand({"grid": grid})
+
+
 def test_the_text_of_a_scheme_of_long_numbers_is_read_back():
     from zerosnet.numerics import Scheme
 

@@ -3,6 +3,7 @@
 Exit codes: 0 success, 1 failure, 2 bad input (one line on stderr), 130 interrupted.
 """
 
+import errno
 import os
 import sys
 import time
@@ -14,6 +15,7 @@ import typer
 from zerosnet.errors import InputError
 
 TURN = 20.0  # seconds for the first of several processes to print what is wrong
+_BAD_NAMES = (errno.ENAMETOOLONG, errno.ELOOP)  # no path of ours: it was given
 COMPLETION = "_ZEROSNET_COMPLETE"  # set by a shell that completes a command line
 
 
@@ -80,6 +82,8 @@ def _message(error: BaseException) -> tuple[str, int]:
     if hasattr(error, "format_message"):  # a usage error of typer's
         return _usage(error), 2
     if isinstance(error, OSError):
+        if error.errno in _BAD_NAMES:
+            return f"{str(error.filename)[:60]}...: {error.strerror}; expected another name", 2
         return str(error), 1
     return f"{type(error).__name__}: {error} (ZEROSNET_TRACEBACK=1 shows where)", 1
 
@@ -119,4 +123,5 @@ from zerosnet.cli.commands import (  # noqa: E402, F401
     runs,
     sweep,
     train,
+    verify,
 )

@@ -168,8 +168,10 @@ def _line(summary: dict[str, Any]) -> str:
         parts.append(f"test {summary['test_accuracy']:.2%}")
         if "test_top5_accuracy" in summary:
             parts.append(f"top-5 {summary['test_top5_accuracy']:.2%}")
-        parts.append(f"best {summary['best_test_accuracy']:.2%} (epoch {summary['best_epoch']})")
-        parts.append(f"train {summary['train_accuracy']:.2%}")
+        if "best_test_accuracy" in summary:
+            parts.append(f"best {summary['best_test_accuracy']:.2%} (epoch {summary.get('best_epoch', '?')})")
+        if "train_accuracy" in summary:
+            parts.append(f"train {summary['train_accuracy']:.2%}")
     elif summary["status"] == "diverged":
         parts.append(summary["reason"])
     elif "epochs" in summary:

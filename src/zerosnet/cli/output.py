@@ -113,6 +113,12 @@ def draw(path: Path | None, figure: "Callable[[], Figure]", quiet: bool) -> None
         print(f"Figure: {path}")
 
 
+def announce(line: str) -> None:
+    """Print a line at once if somebody is at the terminal: the first sign of life, before torch is loaded."""
+    if sys.stderr.isatty():
+        print(line, file=sys.stderr, flush=True)
+
+
 def print_json(value: Any) -> None:
     import json
 

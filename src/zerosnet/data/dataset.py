@@ -9,6 +9,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from zerosnet import files
 from zerosnet.data.arrays.epochs import stream
 from zerosnet.data.registry import SCALINGS
 from zerosnet.errors import InputError
@@ -126,7 +127,7 @@ def pixel_statistics(data: Pictures, scaling: str) -> tuple[tuple[float, ...], t
 def read_bytes(path: Path) -> bytes:
     """Read an official file of a data set; a missing or unreadable one is the user's mistake."""
     try:
-        return path.read_bytes()
+        return files.read_bytes(path)
     except FileNotFoundError:
         raise InputError(
             f"{path} is missing; expected the official files below the data folder "

@@ -1,11 +1,13 @@
 """The table of data sets with their usual augmentation, and `load`, the one way to get one."""
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zerosnet.checks import is_number, is_whole
 from zerosnet.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ class Augmentation:
     aspect: tuple[float, float] = (0.8, 1.25)
 
     def __post_init__(self) -> None:
-        if isinstance(self.crop, bool) or not isinstance(self.crop, int) or not 0 <= self.crop <= 100:
+        if not is_whole(self.crop) or not 0 <= self.crop <= 100:
             raise InputError(f"augmentation crop is {self.crop!r}; expected a number of pixels, 0 to 100")
         if not isinstance(self.flip, bool):
             raise InputError(f"augmentation flip is {self.flip!r}; expected true or false")
@@ -62,8 +64,7 @@ class Augmentation:
 
 def _interval(name: str, value: Any, least: float, most: float) -> tuple[float, float]:
     ends = tuple(value) if isinstance(value, list | tuple) else ()
-    numbers = all(isinstance(end, int | float) and not isinstance(end, bool) for end in ends)
-    if len(ends) != 2 or not numbers or not least < ends[0] <= ends[1] <= most:
+    if len(ends) != 2 or not all(map(is_number, ends)) or not least < ends[0] <= ends[1] <= most:
         raise InputError(f"augmentation {name} is {value!r}; expected two increasing numbers above 0, at most {most}")
     return float(ends[0]), float(ends[1])
 
@@ -244,7 +245,13 @@ def open_folder(name: str, root: Any = None, *, validation: float = 0.0, split_s
 def _place(name: str, root: Any) -> Path:
     if root is None:
         raise InputError(f"dataset {name!r} is read from files; give the folder that holds them (--data DIR)")
-    return Path(root)
+    try:
+        place = Path(root)
+        os.fsencode(place)
+        place.exists()
+    except (OSError, TypeError, ValueError):  # a name that is too long, or a surrogate
+        raise InputError(f"data is {str(root)[:60]!r}; expected the path of a folder") from None
+    return place
 
 
 def _download(name: str, entry: Source, root: Path) -> None:

@@ -62,6 +62,10 @@ from zerosnet.experiments.registry import experiment as experiment
 from zerosnet.experiments.regression import Coefficient as Coefficient
 from zerosnet.experiments.regression import Regression as Regression
 from zerosnet.experiments.regression import regress as regress
+from zerosnet.experiments.robust_networks import CertifiedNetwork as CertifiedNetwork
+from zerosnet.experiments.robust_networks import CorruptedNetwork as CorruptedNetwork
+from zerosnet.experiments.robust_networks import certified_networks as certified_networks
+from zerosnet.experiments.robust_networks import corrupted_networks as corrupted_networks
 from zerosnet.experiments.runner import DEMO as DEMO
 from zerosnet.experiments.runner import Left as Left
 from zerosnet.experiments.runner import reproduce as reproduce
@@ -77,3 +81,5 @@ from zerosnet.experiments.statistics import Summary as Summary
 from zerosnet.experiments.statistics import spearman as spearman
 from zerosnet.experiments.statistics import summarise as summarise
 from zerosnet.experiments.statistics import welch as welch
+from zerosnet.experiments.verification.outcome import Verification as Verification
+from zerosnet.experiments.verification.store import verify_store as verify_store

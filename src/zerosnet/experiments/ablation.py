@@ -12,7 +12,7 @@ from torch import Tensor
 
 from zerosnet import files
 from zerosnet.data import DataSet, gather, load_for_test, pixel_statistics
-from zerosnet.environment import environment
+from zerosnet.environment import environment, today
 from zerosnet.errors import InputError
 from zerosnet.models import BlockStep, Network, of_replica, tails, used_depth
 from zerosnet.robustness import is_right
@@ -21,6 +21,7 @@ from zerosnet.training import (
     Clock,
     Member,
     RunRecord,
+    arithmetic_of,
     as_classifier,
     batch_size,
     convolutions_of,
@@ -116,7 +117,15 @@ def ablate(
             began = time.monotonic()
             curves = _ablations(group, sets[first.dataset], device)
             seconds = (time.monotonic() - began) / len(group)
-            facts = {"device": device.type, "seconds": seconds, "environment": environment()}
+            facts = {
+                "device": device.type,
+                "data": sets[first.dataset].fingerprint,
+                "arithmetic": arithmetic_of(group[0][0], device),
+                "kernels": "torch",
+                "seconds": seconds,
+                "date": today(),
+                "environment": environment(),
+            }
             for (record, _), found in zip(group, curves):
                 files.write_json(record.folder / FILE, found.to_json() | facts)
 

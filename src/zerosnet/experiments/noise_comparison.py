@@ -20,7 +20,8 @@ from zerosnet.numerics import Wiring, is_zero_stable, load_law
 PROTOCOL = "paper-noise"
 NOISES = ("Gaussian 0.02", "Gaussian 0.04", "uniform [-0.08, 0]", "constant -0.4", "constant 0.4")
 """The noises that are looked at: the largest of every kind and sign, and a Gaussian one of half the size."""
-DEPTH, ROOTS = "log of effective parameters", "root condition"
+DEPTH = "log of effective parameters"
+ROOTS = "root condition"
 
 
 @dataclass(frozen=True)

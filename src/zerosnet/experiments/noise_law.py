@@ -3,8 +3,8 @@
     error under noise = a D^-p
 
 D counts the parameters in use, as the law for clean images does, with the same tau; only a and p are fitted to networks
-under noise. It is the form of the law for clean images. Of a dozen others (straight or logistic in place of the
-logarithm, effective depth beside or in place of D) none was better by more than 0.4 points on the networks at hand.
+under noise, and there is no floor. Of a dozen other forms (straight or logistic in place of the logarithm, effective
+depth beside or in place of D) none was better by more than 0.4 points on the networks at hand.
 """
 
 from collections.abc import Sequence

@@ -2,11 +2,10 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from zerosnet.environment import git_state
+from zerosnet.environment import environment, today
 from zerosnet.errors import InputError
 from zerosnet.files import write_json
 from zerosnet.models import Config, configure
@@ -30,7 +29,8 @@ def register_predictions(file: str | Path, predictions: Sequence[Mapping[str, An
     path = Path(file)
     known = read_predictions(path) if path.exists() else []
     seen = {_key(one) for one in known}
-    made = {"date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "git": git_state()}
+    here = environment()
+    made = {"date": today(), **{name: here[name] for name in ("git", "source", "zerosnet", "python", "packages")}}
     added = []
     for one in predictions:
         if _key(one) in seen:

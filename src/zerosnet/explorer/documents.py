@@ -4,6 +4,7 @@ The analysis of a scheme is `zerosnet.numerics.facts`. Everything in them is fin
 """
 
 import json
+import re
 import time
 from functools import cache
 from importlib import resources
@@ -16,12 +17,22 @@ from zerosnet.checks import finite
 from zerosnet.explorer import limits
 from zerosnet.explorer.limits import BadParameter
 from zerosnet.explorer.query import NamedScheme, Region
-from zerosnet.numerics import Scheme, boundary_locus, log10_envelope, root_condition, stability_region
+from zerosnet.numerics import (
+    Forecast,
+    Prediction,
+    Scheme,
+    boundary_locus,
+    forecast,
+    log10_envelope,
+    root_condition,
+    stability_region,
+)
 from zerosnet.report import region_window
 
 _BOUNDARY_POINTS = 361
 _WINDOW_COLUMNS = 64  # enough for a window in coarse steps
 _CHUNK = 8_192  # grid points between two looks at the clock
+_LONGEST_LABEL = 18
 _SIZES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 
 Window = tuple[tuple[float, float], tuple[float, float]]
@@ -43,9 +54,9 @@ def region_document(scheme: Scheme, query: Region) -> dict[str, Any]:
     the boundary locus, null at infinity.
     """
     (left, right), (bottom, top) = query.window() or calm_window(scheme)
-    re, im = np.linspace(left, right, query.nx), np.linspace(bottom, top, query.ny)
+    x, y = np.linspace(left, right, query.nx), np.linspace(bottom, top, query.ny)
     mirrored = query.ny // 2 if bottom == -top else 0  # rows below the axis that need no work: coefficients are real
-    runs = _stable_runs(scheme, re, im[mirrored:])
+    runs = _stable_runs(scheme, x, y[mirrored:])
     return {
         "re": [left, right],
         "im": [bottom, top],
@@ -58,15 +69,15 @@ def region_document(scheme: Scheme, query: Region) -> dict[str, Any]:
     }
 
 
-def _stable_runs(scheme: Scheme, re: np.ndarray, im: np.ndarray) -> list[list[list[int]]]:
+def _stable_runs(scheme: Scheme, x: np.ndarray, y: np.ndarray) -> list[list[list[int]]]:
     """The stable runs of every row, in pieces, so that the clock is looked at."""
-    rows = max(1, _CHUNK // len(re))
+    rows = max(1, _CHUNK // len(x))
     deadline = time.monotonic() + limits.SECONDS
     runs: list[list[list[int]]] = []
-    for start in range(0, len(im), rows):
+    for start in range(0, len(y), rows):
         if time.monotonic() > deadline:
-            raise BadParameter("nx", f"nx is {len(re)}, which takes too long here; expected a coarser grid")
-        runs += [_runs(row) for row in stability_region(scheme, re, im[start : start + rows])]
+            raise BadParameter("nx", f"nx is {len(x)}, which takes too long here; expected a coarser grid")
+        runs += [_runs(row) for row in stability_region(scheme, x, y[start : start + rows])]
     return runs
 
 
@@ -82,16 +93,42 @@ def copy_document(query: NamedScheme) -> dict[str, str]:
 
 @cache
 def accuracies_document() -> dict[str, Any]:
-    """Measured and printed accuracies in per cent, each with the largest parasitic modulus of its scheme.
+    """Measured and printed accuracies in per cent, each with largest parasitic modulus and effective depth.
 
-    accuracies.json comes with the package; `tools/package_numbers.py` writes it.
+    A measured one outside of the predicted interval is an outlier. accuracies.json comes with the package;
+    `tools/package_numbers.py` writes it.
     """
     stored = json.loads(resources.files(__package__).joinpath("accuracies.json").read_text(encoding="utf-8"))
-    for entry in (*stored["measured"], *stored["printed"]):
-        verdict = root_condition(Scheme.parse(entry["scheme"]))
-        entry["parasitic_modulus"] = 1 - verdict.margin
-        entry["zero_stable"] = verdict.zero_stable
+    for kind in ("measured", "printed"):
+        for entry in stored[kind]:
+            scheme = Scheme.parse(entry["scheme"])
+            verdict = root_condition(scheme)
+            promised = _promised(entry["model"], scheme)
+            entry["label"] = _label(scheme)
+            entry["parasitic_modulus"] = 1 - verdict.margin
+            entry["zero_stable"] = verdict.zero_stable
+            entry["effective_depth"] = promised.effective_depth
+            entry["outlier"] = kind == "measured" and is_outlier(promised.prediction, entry["accuracy"])
     return stored
+
+
+def _label(scheme: Scheme) -> str:
+    """The scheme in few characters: rounded if its fractions are long."""
+    text = str(scheme)
+    if len(text) <= _LONGEST_LABEL:
+        return text
+    return ";".join(",".join(f"{float(c):.3g}" for c in group) for group in (scheme.alphas, scheme.betas))
+
+
+def _promised(model: str, scheme: Scheme) -> Forecast:
+    """The forecast of a network by its name, such as lmresnet44."""
+    layers = int(next(iter(re.findall(r"\d+", model))))
+    return forecast(scheme, layers, stage_change="restart" if model.startswith("lmresnet") else "project-each")
+
+
+def is_outlier(prediction: Prediction, accuracy: float) -> bool:
+    """Tell whether an accuracy lies outside of the predicted interval."""
+    return prediction.interval is not None and not prediction.interval[0] <= accuracy <= prediction.interval[1]
 
 
 def calm_window(scheme: Scheme) -> Window:

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from zerosnet.errors import InputError
+from zerosnet.explorer.documents import is_outlier
 from zerosnet.explorer.limits import BadParameter
-from zerosnet.numerics import Scheme, accuracy_of_pairs, forecast, measured_pairs
+from zerosnet.numerics import Scheme, accuracy_of_pairs, forecast, load_law, measured_pairs
 
 _REACH = 1.5
 _COLUMNS, _ROWS = 241, 121
@@ -35,7 +36,14 @@ def map_document() -> dict[str, Any]:
         "im": [0.0, _REACH],
         "accuracy": accuracy.round(2).tolist(),
         "measured": [
-            {"scheme": one.scheme, "root": [r.real, r.imag], "accuracy": one.accuracy, "runs": one.runs}
+            {
+                "scheme": one.scheme,
+                "root": [r.real, r.imag],
+                "accuracy": one.accuracy,
+                "runs": one.runs,
+                "predicted": one.left_out,
+                "outlier": is_outlier(load_law().predict(one.wiring), one.accuracy),
+            }
             for r, one in measured_pairs()
         ],
     }

@@ -1,5 +1,6 @@
 from zerosnet.models.config import Config as Config
 from zerosnet.models.convert.conversion import multistep as multistep
+from zerosnet.models.convert.probe import example_for as example_for
 from zerosnet.models.convert.stage import MultistepStage as MultistepStage
 from zerosnet.models.diagnosis.depth import BlockDepth as BlockDepth
 from zerosnet.models.diagnosis.depth import DepthMeasures as DepthMeasures
@@ -51,6 +52,9 @@ from zerosnet.models.pretrained import pretrained_card as pretrained_card
 from zerosnet.models.pretrained import weights_file as weights_file
 from zerosnet.models.reading.adapters import ADAPTERS as ADAPTERS
 from zerosnet.models.reading.adapters import declared_wiring as declared_wiring
+from zerosnet.models.reading.diagnose import diagnose_network as diagnose_network
+from zerosnet.models.reading.diagnosis import BranchDiagnosis as BranchDiagnosis
+from zerosnet.models.reading.diagnosis import WiringDiagnosis as WiringDiagnosis
 from zerosnet.models.reading.measured import MeasuredStep as MeasuredStep
 from zerosnet.models.reading.measured import MeasuredWiring as MeasuredWiring
 from zerosnet.models.reading.read import wiring_of as wiring_of

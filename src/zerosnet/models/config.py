@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
+from zerosnet.checks import is_whole
 from zerosnet.errors import InputError
 from zerosnet.models.stepping.block_plan import BlockPlan, plan
 from zerosnet.models.stepping.laws import LambdaLaw, Law, LmLaw, StableLambdaLaw, StableRootsLaw
@@ -270,5 +271,5 @@ def _power(growth: Number, n: int) -> float:
 
 
 def check_integer(argument: str, value: Any, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+    if not is_whole(value) or value < least:
         raise InputError(f"{argument} is {value!r}; expected an integer of at least {least}")

@@ -19,7 +19,7 @@ from zerosnet.numerics.regions.axis_intervals import imaginary_interval, real_in
 from zerosnet.numerics.scheme import Scheme
 from zerosnet.numerics.stability.verdict import Verdict, root_condition
 from zerosnet.numerics.wirings.stages import BLOCKS
-from zerosnet.numerics.wirings.wiring import Wiring
+from zerosnet.numerics.wirings.wiring import wiring_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -43,7 +43,7 @@ class Analysis:
         """How many of the 27 blocks of 56 layers are in use (`Wiring.effective_depth`); None for too many steps."""
         if self.scheme.steps > sum(BLOCKS):
             return None
-        return Wiring.of(self.scheme, BLOCKS).effective_depth()
+        return wiring_of(self.scheme, BLOCKS).effective_depth()
 
     def to_json(self) -> dict[str, Any]:
         """What `zerosnet analyze --json` prints first. Coefficients, residuals and error constants follow the rule for

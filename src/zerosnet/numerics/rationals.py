@@ -10,6 +10,7 @@ from fractions import Fraction
 from operator import index
 from typing import Any
 
+from zerosnet.checks import is_whole
 from zerosnet.errors import InputError
 
 Number = Fraction | float
@@ -84,7 +85,7 @@ def to_json(value: Number) -> str | float:
 
 def from_json(value: Any, name: str = "number") -> Number:
     """Read a number from JSON: JSON numbers, whole ones too, are floats."""
-    if isinstance(value, int) and not isinstance(value, bool):
+    if is_whole(value):
         return number(float(value), name)
     return number(value, name)
 

@@ -1,3 +1,4 @@
+from zerosnet.report.figures.attack import attack_figure as attack_figure
 from zerosnet.report.figures.concepts import stability_concepts_figure as stability_concepts_figure
 from zerosnet.report.figures.depth_tradeoff import depth_design_figure as depth_design_figure
 from zerosnet.report.figures.design_tradeoff import design_figure as design_figure
@@ -7,10 +8,13 @@ from zerosnet.report.figures.forecast import accuracy_map as accuracy_map
 from zerosnet.report.figures.forecast import forecast_figure as forecast_figure
 from zerosnet.report.figures.panels import region_window as region_window
 from zerosnet.report.figures.panels import root_places as root_places
+from zerosnet.report.figures.robustness import certified_figure as certified_figure
+from zerosnet.report.figures.robustness import corruption_figure as corruption_figure
 from zerosnet.report.figures.robustness import noise_figure as noise_figure
 from zerosnet.report.figures.robustness import noise_law_figure as noise_law_figure
 from zerosnet.report.figures.schemes import paper_figure as paper_figure
 from zerosnet.report.figures.schemes import scheme_figure as scheme_figure
+from zerosnet.report.figures.wiring_diagnosis import wiring_figure as wiring_figure
 from zerosnet.report.files import figure_file as figure_file
 from zerosnet.report.files import page_file as page_file
 from zerosnet.report.files import save_figure as save_figure

@@ -21,9 +21,13 @@ from zerosnet.checks import is_number, is_whole
 from zerosnet.errors import InputError
 from zerosnet.robustness.classifiers import each_replica, frozen, replica_logits, unit_images
 from zerosnet.robustness.perturbations.counter import counted_normal
-from zerosnet.robustness.protocols.attacked import Subject
+from zerosnet.robustness.protocols.attacked import Subject, most_at_once
 
-SIGMA, SAMPLES, GUESSES, ALPHA, IMAGES = 0.25, 10_000, 100, 0.001, 500
+SIGMA = 0.25
+SAMPLES = 10_000
+GUESSES = 100
+ALPHA = 0.001
+IMAGES = 500
 SEED = 1
 _MOST_SAMPLES = 1 << 24
 
@@ -107,17 +111,17 @@ def certify(
 def count_answers(target: Subject, sigma: float, samples: int, *, begin: int = 0, seed: int = SEED) -> Tensor:
     """Count how often each class is the answer for noisy copies of each image, (N, K, classes).
 
-    `begin` is the number of the first sample. Pairs of image and sample fill batches of the subject's size, so that a
-    few images with many samples keep a device as busy as many images.
+    `begin` is the number of the first sample. Pairs of image and sample fill batches, so that a few images with many
+    samples keep a device as busy as many images.
     """
     device = target.images.device
     counts = torch.zeros(len(target), target.replicas, target.num_classes, dtype=torch.int64, device=device)
     position = torch.tensor([seed, crc32(b"smoothing")], dtype=torch.int64, device=device)
     images, index = unit_images(target.images), target.index.to(device)
-    numbers = images[0].numel()
+    numbers, batch = images[0].numel(), max(target.batch, most_at_once(target.model, images))
     with frozen(target.model):
-        for start in range(0, len(target) * samples, target.batch):
-            pair = torch.arange(start, start + target.batch, device=device)  # always a whole batch: one shape
+        for start in range(0, len(target) * samples, batch):
+            pair = torch.arange(start, start + batch, device=device)  # always a whole batch: one shape
             inside = pair < len(target) * samples
             image, sample = (pair // samples).clamp_max(len(target) - 1), begin + pair % samples
             noise = counted_normal(index[image] * _MOST_SAMPLES + sample, position, numbers)
@@ -127,4 +131,5 @@ def count_answers(target: Subject, sigma: float, samples: int, *, begin: int = 0
             counted = (inside[:, None] & ~logits.isnan().any(-1)).long()  # NaN is no answer
             replica = torch.arange(answer.shape[1], device=device).expand_as(answer)
             counts.index_put_((image[:, None].expand_as(answer), replica, answer), counted, accumulate=True)
+            target.advance(len(pair))
     return counts.cpu()

@@ -9,6 +9,7 @@ from zerosnet.training.finished.attacks import pick_attack as pick_attack
 from zerosnet.training.finished.attacks import read_attack as read_attack
 from zerosnet.training.finished.networks import MOST as MOST
 from zerosnet.training.finished.networks import Member as Member
+from zerosnet.training.finished.networks import arithmetic_of as arithmetic_of
 from zerosnet.training.finished.networks import as_classifier as as_classifier
 from zerosnet.training.finished.networks import check_fits as check_fits
 from zerosnet.training.finished.networks import convolutions_of as convolutions_of
@@ -47,6 +48,7 @@ from zerosnet.training.runs.checkpoint import join as join
 from zerosnet.training.runs.checkpoint import read_checkpoint as read_checkpoint
 from zerosnet.training.runs.checkpoint import snapshot as snapshot
 from zerosnet.training.runs.checkpoint import write_checkpoint as write_checkpoint
+from zerosnet.training.runs.journal import best_epoch as best_epoch
 from zerosnet.training.runs.run import WEIGHTS as WEIGHTS
 from zerosnet.training.runs.run import Run as Run
 from zerosnet.training.runs.run import read_metrics as read_metrics

@@ -6,8 +6,9 @@ Before it: which runs of a group this process may train, and at which checkpoint
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,12 @@ from zerosnet.environment import environment
 from zerosnet.errors import InputError
 from zerosnet.models import model_file
 from zerosnet.training.fused.cuda_graph import Lead
+from zerosnet.training.fused.passes import Score
 from zerosnet.training.grouping import network_config
 from zerosnet.training.options import Options
 from zerosnet.training.runs.checkpoint import BackgroundWriter, join, positions, snapshot
 from zerosnet.training.runs.journal import Journal
-from zerosnet.training.runs.run import Run, read_result
+from zerosnet.training.runs.run import Run, read_result, remove_checkpoints
 from zerosnet.training.runs.spec import RunSpec
 from zerosnet.training.runs.store import Store
 from zerosnet.training.screen.clocks import Clock, SaveTimer, mark, start_line
@@ -31,9 +33,14 @@ from zerosnet.training.trainer import Trainer
 
 
 def has_ended(store: Store, spec: RunSpec, progress: Progress) -> bool:
-    """Tell whether there is nothing to do for a run, and report it; asked before its data are opened."""
-    result = read_result(store.folder(spec))
+    """Tell whether there is nothing to do for a run, and report it; asked before its data are opened.
+
+    Checkpoints that a kill just after the end has left are removed.
+    """
+    folder = store.folder(spec)
+    result = read_result(folder)
     if result is not None:
+        remove_checkpoints(folder)
         progress.say(f"{spec.id} has {result.status} already; nothing to do")
     return result is not None
 
@@ -70,25 +77,37 @@ def meeting_points(
     The process that writes looks for them and tells the others. `steps` are those of an epoch.
 
     A kill between the checkpoints of two runs leaves them one apart; as every run keeps its last two, they meet at the
-    earlier one. Runs that were begun at different times stay apart. A damaged checkpoint is passed over, and so is one
-    that comes after a damaged line of metrics.jsonl, whose epoch is trained again; both are reported.
+    earlier one, which is the beginning if it was their first. Runs that were begun at different times stay apart. A
+    damaged checkpoint is passed over, and so is one that comes after a damaged line of metrics.jsonl, whose epoch is
+    trained again; both are reported.
     """
     newest: dict[str, int] = {}
+    first: set[str] = set()
     for run in runs:
         whole = run.whole_epochs()
         checkpoint = run.load_checkpoint(at_most=(whole + 1) * steps[run.spec] - 1)
         newest[run.id] = 0 if checkpoint is None else checkpoint.position
+        if checkpoint is not None and checkpoint.state.get(FIRST_OF) == company(runs):
+            first.add(run.id)
         _report_lost(run, newest[run.id], whole, steps[run.spec], progress)
-    rest, meetings = sorted(runs, key=lambda run: newest[run.id]), []
+    rest, meetings = list(runs), []
     while rest:
-        position = newest[rest[0].id]
-        here = [run for run in rest if newest[run.id] == position or (position and _has(run, position))]
+        position = min(newest[run.id] for run in rest)
+        here = [run for run in rest if newest[run.id] == position or _can_go_back(run, position, first)]
         meetings.append((position, [run.spec for run in here]))
         rest = [run for run in rest if run not in here]
     return world.from_writer(meetings)
 
 
-def _has(run: Run, position: int) -> bool:
+def company(runs: Sequence[Run]) -> str:
+    """Name the runs of a group, in any order: with a neighbour less the last bits may differ on a GPU."""
+    return blake2b("\n".join(sorted(run.id for run in runs)).encode(), digest_size=8).hexdigest()
+
+
+def _can_go_back(run: Run, position: int, first: set[str]) -> bool:
+    """Tell whether a run has a checkpoint at an earlier position too; the beginning counts before its first one."""
+    if position == 0:
+        return run.id in first
     checkpoint = run.load_checkpoint(at_most=position)
     return checkpoint is not None and checkpoint.position == position
 
@@ -107,6 +126,8 @@ def _report_lost(run: Run, position: int, whole: int, steps: int, progress: Prog
 
 
 GO_ON, SAVE, STOP = range(3)  # what a process asks for after a step; the highest wish of all processes is followed
+FINAL = "final"  # what the state of a checkpoint after the last step calls the scores of the training images
+FIRST_OF = "first_of"  # what the state of the first checkpoint calls the runs that began together
 
 
 class Stopwatch:
@@ -149,6 +170,7 @@ def train_group(
         Stopwatch(replicas, max((state.get(name, 0.0) for state in states), default=0.0))
         for name in ("seconds", "epoch_seconds")
     )
+    began = company(runs) if position == 0 and replicas > 1 else ""
     timer, lead = SaveTimer(options.checkpoint_every), Lead(trainer.device)
     display = progress.group(trainer.specs, journal.last(), position, total)
 
@@ -157,14 +179,19 @@ def train_group(
         def wish(due: bool) -> int:
             return world.highest(STOP if clock.must_stop() else SAVE if due and world.writes else GO_ON)
 
-        def save() -> None:
+        def save(final: Sequence[Score] = ()) -> None:
+            nonlocal began
             trainer.settle()
-            state = {"seconds": whole(), "epoch_seconds": this_epoch() if position % steps else 0.0}
+            state: dict[str, Any] = {"seconds": whole(), "epoch_seconds": this_epoch() if position % steps else 0.0}
+            if began:
+                state[FIRST_OF], began = began, ""
             if runs:
-                parts = zip(runs, snapshot(trainer.tensors(), replicas), is_open)
-                writer.submit(
-                    [partial(run.save_checkpoint, position, part, state) for run, part, goes_on in parts if goes_on]
-                )
+                jobs = []
+                for k, part in enumerate(snapshot(trainer.tensors(), replicas)):
+                    noted = state | ({FINAL: asdict(final[k])} if final else {})
+                    if is_open[k]:
+                        jobs.append(partial(runs[k].save_checkpoint, position, part, noted))
+                writer.submit(jobs)
             timer.saved()
 
         while position < total and any(is_open):
@@ -189,6 +216,7 @@ def train_group(
                     is_open[k] = False
                     if runs:
                         result = journal.diverged(k, whole())
+                        writer.wait()
                         runs[k].finish(result)
                         progress.say(f"{runs[k].id} diverged: {result.reason}")
             display.epoch(journal.last(), is_open)
@@ -196,17 +224,24 @@ def train_group(
                 save()
                 if asked == STOP:
                     return
-        writer.wait()
         if any(is_open):
-            _finish(trainer, journal, is_open, whole)
+            scores = [Score(**state[FINAL]) for state in states if FINAL in state]
+            if len(scores) < replicas:
+                scores = trainer.final_train_scores()
+                if replicas > 1:
+                    save(scores)  # a kill among the results leaves no run to be trained in other company
+            writer.wait()
+            _finish(trainer, journal, is_open, whole, scores)
+        writer.wait()
 
 
 def resume(trainer: Trainer, runs: Sequence[Run], position: int) -> list[dict[str, Any]]:
     """Take up the runs at a position at which all have a checkpoint; return what else the checkpoints noted."""
     trainer.world.together(partial(_check_data, trainer, runs, position))
+    facts = environment() | trainer.facts
     for run in runs:
         run.rewind(position // trainer.steps)
-        run.write_environment(environment() | trainer.facts)
+        run.write_environment(facts)
     if position == 0:
         return []
     found = [run.load_checkpoint(at_most=position) for run in runs]
@@ -223,9 +258,10 @@ def _check_data(trainer: Trainer, runs: Sequence[Run], position: int) -> None:
             raise InputError(f"dataset {run.spec.dataset!r} has changed since run {run.id} was begun with it")
 
 
-def _finish(trainer: Trainer, journal: Journal, is_open: Sequence[bool], seconds: Stopwatch) -> None:
-    """Score the training images as they are, and write weights and results: the last epoch is over."""
-    scores = trainer.final_train_scores()
+def _finish(
+    trainer: Trainer, journal: Journal, is_open: Sequence[bool], seconds: Stopwatch, scores: Sequence[Score]
+) -> None:
+    """Write weights and results, with the scores of the training images: the last epoch is over."""
     if not journal.runs:
         return
     for k, weights in enumerate(snapshot(trainer.model.state_dict(), len(trainer.specs))):

@@ -38,6 +38,10 @@ class Precision:
     convolutions: str | None = None
     state: str | None = None
 
+    def __str__(self) -> str:
+        given = self.parameters
+        return f"parameters {given}, convolutions {self.convolutions or given}, state {self.state or given}"
+
     @property
     def dtype(self) -> "torch.dtype":
         return _dtype(self.parameters)

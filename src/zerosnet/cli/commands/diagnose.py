@@ -6,9 +6,12 @@ import typer
 
 from zerosnet.cli.main import app
 from zerosnet.cli.named_network import SUBJECT_HELP
+from zerosnet.cli.other_network import OTHER_HELP, is_other
 from zerosnet.errors import InputError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.table import Table
     from torch import Tensor
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from zerosnet.models import DepthMeasures, Diagnosis
 
 _RANDOM = "random"
-_IMAGES_OF_NOISE, _IMAGES_OF_DATA = 32, 256
+_IMAGES_OF_NOISE, _IMAGES_OF_DATA, _EXAMPLES_OF_OTHERS = 32, 256, 4
 _LEGEND_OF_SHARES = "share: rms beta f / rms y; predicted: from the coefficients, at initialisation"
 _LEGEND = "forward, backward: growth of a disturbance, a gradient; alone: bound without f"
 _LEGEND_OF_DEPTH = (
@@ -32,7 +35,7 @@ _DEPTH_NEEDS_LABELS = "--depth needs images with labels; expected --dataset digi
 
 @app.command(short_help="Show what every block adds, and how disturbances grow.")
 def diagnose(
-    model: Annotated[str, typer.Argument(help=SUBJECT_HELP)],
+    model: Annotated[str, typer.Argument(help=f"{SUBJECT_HELP} Or any residual network: {OTHER_HELP}.")],
     scheme: str | None = typer.Option(None, help='The scheme of a bare zerosnetN, such as "zerosnet(-1/5)".'),
     dataset: str | None = typer.Option(
         None, help="digits, cifar10, ..., or random (noise, no labels); by default a run's own, or random."
@@ -71,6 +74,11 @@ def diagnose(
     if depth and dataset == _RANDOM:
         raise InputError(_DEPTH_NEEDS_LABELS)
     target = None if plot is None else figure_file(plot)
+    if is_other(model):
+        unused = {"--scheme": scheme, "--dataset": dataset, "--data": data, "--depth": depth or None}
+        _refuse_for_others(model, unused)
+        _diagnose_other(model, images or _EXAMPLES_OF_OTHERS, statistics, seed, json=json, target=target)
+        return
     source = None if dataset is None else _load(dataset, data)
     shape = {} if source is None else {"num_classes": source.num_classes, "in_chans": source.in_chans}
     subject = find_subject(model, scheme, store, seed=seed, **shape)
@@ -103,6 +111,36 @@ def diagnose(
         console.print()
         console.print(_table_of_depth(measures))
         console.print(_LEGEND_OF_DEPTH)
+
+
+def _refuse_for_others(model: str, options: dict[str, object]) -> None:
+    given = next((name for name, value in options.items() if value is not None), None)
+    if given is not None:
+        raise InputError(f"{given} is given for {model}, a network of another package; leave it out")
+
+
+def _diagnose_other(
+    name: str, count: int, statistics: str | None, seed: int, *, json: bool, target: "Path | None"
+) -> None:
+    """Diagnose a network of another package on noise."""
+    from zerosnet.cli import output, wiring_table
+    from zerosnet.cli.other_network import find_other
+    from zerosnet.models import diagnose_network
+    from zerosnet.report import save_figure, wiring_figure
+
+    subject = find_other(name, seed)
+    found = diagnose_network(subject.model, subject.batch(count, seed), statistics=statistics, seed=seed)
+    if target is not None:
+        save_figure(wiring_figure(found), target)
+    if json:
+        import json as encoder
+
+        print(encoder.dumps(found.to_json(), indent=2))
+        return
+    console = output.console()
+    console.print(wiring_table.headline(found, subject.label))
+    console.print(wiring_table.table(found))
+    console.print(wiring_table.LEGEND)
 
 
 def _load(dataset: str, data: str | None) -> "DataSet | None":

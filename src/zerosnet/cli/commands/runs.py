@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from zerosnet.cli.main import app
+from zerosnet.environment import ORIGIN_MARKS
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -34,8 +35,11 @@ def runs(
         from rich.console import Console
 
         console = Console(width=None if sys.stdout.isatty() else _WIDTH_OF_PLAIN_OUTPUT, highlight=False)
-        console.print(_table(records))
+        lines = [record.summary() for record in records]
+        console.print(_table(records, lines))
         console.print("test, best: accuracies in %; --json has more")
+        for line in _legend(lines):
+            console.print(line)
     else:
         there = Store(store).root.exists()
         if problems:
@@ -46,12 +50,11 @@ def runs(
         print(f"zerosnet: {problem}", file=sys.stderr)
 
 
-def _table(records: "list[RunRecord]") -> "Table":
+def _table(records: "list[RunRecord]", lines: list[dict[str, Any]]) -> "Table":
     from rich import box
     from rich.markup import escape
     from rich.table import Table
 
-    lines = [record.summary() for record in records]
     schemes = any(line["scheme"] for line in lines)
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("run", overflow="fold")
@@ -68,6 +71,12 @@ def _table(records: "list[RunRecord]") -> "Table":
     return table
 
 
+def _legend(lines: list[dict[str, Any]]) -> list[str]:
+    """Explain the marks beside the runs."""
+    found = {line["origin_problem"] for line in lines}
+    return [f"{mark} {problem}" for problem, mark in ORIGIN_MARKS.items() if problem in found]
+
+
 def _title(line: dict[str, Any]) -> str:
     """Write the id and what was changed in its recipe or precision, so that no two runs look the same."""
     from rich.markup import escape
@@ -75,7 +84,9 @@ def _title(line: dict[str, Any]) -> str:
     keys = ("precision", "validation", "stage_change", "beta_growth", "init_growth")
     given = {key: line[key] for key in keys if line[key] is not None}
     changed = ", ".join(f"{key} {value}" for key, value in (line["changes"] | given).items())
-    return f"{escape(line['id'])}\n  [dim]{escape(changed)}[/]" if changed else escape(line["id"])
+    mark = ORIGIN_MARKS.get(line["origin_problem"], "")
+    name = escape(f"{line['id']} {mark}".strip())
+    return f"{name}\n  [dim]{escape(changed)}[/]" if changed else name
 
 
 def _percent(accuracy: float | None) -> str:

@@ -2,6 +2,7 @@
 // go away and come back.
 
 import { byId } from "./dom.js";
+import { answerOf, offline } from "./offline.js";
 
 const RETRY_AFTER = 800; // ms
 
@@ -13,12 +14,21 @@ export class Refused extends Error {
 }
 
 export async function get(path, query = {}) {
+  if (offline) return held(path, query);
   const search = new URLSearchParams(query).toString();
   const response = await fetch(`api/${path}${search ? `?${search}` : ""}`);
   if (response.status === 503) throw new Error("busy");
   const answer = await response.json();
   if (!response.ok) throw new Refused(answer.error, answer.parameter);
   return answer;
+}
+
+async function held(path, query) {
+  try {
+    return await answerOf(path, query);
+  } catch (error) {
+    throw new Refused(error.message, "param");
+  }
 }
 
 // like `get`, but waits for a server that is away; says so meanwhile
@@ -73,6 +83,7 @@ export class Live {
 
 // keeps an eye on the server while nothing is asked
 export function watch(recovered) {
+  if (offline) return;
   let away = false;
   setInterval(async () => {
     if (document.hidden) return;

@@ -3,6 +3,7 @@
 import { html } from "./dom.js";
 import { numberField } from "./numberfield.js";
 import { pretty } from "./numbers.js";
+import { offline } from "./offline.js";
 import { CHOICES, FREE, MOST_STEPS, newSide } from "./state.js";
 
 const BETAS = [["consistent", "1 + k, consistent"], ["paper", "2k + 1, as printed"], ["original", "1, LM-ResNet's own"]];
@@ -72,6 +73,7 @@ export class Controls {
 
   #numbers() {
     const { side } = this;
+    if (side.family === FREE && offline) return [html("p", { class: "hint" }, "Free coefficients and roots to drag need a server: zerosnet explore")];
     if (side.family === FREE) return [...this.#list("alphas", "alpha", "α"), ...this.#list("betas", "beta", "β")];
     if (side.family === "from-roots") return this.#list("params", "root", "r");
     if (!side.params.length) return [html("p", { class: "hint" }, "This family has one member.")];

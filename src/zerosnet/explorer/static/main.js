@@ -6,7 +6,7 @@ import { byId, html } from "./dom.js";
 import { drawEnvelope } from "./envelope.js";
 import { drawMap } from "./map.js";
 import { short } from "./numbers.js";
-import { drawScatter } from "./scatter.js";
+import { axisChoice, drawScatter } from "./scatter.js";
 import { Side } from "./side.js";
 import { addressOf, newSide, readAddress, SECOND } from "./state.js";
 import { themeButton } from "./theme.js";
@@ -21,7 +21,9 @@ let saving = 0;
 
 function remember() {
   clearTimeout(saving); // browsers allow only so many changes of the address a second
-  saving = setTimeout(() => history.replaceState(null, "", addressOf(state)), 150);
+  saving = setTimeout(() => {
+    try { history.replaceState(null, "", addressOf(state)); } catch { /* some browsers keep the address of a file */ }
+  }, 150);
 }
 
 function drawShared() {
@@ -57,6 +59,7 @@ async function start() {
   byId("blocks").value = state.blocks;
   byId("blocks-value").textContent = state.blocks;
   for (const name of SHARED) byId(name).after(legends[name]);
+  byId("scatter").before(axisChoice(drawShared));
   const [families, paper] = await Promise.all([persist("families"), persist("paper")]);
   const page = {
     families: Object.fromEntries(families.map((family) => [family.name, family])),

@@ -2,7 +2,7 @@
 
 import { svg } from "./dom.js";
 import { short } from "./numbers.js";
-import { key, mark, plot, widthOf } from "./plot.js";
+import { key, labelled, mark, plot, widthOf } from "./plot.js";
 import { movable } from "./rootdrag.js";
 
 const LEVELS = [76, 78, 80, 82, 84, 86, 88, 90, 92, 93, 93.5];
@@ -49,9 +49,11 @@ function ground(room, { layers, re, im, accuracy, measured }) {
     const at = row.findLastIndex((value, j) => value >= level && re[0] + j * dx < 1);
     if (at >= 0) chart.put(svg("text", { class: "map-note", x: px(re[0] + at * dx), y: py(LABELS) + 4, "text-anchor": "middle" }, String(level)));
   }
-  for (const { root: [x, y], accuracy: found, scheme, runs } of measured) {
+  for (const { root: [x, y], accuracy: found, scheme, runs, predicted, outlier } of measured) {
     const band = LEVELS.filter((level) => found >= level).length;
-    chart.over(mark("circle", px(x), py(y), 5, { class: "map-dot", fill: COLOURS[band] }, `measured ${found.toFixed(1)} % (${runs} ${runs === 1 ? "run" : "runs"}); scheme ${scheme}; r = ${short(x, 3)} ± ${short(y, 3)}i`));
+    const dot = mark("circle", px(x), py(y), 5, { class: "map-dot", fill: COLOURS[band] },
+      `measured ${found.toFixed(1)} %, predicted ${predicted.toFixed(1)} % (${runs} ${runs === 1 ? "run" : "runs"}); scheme ${scheme}; r = ${short(x, 3)} ± ${short(y, 3)}i`);
+    chart.over(labelled(chart, dot, px(x), py(y), `${found.toFixed(1)} %, predicted ${predicted.toFixed(1)}`, outlier));
   }
   const over = svg("g");
   chart.over(over);

@@ -39,6 +39,7 @@ export function plot(room, { label, ratio, x, y, xlabel, ylabel, xticks, yticks,
   const clip = `clip-${++clips}`;
   const data = svg("g", { "clip-path": `url(#${clip})` });
   const over = svg("g");
+  const labels = svg("g");
   const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label, class: "plot" },
     svg("clipPath", { id: clip }, svg("rect", { x: inner.left, y: inner.top, width: inner.width, height: inner.height })),
     (xticks ?? ticks(x)).map(([value, text]) => [
@@ -50,6 +51,7 @@ export function plot(room, { label, ratio, x, y, xlabel, ylabel, xticks, yticks,
     data,
     svg("path", { class: "axis", d: `M${inner.left} ${inner.top}V${bottom}H${right}` }),
     over,
+    labels,
     svg("text", { class: "axis-label", x: inner.left + inner.width / 2, y: height - 4, "text-anchor": "middle" }, xlabel),
     ylabel && svg("text", {
       class: "axis-label", transform: `translate(12 ${inner.top + inner.height / 2}) rotate(-90)`, "text-anchor": "middle",
@@ -62,6 +64,7 @@ export function plot(room, { label, ratio, x, y, xlabel, ylabel, xticks, yticks,
     line: (points, attributes) => data.append(svg("path", { fill: "none", d: path(points, px, py), ...attributes })),
     put: (...elements) => data.append(...elements),
     over: (...elements) => over.append(...elements),
+    label: (...elements) => labels.append(...elements),
     show: () => room.replaceChildren(root),
   };
 }
@@ -109,6 +112,21 @@ const SHAPES = {
 export function mark(shape, x, y, size, attributes = {}, title = null) {
   return svg("path", { d: SHAPES[shape](size), transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`, ...attributes },
     title && svg("title", {}, title));
+}
+
+// A mark with a label beside it: seen while the pointer or the focus is on the mark, or always. Labels lie over all marks.
+export function labelled(chart, glyph, x, y, text, always = false) {
+  const { inner } = chart;
+  const left = x > inner.left + 0.6 * inner.width;
+  const label = svg("text", {
+    class: `dot-label${always ? " always" : ""}`, x: (x + (left ? -9 : 9)).toFixed(1), y: (y + (always ? 15 : 4)).toFixed(1),
+    "text-anchor": left ? "end" : "start", "aria-hidden": "true",
+  }, text);
+  const seen = (yes) => () => label.classList.toggle("seen", yes);
+  glyph.addEventListener("pointerenter", seen(true));
+  glyph.addEventListener("pointerleave", seen(false));
+  chart.label(label);
+  return glyph;
 }
 
 // a mark and what it means, for a legend in HTML

@@ -3,6 +3,7 @@
 
 import { html, svg } from "./dom.js";
 import { short } from "./numbers.js";
+import { offline } from "./offline.js";
 import { key, mark, plot } from "./plot.js";
 import { movable, notByHand, rootsByHand } from "./rootdrag.js";
 
@@ -33,7 +34,7 @@ export function drawRoots(room, legend, { analysis, places }, locus, hand) {
     const dots = new Set(near.map(([re, im]) => `M${px(re).toFixed(0)} ${py(im).toFixed(0)}h0`)); // one for each pixel
     chart.put(svg("path", { class: "path-dots", d: [...dots].join("") }));
   }
-  const free = movable(analysis);
+  const free = movable(analysis) && !offline;
   const seen = new Map();
   for (const { re, im, modulus, place } of roots) {
     const at = `${re} ${im}`;

@@ -9,7 +9,7 @@ import { drawLocus } from "./locus.js";
 import { around, toFloat } from "./numbers.js";
 import { drawRegion } from "./region.js";
 import { drawRoots } from "./roots.js";
-import { CHOICES, FREE, queryOf } from "./state.js";
+import { CHOICES, FREE, nearest, queryOf } from "./state.js";
 import { drawFacts, drawRecursion, drawVerdict } from "./verdict.js";
 
 const LOCUS_POINTS = 501;
@@ -154,7 +154,8 @@ export class Side {
 
   #drawLocus() {
     if (!this.#locus) return;
-    const drag = (x) => this.controls.move(String(Number(x.toFixed(2)) || 0.01));
+    const { family } = this.state;
+    const drag = (x) => this.controls.move(String(nearest(family, x) || CHOICES[family].step || 0.01));
     drawLocus(this.rooms.locus, this.legends.locus, this.#locus, { value: this.#value(), symbol: this.#symbol(), drag });
   }
 }

@@ -2,6 +2,8 @@
 //   { family, params, beta, alphas, betas, vary }
 // where family "free" means alphas and betas, and `vary` the coefficient or root that moved last.
 
+import { has, offline, stepOf } from "./offline.js";
+
 export const MOST_STEPS = 8;
 export const FREE = "free";
 
@@ -19,6 +21,21 @@ export const CHOICES = {
   "from-roots": { title: "From roots", symbol: "r", low: -1.5, high: 1.5, params: ["-1/3", "-1/3"] },
   [FREE]: { title: "Free coefficients", symbol: "", low: -4, high: 4, params: [] },
 };
+
+// without a server: only what is held, in its steps
+if (offline) {
+  for (const name of Object.keys(CHOICES)) {
+    if (name !== FREE && !has(name)) delete CHOICES[name];
+    else if (CHOICES[name].low !== undefined) CHOICES[name].step = stepOf(name) ?? stepOf(`${name}-consistent`) ?? CHOICES[name].step;
+  }
+  CHOICES[FREE].title = "The paper's rows";
+}
+
+// the nearest number that a slider of this family has
+export function nearest(family, x) {
+  const { low, step } = CHOICES[family];
+  return offline && step ? Number((low + step * Math.round((x - low) / step)).toFixed(6)) : Number(x.toFixed(2));
+}
 
 export function newSide(family, from = {}) {
   const choice = CHOICES[family];

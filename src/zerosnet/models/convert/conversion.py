@@ -1,24 +1,30 @@
 """Bring your own network: the residual stages of any network, advanced by a multistep scheme, with the same weights."""
 
 import copy
+from collections.abc import Iterable
 
-from torch import Tensor, nn
+import torch
+from torch import nn
 
 from zerosnet.errors import InputError
+from zerosnet.models.convert.places import Place
 from zerosnet.models.convert.probe import example_for, residual_chains
 from zerosnet.models.convert.stage import MultistepStage
 from zerosnet.models.network import Network
+from zerosnet.models.reading.trace import Example, arguments, evaluation
 from zerosnet.numerics import Scheme
 
 
-def multistep(model: nn.Module, scheme: Scheme | str, *, example: Tensor | None = None) -> nn.Module:
+def multistep(model: nn.Module, scheme: Scheme | str, *, example: Example | None = None) -> nn.Module:
     """Copy a network and advance its chains of residual blocks by a scheme; the given network is untouched.
 
     Args:
-        model: Any network with residual blocks in an `nn.Sequential`: timm's and torchvision's ResNets, PreAct
-            ResNets, ConvNeXts, vision transformers, or your own.
+        model: Any network with residual blocks in an `nn.Sequential`, or in an `nn.ModuleList` that it goes through
+            in order: ResNets, ConvNeXts, vision transformers, language models, or your own. Blocks may take and return
+            tuples, dictionaries and keyword arguments.
         scheme: A Scheme or its text, such as "zerosnet(-9/5)".
-        example: A batch of inputs to find the blocks with; by default one that the network seems made for.
+        example: What the network takes, to find the blocks with: a tensor, a tuple of arguments or a dictionary; by
+            default a batch that the network seems made for.
 
     Every block that keeps the shape of the state, with an activation after the sum or before it, is a step with
     f(y) = block(y) - y. The history restarts where the shape changes, and blocks are one-step until it is long enough;
@@ -43,14 +49,18 @@ def multistep(model: nn.Module, scheme: Scheme | str, *, example: Tensor | None 
     if not isinstance(given, Scheme):
         raise InputError(f"scheme is {scheme!r}; expected a Scheme or its text")
     converted = copy.deepcopy(model)
-    chains = residual_chains(converted, example_for(converted) if example is None else example)
+    seen: Example = example_for(converted) if example is None else example
+    chains = residual_chains(converted, seen)
     if not chains:
-        raise InputError(f"{type(model).__name__} has no nn.Sequential with residual blocks that keep the shape")
-    _check_room(given, {name: longest_run(residual) for name, residual in chains.items()})
+        raise InputError(
+            f"{type(model).__name__} has no nn.Sequential or nn.ModuleList with residual blocks that keep the shape"
+        )
+    rooms = {name: longest_run(steps_of(places)) for name, places in chains.items()}
+    _check_room(given, rooms)
     stages: dict[nn.Module, MultistepStage] = {}  # a chain that stands under several names becomes one stage
     found = {name: converted.get_submodule(name) for name in chains}
     for name, chain in found.items():
-        if longest_run(chains[name]) < given.steps:
+        if rooms[name] < given.steps:
             continue
         if chain not in stages:
             stages[chain] = _stage(chain, chains[name], given)
@@ -58,7 +68,31 @@ def multistep(model: nn.Module, scheme: Scheme | str, *, example: Tensor | None 
             return stages[chain]
         parent, _, child = name.rpartition(".")
         setattr(converted.get_submodule(parent), child, stages[chain])
+    _check_passes(converted, seen, stages.values())
     return converted
+
+
+def _check_passes(model: nn.Module, example: Example, stages: Iterable[MultistepStage]) -> None:
+    """Run a converted network once: a list of modules that it does not go through in order has no steps."""
+    args, kwargs = arguments(example)
+    watched = {stage: set[nn.Module]() for stage in stages}
+    for stage, passed in watched.items():
+        stage.watch = passed
+    with torch.no_grad(), evaluation(model):
+        model(*args, **kwargs)
+    for stage, passed in watched.items():
+        stage.watch = None
+        if passed != set(stage.children()):
+            name = next(name for name, module in model.named_modules() if module is stage)
+            raise InputError(
+                f"{type(model).__name__} does not go through {name!r} in order ({len(passed)} of {len(stage)} blocks "
+                "were steps); expected a loop over it, not blocks by their index"
+            )
+
+
+def steps_of(places: tuple[Place | None, ...]) -> tuple[bool, ...]:
+    """Tell which blocks of a chain are steps."""
+    return tuple(place is not None for place in places)
 
 
 def longest_run(residual: tuple[bool, ...]) -> int:
@@ -76,10 +110,11 @@ def _check_room(scheme: Scheme, rooms: dict[str, int]) -> None:
         )
 
 
-def _stage(chain: nn.Module, residual: tuple[bool, ...], scheme: Scheme) -> MultistepStage:
+def _stage(chain: nn.Module, places: tuple[Place | None, ...], scheme: Scheme) -> MultistepStage:
     """Turn a chain into a stage with the same blocks (one may stand several times), names, mode and hooks."""
     blocks = {name: block for name, block in chain._modules.items() if block is not None}
-    stage = MultistepStage(blocks, residual, scheme)
+    known = [place or Place() for place in places]
+    stage = MultistepStage(blocks, steps_of(places), scheme, known)
     stage.training = chain.training
     for attribute, hooks in vars(chain).items():
         if attribute.endswith("hooks") or "_hooks_" in attribute:

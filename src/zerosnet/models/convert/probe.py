@@ -1,9 +1,10 @@
 """Find the blocks of an unknown network that are steps y -> y + f(y) and keep the shape, by running it once.
 
 Names and attributes say little (`downsample is None` in one family, a stride in another), so the network is run on an
-example and every child of an `nn.Sequential` is looked at: what shape comes in and what goes out, and, in autograd's
-record of the block, whether the input itself is a term of a sum. That sum is what makes a block residual, whether an
-activation follows it or not; a convolution, an activation or a plain MLP that keeps the shape has none.
+example and every child of an `nn.Sequential` or an `nn.ModuleList` is looked at: what shape comes in and what goes
+out, and, in autograd's record of the block, whether the input itself is a term of a sum. That sum is what makes a
+block residual, whether an activation follows it or not; a convolution, an activation or a plain MLP that keeps the
+shape has none.
 """
 
 from collections.abc import Iterator
@@ -16,39 +17,48 @@ from torch import Tensor, nn
 from torch.autograd.graph import Node
 
 from zerosnet.errors import InputError
+from zerosnet.models.convert.places import Path, Place, replaced, tensors_in
+from zerosnet.models.reading.trace import Example, arguments, describe, evaluation
 
 _SIDE = 64  # of images for networks that do not say what they are made for
 
 
-def residual_chains(model: nn.Module, example: Tensor) -> dict[str, tuple[bool, ...]]:
-    """Find the `nn.Sequential`s that hold residual blocks, by name, and for each child whether it is one.
+Chains = dict[str, tuple[Place | None, ...]]
+"""By the name of a sequence or list, for each child the place of its state if it is a residual block, else None."""
+
+
+def residual_chains(model: nn.Module, example: Example) -> Chains:
+    """Find the sequences and lists of modules that hold residual blocks, by name.
 
     If chains lie inside the blocks of a chain, only the inner ones count. A sequence that stands under several names
     is found under each of them.
     """
     sequences = {
-        name: list(module)
+        name: list(module)  # one may stand several times
         for name, module in model.named_modules(remove_duplicate=False)
-        if isinstance(module, nn.Sequential) and type(module).forward is nn.Sequential.forward
+        if type(module) is nn.ModuleList
+        or (isinstance(module, nn.Sequential) and type(module).forward is nn.Sequential.forward)
     }
     looks = {module: _Look(module) for children in sequences.values() for module in children}
+    args, kwargs = arguments(example)
     with ExitStack() as stack:
-        stack.enter_context(_evaluation(model))
+        stack.enter_context(evaluation(model))
+        stack.enter_context(torch.enable_grad())
         for look in looks.values():
             stack.enter_context(look.watching())
         try:
-            model(example)
+            model(*args, **kwargs)
         except Exception as error:  # whatever a foreign network may raise
-            shape, reason = tuple(example.shape), " ".join(str(error).split())[:200]
+            reason = " ".join(str(error).split())[:200]
             raise InputError(
-                f"{type(model).__name__} fails on an example of shape {shape} ({type(error).__name__}: {reason}); "
+                f"{type(model).__name__} fails on an example {describe(example)} ({type(error).__name__}: {reason}); "
                 "expected example=, a batch that it takes"
             ) from None
-    chains = {name: tuple(looks[module].is_step for module in children) for name, children in sequences.items()}
-    chains = {name: steps for name, steps in chains.items() if any(steps)}
+    chains = {name: tuple(looks[module].place for module in children) for name, children in sequences.items()}
+    chains = {name: places for name, places in chains.items() if any(place is not None for place in places)}
     return {
-        name: steps
-        for name, steps in chains.items()
+        name: places
+        for name, places in chains.items()
         if not any(inner != name and inner.startswith(f"{name}." if name else "") for inner in chains)
     }
 
@@ -81,41 +91,51 @@ class _Look:
     """A record of all calls of one child of a sequence."""
 
     module: nn.Module
-    calls: list[bool] = field(default_factory=list)
-    _inputs: list[tuple[Tensor, Node]] = field(default_factory=list)
+    calls: list[Place | None] = field(default_factory=list)
+    _inputs: list[dict[Path, tuple[Tensor, Node]]] = field(default_factory=list)
 
     @property
-    def is_step(self) -> bool:
-        return bool(self.calls) and all(self.calls)
+    def place(self) -> Place | None:
+        """The place of the state, if it is the same in all calls."""
+        return self.calls[0] if self.calls and len(set(self.calls)) == 1 else None
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        hooks = (self.module.register_forward_pre_hook(self._enter), self.module.register_forward_hook(self._leave))
+        hooks = (
+            self.module.register_forward_pre_hook(self._enter, with_kwargs=True),
+            self.module.register_forward_hook(self._leave, with_kwargs=True),
+        )
         try:
             yield
         finally:
             for hook in hooks:
                 hook.remove()
 
-    def _enter(self, module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """Mark the input in autograd's record: by a copy, into which the block may even write."""
-        takes_state = len(args) == 1 and isinstance(args[0], Tensor) and args[0].is_floating_point()
-        if not takes_state or next(module.parameters(), None) is None:
-            self.calls.append(False)
-            return None
-        y = (args[0] if args[0].requires_grad else args[0].detach().requires_grad_()).clone()
-        self._inputs.append((y, y.grad_fn))
-        return (y,)
+    def _enter(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Mark the inputs in autograd's record: by copies, into which the block may even write."""
+        marked: dict[Path, tuple[Tensor, Node]] = {}
+        given: Any = (args, kwargs)
+        if next(module.parameters(), None) is not None:
+            for path, tensor in list(tensors_in(given)):
+                if tensor.is_floating_point() and tensor.dim() > 1:
+                    y = (tensor if tensor.requires_grad else tensor.detach().requires_grad_()).clone()
+                    marked[path] = (y, y.grad_fn)
+                    given = replaced(given, path, y)
+        self._inputs.append(marked)
+        return given
 
-    def _leave(self, module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
-        if self._inputs:
-            y, mark = self._inputs.pop()
-            unwritten = y.grad_fn is mark
-            kept = isinstance(output, Tensor) and output.shape == y.shape
-            self.calls.append(kept and unwritten and _is_sum_with(mark, output.grad_fn))
+    def _leave(self, module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
+        marked = self._inputs.pop()
+        found = (
+            Place(given, returned)
+            for returned, tensor in tensors_in(output)
+            for given, (y, mark) in marked.items()
+            if tensor.shape == y.shape and y.grad_fn is mark and _is_sum_with(mark, tensor.grad_fn)
+        )
+        self.calls.append(next(found, None))
 
 
-def _is_sum_with(mark: Node, output: Node) -> bool:
+def _is_sum_with(mark: Node, output: Node | None) -> bool:
     """Check if the marked input itself is added to a function of it somewhere on the way to the output."""
     for node in _before(output, mark):
         terms = [term for term, _ in node.next_functions]
@@ -126,7 +146,7 @@ def _is_sum_with(mark: Node, output: Node) -> bool:
     return False
 
 
-def _before(node: Node, stop: Node) -> set[Node]:
+def _before(node: Node | None, stop: Node) -> set[Node]:
     """The node and all that came before it, down to `stop`."""
     seen: set[Node] = set()
     open_nodes: list[Node | None] = [node]
@@ -136,16 +156,3 @@ def _before(node: Node, stop: Node) -> set[Node]:
             seen.add(found)
             open_nodes += [] if found is stop else [earlier for earlier, _ in found.next_functions]
     return seen
-
-
-@contextmanager
-def _evaluation(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode with gradients, no random numbers used up, every module back in its own mode afterwards."""
-    modes = {module: module.training for module in model.modules()}
-    with torch.random.fork_rng(devices=[]), torch.enable_grad():
-        model.eval()
-        try:
-            yield
-        finally:
-            for module, mode in modes.items():
-                module.training = mode

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from zerosnet.models.convert.places import Place, replaced, taken
 from zerosnet.models.stepping.sums import accumulate
 from zerosnet.numerics import Scheme
 
@@ -32,13 +33,23 @@ class MultistepStage(nn.Module):
 
     residual  for every block, whether it is a step of the scheme. The history restarts at one that is not (it changes
               the shape of the state), and a step is one-step, y_{n+1} = block(y_n), until enough states exist
+    places    for every block, where its state is in what it takes and returns
     """
 
-    def __init__(self, blocks: Mapping[str, nn.Module], residual: Sequence[bool], scheme: Scheme) -> None:
+    def __init__(
+        self,
+        blocks: Mapping[str, nn.Module],
+        residual: Sequence[bool],
+        scheme: Scheme,
+        places: Sequence[Place] | None = None,
+    ) -> None:
         super().__init__()
         for name, block in blocks.items():
             self.add_module(name, block)
         self.residual, self.scheme = tuple(residual), scheme
+        self.places = tuple(places) if places is not None else (Place(),) * len(self.residual)
+        self.watch: set[nn.Module] | None = None
+        """Collects the blocks that were advanced, while a conversion is checked."""
         pairs = zip_longest(scheme.alphas, scheme.betas, fillvalue=0)
         self._alphas = tuple(float(alpha - beta) for alpha, beta in pairs)
         self._betas = tuple(map(float, scheme.betas))
@@ -49,16 +60,22 @@ class MultistepStage(nn.Module):
             y, past = self.advance(index, past, y)
         return y
 
-    def advance(self, index: int, past: Past, y: Tensor, *args: Any, **options: Any) -> tuple[Tensor, Past]:
-        """(y_{n+1}, what the next block looks back on) from y_n; further arguments go to the block."""
-        z = self[index](y, *args, **options)
+    def advance(self, index: int, past: Past, *args: Any, **options: Any) -> tuple[Any, Past]:
+        """(what block n returns with y_{n+1} in it, what the next block looks back on), from what it takes."""
+        result = self[index](*args, **options)
+        if self.watch is not None:
+            self.watch.add(self[index])
         if not self.residual[index]:
-            return z, Past()
+            return result, Past()
+        place = self.places[index]
+        y, z = taken((args, options), place.given), taken(result, place.returned)
         states, outputs = (y, *past.states), (z, *past.outputs)
         if len(states) < self.scheme.steps:
-            return z, Past(states, outputs[: len(self._betas) - 1])
+            return result, Past(states, outputs[: len(self._betas) - 1])
         y, states = self._combine(states, outputs)
-        return y, Past(states[: self.scheme.steps - 1], outputs[: len(self._betas) - 1])
+        return replaced(result, place.returned, y), Past(
+            states[: self.scheme.steps - 1], outputs[: len(self._betas) - 1]
+        )
 
     def _combine(self, states: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
         """The sum, and the states to hand on in place of these. It is taken in the widest type among its terms."""
@@ -86,8 +103,10 @@ class MultistepStage(nn.Module):
         names = list(self._modules)
         if isinstance(index, int):
             return self._modules[names[index]]
-        part = type(self)({name: getattr(self, name) for name in names[index]}, self.residual[index], self.scheme)
+        blocks = {name: getattr(self, name) for name in names[index]}
+        part = type(self)(blocks, self.residual[index], self.scheme, self.places[index])
         part.training = self.training
+        part.watch = self.watch
         return part
 
     def extra_repr(self) -> str:
@@ -103,13 +122,13 @@ class StageStep:
     def __init__(self, stage: MultistepStage, index: int, pasts: dict[int, tuple[Past, bool]]) -> None:
         self._stage, self._index, self._pasts = stage, index, pasts
 
-    def __call__(self, y: Tensor, *args: Any, **options: Any) -> Tensor:
+    def __call__(self, *args: Any, **options: Any) -> Any:
         past, graph = self._pasts.get(self._index, (Past(), True))
         if torch.is_grad_enabled() and not graph:
             raise RuntimeError("the history has no gradients: checkpoint with use_reentrant=False, as timm's default")
-        y, past = self._stage.advance(self._index, past, y, *args, **options)
+        result, past = self._stage.advance(self._index, past, *args, **options)
         self._pasts[self._index + 1] = past, torch.is_grad_enabled()
-        return y
+        return result
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stage[self._index], name)

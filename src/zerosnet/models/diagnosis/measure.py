@@ -6,10 +6,11 @@ and float64 leaves ten digits to the difference even where the state reaches 1e1
 """
 
 from collections.abc import Sequence
+from typing import Any, overload
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from zerosnet.errors import InputError
@@ -26,21 +27,39 @@ from zerosnet.models.diagnosis.shares import predicted_shares
 from zerosnet.models.diagnosis.switched_off import tails
 from zerosnet.models.layers.replicated import of_replica
 from zerosnet.models.network import Network
+from zerosnet.models.reading.diagnose import diagnose_network
+from zerosnet.models.reading.diagnosis import WiringDiagnosis
+from zerosnet.models.reading.trace import Example
 from zerosnet.models.stepping.stack import BlockStep
 from zerosnet.numerics import Scheme, companion
 
 DISTURBANCE = 1e-6
 
 
+@overload
 def diagnose(
-    model: Network,
-    images: Tensor,
+    model: Network, images: Tensor, labels: Tensor | None = ..., *, statistics: str | None = ..., seed: int = ...
+) -> Diagnosis: ...
+
+
+@overload
+def diagnose(
+    model: nn.Module, images: Example, labels: None = ..., *, statistics: str | None = ..., seed: int = ...
+) -> WiringDiagnosis: ...
+
+
+def diagnose(
+    model: nn.Module,
+    images: Any,
     labels: Tensor | None = None,
     *,
     statistics: str | None = None,
     seed: int = 0,
-) -> Diagnosis:
+) -> Diagnosis | WiringDiagnosis:
     """Diagnose a network on a batch of images (a few dozen do); the network itself stays as it is.
+
+    Any residual network will do: for those of other packages the wiring is measured first (`wiring_of`), and `images`
+    are whatever the network takes, such as a tensor of tokens or a dictionary of arguments.
 
     Args:
         labels: The loss whose gradient is followed is then cross-entropy (else the logits along a random direction),
@@ -48,7 +67,17 @@ def diagnose(
         statistics: "running": batch norms as in eval mode; "batch": as in training. By default running ones where the
             network has any, and those of the batch where it was never trained: batch norm is then the identity in eval
             mode, and f grows with y, which it never does in training.
+
+    Examples:
+        >>> from torchvision.models import resnet18
+        >>> found = diagnose(resnet18(), torch.randn(4, 3, 64, 64))
+        >>> found.blocks[0].name, len(found.blocks), found.wiring.streams
+        ('layer1.0.bn2', 8, 1)
     """
+    if isinstance(model, nn.Module) and not isinstance(model, Network):
+        if labels is not None:
+            raise InputError("labels are given for a network of another package; expected none")
+        return diagnose_network(model, images, statistics=statistics, seed=seed)
     require_single(model)
     chosen = choose_statistics(model, statistics)
     require_batch(images, labels, model.num_classes)

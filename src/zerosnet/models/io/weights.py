@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from zerosnet.errors import InputError
-from zerosnet.files import write_bytes
+from zerosnet.files import is_file, write_bytes
 from zerosnet.models.config import Config
 from zerosnet.models.network import Network
 from zerosnet.models.pretrained import weights_file
@@ -123,7 +123,7 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Tensors and metadata, checked."""
     from safetensors import SafetensorError, safe_open
 
-    if not path.is_file():
+    if not is_file(path):
         raise InputError(f"no such file: {path}")
     try:
         with safe_open(path, framework="pt") as file:

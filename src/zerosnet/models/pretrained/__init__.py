@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from zerosnet.errors import InputError
+from zerosnet.files import is_file
 
 FOLDER = Path(__file__).parent
 WEIGHTS = ".safetensors"
@@ -35,7 +36,7 @@ def pretrained_card(name: str) -> str:
 def weights_file(name: str | Path) -> Path:
     """The file that holds a network: one that is there under this path, or a trained network's by its name."""
     path = Path(name)
-    if path.is_file() or path.suffix == WEIGHTS or len(path.parts) != 1:
+    if is_file(path) or path.suffix == WEIGHTS or len(path.parts) != 1:
         return path
     return FOLDER / f"{known(str(name))}{WEIGHTS}"
 

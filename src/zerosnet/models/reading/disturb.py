@@ -41,7 +41,7 @@ class DisturbedRun:
 
 
 def disturbed_run(
-    model: nn.Module, example: Example, plan: StepPlan, entries: Sequence[int], seed: int
+    model: nn.Module, example: Example, plan: StepPlan, entries: Sequence[int], seed: int, statistics: str
 ) -> DisturbedRun:
     """Run a copy of a network, in float64 if it can, every stream and every branch disturbed."""
     keep, disturb = set(entries), set[int]()
@@ -55,10 +55,10 @@ def disturbed_run(
     try:
         args, kwargs = tree_map(_as_double, arguments(example))
         network = copy.deepcopy(model).double().requires_grad_(False)
-        trace = _noisy(network, kwargs or args, keep, disturb, DOUBLE, seed)
+        trace = _noisy(network, kwargs or args, keep, disturb, DOUBLE, seed, statistics)
         precision = DOUBLE
     except InputError:  # such as experts whose kernels have no float64
-        trace = _noisy(model, example, keep, disturb, OWN, seed)
+        trace = _noisy(model, example, keep, disturb, OWN, seed, statistics)
         precision = OWN
     made = [(v.operation, v.shape) for v in trace.vertices]
     if made != [(v.operation, v.shape) for v in plan.flow.vertices]:
@@ -69,7 +69,13 @@ def disturbed_run(
 
 
 def _noisy(
-    model: nn.Module, example: Example, keep: set[int], disturb: set[int], precision: Disturbance, seed: int
+    model: nn.Module,
+    example: Example,
+    keep: set[int],
+    disturb: set[int],
+    precision: Disturbance,
+    seed: int,
+    statistics: str,
 ) -> Trace:
     generator = torch.Generator().manual_seed(seed)
 
@@ -78,7 +84,7 @@ def _noisy(
         drawn = torch.randn(tensor.shape, generator=generator, dtype=torch.float64).to(tensor)
         return drawn * precision.disturbance * torch.where(size > 0, size, torch.ones_like(size))
 
-    return run(model, example, keep=keep, disturb=dict.fromkeys(disturb, noise))
+    return run(model, example, keep=keep, disturb=dict.fromkeys(disturb, noise), statistics=statistics)
 
 
 def _as_double(value: Any) -> Any:

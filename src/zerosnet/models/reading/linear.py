@@ -36,6 +36,8 @@ class LinearPart:
     branch: tuple[tuple[int, float], ...]
     base: tuple[int, ...]
     fits: tuple[Fit, ...]
+    layouts: tuple[tuple[int, int], ...] = ()
+    """By vertex, which of the possible layouts of streams it has."""
 
     @property
     def spread(self) -> float:
@@ -107,6 +109,7 @@ def _measure(plan: StepPlan, part: Part, entry: int | None, run_: DisturbedRun, 
     A = torch.zeros(count, total, dtype=torch.float64)
     b = torch.zeros(count, len(branches), dtype=torch.float64)
     fits: list[Fit] = []
+    places: list[tuple[int, int]] = []
     for root in set(old) & set(new):
         A[rows[root], columns[root]] = torch.eye(rows[root].stop - rows[root].start, dtype=torch.float64)
     for s in part.sums:
@@ -116,6 +119,7 @@ def _measure(plan: StepPlan, part: Part, entry: int | None, run_: DisturbedRun, 
         if found is None:
             return None
         fits.append(found[0])
+        places += found[2]
         for place, (vertex, size) in enumerate(found[1]):
             first = sum(one for _, one in found[1][:place])
             A[rows[s.target], columns[flow.root[vertex]]] = found[0].mean[:, first : first + size]
@@ -127,13 +131,13 @@ def _measure(plan: StepPlan, part: Part, entry: int | None, run_: DisturbedRun, 
     if weights is None:
         return None
     joint = tuple((vertex, float(weight)) for vertex, weight in zip(branches, weights))
-    return LinearPart(A, _joint(b, weights), c, joint, base, (*fits, *reading))
+    return LinearPart(A, _joint(b, weights), c, joint, base, (*fits, *reading), tuple(places))
 
 
 def _fit_sum(
     flow: Flow, s: Sum, branches: list[int], base: tuple[int, ...], run_: DisturbedRun
-) -> tuple[Fit, list[tuple[int, int]]] | None:
-    """Fit one sum under the layout of streams that explains it best; also the leaves and their numbers of streams."""
+) -> tuple[Fit, list[tuple[int, int]], list[tuple[int, int]]] | None:
+    """Fit one sum under the layout of streams that explains it best; also the leaves' streams and layouts."""
     leaves = list({flow.root[v]: v for v in reversed(s.states)}.values())
     tensors = [run_.after[v] for v in leaves]
     seen = [list(layouts(run_.before[s.target], base)), *(list(layouts(t, base)) for t in tensors)]
@@ -141,14 +145,17 @@ def _fit_sum(
     if any(not one for one in seen) or any(one is None or len(one) != 1 for one in added):
         return None
     best: Fit | None = None
-    for target, *states in product(*seen):
+    chosen: tuple[int, ...] = ()
+    for place in product(*(range(len(one)) for one in seen)):
+        target, *states = (one[k] for one, k in zip(seen, place))
         found = fit(
             target, torch.cat([*states, *(t for t in added if t is not None)]), run_.precision.tolerance, len(branches)
         )
         if best is None or found.error < best.error:
-            best = found
+            best, chosen = found, place
     assert best is not None, "there is a layout for every tensor"
-    return best, [(v, one[0].shape[0]) for v, one in zip(leaves, seen[1:])]
+    sizes = [(v, one[0].shape[0]) for v, one in zip(leaves, seen[1:])]
+    return best, sizes, list(zip((s.target, *leaves), chosen))
 
 
 def _reading(

@@ -41,11 +41,14 @@ class MeasuredWiring(Wiring):
         measured: One entry per block.
         sizes: rms of the branches f_n on the example.
         stem_size: rms of the first state on the example.
+        passage_gains: rms of the state as a block takes it, over its rms as the block before left it. It is 1 unless
+            something is between them, such as the projection that opens a stage.
     """
 
     measured: tuple[MeasuredStep, ...] = ()
     sizes: tuple[float, ...] = ()
     stem_size: float = 1.0
+    passage_gains: tuple[float, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -67,15 +70,28 @@ class MeasuredWiring(Wiring):
         """The largest deviation of any number over images, tokens or channels."""
         return max(step.spread for step in self.measured)
 
-    def in_units_of_branches(self, sizes: Sequence[float] | None = None, stem_size: float | None = None) -> Wiring:
-        """The wiring with every b_n times the rms of f_n, and the start times that of the stem.
+    def in_units_of_branches(
+        self,
+        sizes: Sequence[float] | None = None,
+        stem_size: float | None = None,
+        passage_gains: Sequence[float] | None = None,
+    ) -> Wiring:
+        """The wiring with every b_n times the rms of f_n, the start times that of the stem, and A_n times a passage.
 
         Its shares, with stem=1, are those of a network whose branches have these sizes and are uncorrelated. With the
         sizes of the example, that is what they are predicted to be.
         """
         given = self.sizes if sizes is None else tuple(sizes)
         first = self.stem_size if stem_size is None else stem_size
-        steps = tuple(replace(step, b=tuple(float(b) * f for b in step.b)) for step, f in zip(self.steps, given))
+        gains = (self.passage_gains if passage_gains is None else tuple(passage_gains)) or (1.0,) * len(self.steps)
+        steps = tuple(
+            replace(
+                step,
+                A=tuple(tuple(float(a) * gain for a in row) for row in step.A),
+                b=tuple(float(b) * size for b in step.b),
+            )
+            for step, size, gain in zip(self.steps, given, gains)
+        )
         return Wiring(steps, self.read, tuple(float(x) * first for x in self.start), self.stages)
 
     def predicted_shares(self) -> list[float]:

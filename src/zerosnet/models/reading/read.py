@@ -1,7 +1,8 @@
 """Read the wiring of any residual network from outside."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -88,12 +89,17 @@ class NetworkReading:
 
 
 def read_network(
-    model: nn.Module, example: Example, *, blocks: Iterable[str] | None = None, seed: int = 0
+    model: nn.Module,
+    example: Example,
+    *,
+    blocks: Iterable[str] | None = None,
+    seed: int = 0,
+    statistics: str = "running",
 ) -> NetworkReading:
     """Read a wiring, and keep where its states and branches are."""
     if not isinstance(model, nn.Module):
         raise InputError(f"model is {type(model).__name__}; expected a torch.nn.Module")
-    trace = run(model, example)
+    trace = run(model, example, statistics=statistics)
     plan = plan_of(trace, blocks)
     if not plan.steps:
         raise InputError(_nothing_found(model, plan))
@@ -103,7 +109,7 @@ def read_network(
     numel = base_numel(plan.flow, plan.parts[-1])
     head = _head_entry(plan, numel)
     vertices = [v for v in (*entries.values(), head) if v is not None]
-    disturbed = disturbed_run(model, example, plan, [*vertices, *plan.parts[-1].after], seed)
+    disturbed = disturbed_run(model, example, plan, [*vertices, *plan.parts[-1].after], seed, statistics)
     found = _measured_parts(plan, entries, disturbed)
     steps = [(n, part, linear) for n, part, linear in found if linear.b is not None]
     read = _read_out(plan, steps[-1][2], head, disturbed)
@@ -114,10 +120,26 @@ def read_network(
         stages=_stages([linear.base for _, _, linear in steps]),
         measured=_descriptions(plan, steps),
         sizes=tuple(_rms_of_branch(linear, disturbed) for _, _, linear in steps),
-        stem_size=_rms(disturbed.before[resolved(plan.flow, plan.parts[0]).sums[0].states[0]]),
+        stem_size=_rms(disturbed.before[taken(plan, plan.parts[0])]),
+        passage_gains=passage_gains(plan, [part for _, part, _ in steps], disturbed.before),
     )
     parts = tuple((part, linear) for _, part, linear in steps)
     return NetworkReading(wiring, plan, parts, tuple(entries.get(n) for n, _, _ in steps), head)
+
+
+def taken(plan: StepPlan, part: Part) -> int:
+    """Find the tensor in which a block takes the state: the newest one that it keeps, or the projection."""
+    return max((v for s in resolved(plan.flow, part).sums for v in s.states), key=lambda v: plan.flow.root[v])
+
+
+def passage_gains(plan: StepPlan, steps: Sequence[Part], kept: Mapping[int, Tensor]) -> tuple[float, ...]:
+    """Measure how much larger every block takes the state than the block before left it, where they do not meet."""
+    gains = [1.0]
+    for earlier, later in pairwise(steps):
+        left = _rms(kept[max(s.target for s in earlier.sums)])
+        meets = later.kind == "step" and earlier.after == later.before
+        gains.append(1.0 if meets or not left or len(later.before) > 1 else _rms(kept[taken(plan, later)]) / left)
+    return tuple(gains)
 
 
 def _measured_parts(
@@ -188,7 +210,9 @@ def _start(plan: StepPlan, first: LinearPart, run_: DisturbedRun) -> Tensor:
     first_root, *others = stream_roots(plan.flow, plan.parts[0].before, numel)
     kept = run_.after if others else run_.before  # later tensors were made of the disturbed first one
     tensors = [kept[first_root], *(run_.before[root] for root in others)]
-    streams = torch.cat([next(layouts(tensor, first.base)) for tensor in tensors]).flatten(1)
+    place = dict(first.layouts)
+    seen = [list(layouts(tensor, first.base)) for tensor in tensors]
+    streams = torch.cat([one[place.get(root, 0)] for root, one in zip((first_root, *others), seen)]).flatten(1)
     reference = streams[streams.square().sum(1).argmax()]
     return streams @ reference / reference.square().sum()
 

@@ -19,6 +19,8 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from zerosnet.errors import InputError
 
+BatchNorms = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+
 Example = Tensor | Sequence[Any] | Mapping[str, Any]
 
 
@@ -168,17 +170,19 @@ def run(
     keep: Iterable[int] = (),
     disturb: Mapping[int, Callable[[Tensor], Tensor]] | None = None,
     gradients: bool = False,
+    statistics: str = "running",
 ) -> Trace:
     """Run a network on an example, in evaluation mode, and record how its tensors are made.
 
     Args:
         keep: Vertices of an earlier run whose tensors are kept, as copies unless gradients are wanted.
         disturb: Vertices of an earlier run, and what is added to each, as a function of its tensor.
+        statistics: "batch" lets batch norms use mean and variance of the example, and keep their own.
     """
     recorder = _Recorder(keep, disturb or {}, copy=not gradients)
     args, kwargs = arguments(example)
     with ExitStack() as stack:
-        stack.enter_context(evaluation(model))
+        stack.enter_context(evaluation(model, statistics))
         stack.enter_context(torch.set_grad_enabled(gradients))
         stack.enter_context(_watched_modules(model, recorder))
         recorder.add_inputs((args, kwargs))
@@ -220,16 +224,32 @@ def describe(example: Example) -> str:
 
 
 @contextmanager
-def evaluation(model: nn.Module) -> Iterator[None]:
+def evaluation(model: nn.Module, statistics: str = "running") -> Iterator[None]:
     """Evaluation mode, no random numbers used up, every module back in its own mode afterwards."""
     modes = {module: module.training for module in model.modules()}
+    norms = [module for module in modes if isinstance(module, BatchNorms) and statistics == "batch"]
+    kept = [(norm.momentum, norm.num_batches_tracked) for norm in norms]
     with torch.random.fork_rng(devices=[]):
         model.eval()
+        for norm in norms:
+            norm.training = True
+            norm.momentum = 0.0
+            norm.num_batches_tracked = None  # not counted
         try:
             yield
         finally:
             for module, mode in modes.items():
                 module.training = mode
+            for norm, (momentum, counted) in zip(norms, kept):
+                norm.momentum, norm.num_batches_tracked = momentum, counted
+
+
+def untrained_batch_norms(model: nn.Module) -> bool:
+    """Tell whether a network has batch norms, all of which have never seen a batch."""
+    norms = [module for module in model.modules() if isinstance(module, BatchNorms)]
+    seen = [n for n in norms if n.running_mean is not None and n.running_var is not None
+            and bool(n.running_mean.any() or (n.running_var != 1).any())]  # fmt: skip
+    return bool(norms) and not seen
 
 
 @contextmanager

@@ -42,7 +42,7 @@ def classify(alphas: npt.ArrayLike) -> npt.NDArray[np.int8]:
         raw = np.asarray(alphas)
         complex_numbers = np.iscomplexobj(raw)
         given = raw.real if complex_numbers else np.asarray(raw, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         raise InputError("alphas is not an array of numbers; expected one of shape (..., steps)") from None
     if complex_numbers:
         raise InputError(f"alphas has complex numbers ({raw.dtype}); expected real ones")

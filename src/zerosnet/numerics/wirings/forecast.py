@@ -15,7 +15,7 @@ from zerosnet.numerics.wirings.law import AccuracyLaw, FittedNetwork, Prediction
 from zerosnet.numerics.wirings.measures import effective_depth, effective_parameters
 from zerosnet.numerics.wirings.stages import parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats
-from zerosnet.numerics.wirings.wiring import BOTTLENECK_STEM, STEM, Wiring
+from zerosnet.numerics.wirings.wiring import BOTTLENECK_STEM, STEM, Wiring, wiring_of
 
 LAYERS = {20: 2, 32: 2, 44: 2, 56: 2, 110: 2, 164: 3, 326: 3, 650: 3, 1298: 3}
 """Layers of the CIFAR-size networks, and convolutions per block: basic blocks have two, bottlenecks three."""
@@ -46,7 +46,10 @@ class Forecast:
 
     @cached_property
     def wiring(self) -> Wiring:
-        return Wiring.of(self.scheme, blocks_of(self.layers), self.stage_change, self.beta_growth)
+        blocks = blocks_of(self.layers)
+        if self.beta_growth == 1:
+            return wiring_of(self.scheme, blocks, self.stage_change)
+        return Wiring.of(self.scheme, blocks, self.stage_change, self.beta_growth)
 
     @property
     def stem(self) -> float:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -269,6 +269,12 @@ class Wiring:
     def canonical(self) -> tuple[dict[gauge.Path, float], ...]:
         """The rows of W at unit length, which no change of gauge changes: one per block and one for the head."""
         return gauge.canonical(self)
+
+
+@lru_cache(maxsize=64)
+def wiring_of(scheme: Scheme, blocks: tuple[int, ...], stage_change: str = "project-each") -> Wiring:
+    """`Wiring.of`, kept for those who ask about the same network again, with what was computed of it."""
+    return Wiring.of(scheme, blocks, stage_change)
 
 
 def _positive(value: Any, name: str) -> float:

@@ -1,9 +1,16 @@
-"""Figures of robustness: to noise, against depth in use and clean accuracy, and how well it can be predicted."""
+"""Figures of robustness: to noise, known before training or not; to corruptions; and certified over the radius."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from zerosnet.experiments import NOISES, NoisyNetwork, fit_noise_law, left_out_predictions
+from zerosnet.experiments import (
+    NOISES,
+    CertifiedNetwork,
+    CorruptedNetwork,
+    NoisyNetwork,
+    fit_noise_law,
+    left_out_predictions,
+)
 from zerosnet.report.figures.style import BLUE, CYCLE, GREY, MARKERS, VERMILION, new_figure, styled
 
 if TYPE_CHECKING:
@@ -50,6 +57,61 @@ def noise_law_figure(networks: Sequence[NoisyNetwork], noises: Sequence[str] = N
             axes.legend(loc="upper left", fontsize=7)
             axes.set_title(f"{title}: measured, %", loc="left")
     return figure
+
+
+def corruption_figure(networks: Sequence[CorruptedNetwork]) -> "Figure":
+    """Draw the accuracy of every network by corruption and severity, a panel for each corruption."""
+    names = list(dict.fromkeys(name for network in networks for name in network.errors.by_severity))
+    columns = 5
+    rows = -(-len(names) // columns)
+    with styled():
+        figure = new_figure(10, 1.75 * rows + 0.5)
+        panels = list(figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).flat)
+        for axes, name in zip(panels, names):
+            for network in networks:
+                errors = network.errors.by_severity.get(name, ())
+                accuracies = [100 - value for value in (network.errors.clean, *errors)]
+                axes.plot(range(len(accuracies)), accuracies, **_line(network.zero_stable))
+            axes.set_title(name.replace("_", " "), loc="left", fontsize=8.5)
+            axes.grid(axis="y")
+        for axes in panels[len(names) :]:
+            axes.set_visible(False)
+        _legend(figure, [network.zero_stable for network in networks])
+        figure.supxlabel("severity, 0 is clean", fontsize=9)
+        figure.supylabel("test accuracy, %", fontsize=9)
+    return figure
+
+
+def certified_figure(networks: Sequence[CertifiedNetwork]) -> "Figure":
+    """Draw the certified accuracy of smoothed networks over the radius."""
+    with styled():
+        figure = new_figure(6.5, 4)
+        axes = figure.subplots()
+        for network in networks:
+            radii = sorted(network.certified)
+            accuracies = [network.certified[radius] for radius in radii]
+            axes.plot(radii, accuracies, **_line(network.zero_stable))
+            axes.annotate(network.name, (radii[0], accuracies[0]), fontsize=6.5, color=GREY, va="bottom")
+        axes.set_ylim(0, 100)
+        axes.grid(axis="y")
+        axes.set_xlabel("L2 radius, for images of [0, 1]")
+        axes.set_title("Certified test accuracy, %", loc="left")
+        _legend(figure, [network.zero_stable for network in networks])
+    return figure
+
+
+def _line(zero_stable: bool | None) -> dict[str, Any]:
+    look = {True: (BLUE, "-"), False: (VERMILION, "--"), None: (GREY, "-.")}[zero_stable]
+    return {"color": look[0], "linestyle": look[1], "linewidth": 1.1}
+
+
+def _legend(figure: "Figure", sides: Sequence[bool | None]) -> None:
+    from matplotlib.lines import Line2D
+
+    words = {True: "zero-stable", False: "not zero-stable", None: "trained coefficients"}
+    shown = [side for side in words if side in sides]
+    lines = [Line2D([], [], **_line(side)) for side in shown]
+    figure.legend(lines, [words[side] for side in shown], loc="outside upper right", ncols=3)
 
 
 def _scatter(axes: "Axes", points: Sequence[tuple[float, float, bool]]) -> None:

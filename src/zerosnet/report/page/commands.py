@@ -84,7 +84,8 @@ def attack_command(runs: Sequence[RunEvidence], name: str) -> str:
     words = ["zerosnet", "attack", *(run.record.id for run in runs), "--protocol", protocol]
     for option in reduced:
         key, _, value = option.partition("=")
-        words += [f"--{key}", value]
+        for one in value.split(","):
+            words += [f"--{key}", one.replace("of", "/")]
     return shlex.join(words + _data(run.record.spec.dataset for run in runs))
 
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from zerosnet.environment import ORIGIN_MARKS, UNCOMMITTED, origin_problem
 from zerosnet.experiments import Evidence, RunEvidence
 from zerosnet.report.page.commands import attack_command, train_command
 from zerosnet.report.page.configurations import setting
@@ -25,8 +26,16 @@ def runs_section(evidence: Evidence) -> list[Html]:
             len(evidence.runs),
             _OPEN_UP_TO,
         ),
+        *_marks(evidence.runs),
         *_environments(evidence.runs),
     ]
+
+
+def _marks(runs: Sequence[RunEvidence]) -> list[Html]:
+    """Explain the marks beside runs whose code is not that of a commit."""
+    found = Counter(origin_problem(run.environment) for run in runs)
+    lines = [f"{mark} {problem}: {found[problem]} runs." for problem, mark in ORIGIN_MARKS.items() if found[problem]]
+    return [element("p", line, class_="note") for line in lines]
 
 
 def damage(problems: Sequence[str]) -> list[Html]:
@@ -69,7 +78,9 @@ def _row(run: RunEvidence) -> list[object]:
     accuracies = ("test_accuracy", "best_test_accuracy", "train_accuracy")
     numbers = [_percent(getattr(result, name, None)) for name in accuracies]
     seconds = "" if result is None else f"{result.seconds:,.0f}"
-    return [element("code", record.id), [scheme, f"; {setting(spec)}"], status, shown, *numbers, seconds]
+    mark = ORIGIN_MARKS.get(origin_problem(run.environment) or "", "")
+    name = [element("code", record.id), f" {mark}" if mark else ""]
+    return [name, [scheme, f"; {setting(spec)}"], status, shown, *numbers, seconds]
 
 
 def _percent(value: float | None) -> str:
@@ -98,6 +109,15 @@ def _environments(runs: Sequence[RunEvidence]) -> list[Html]:
     return [element("details", element("summary", words), sections, class_="long")] if sections else []
 
 
+def _commit(environment: dict[str, Any]) -> str:
+    """Name the commit, and whether files differed from it."""
+    git = _part(environment, "git")
+    state = {True: f" with {UNCOMMITTED}", False: "", None: " (it is not recorded whether files were changed)"}
+    dirty = git.get("dirty")
+    known = state[dirty if isinstance(dirty, bool) else None] if not environment.get("source") or dirty else ""
+    return f"{git['commit']}{known}" if git.get("commit") else "not recorded"
+
+
 def _facts(environment: dict[str, Any]) -> dict[str, str]:
     cpu, packages = _part(environment, "cpu"), _part(environment, "packages")
 
@@ -108,7 +128,7 @@ def _facts(environment: dict[str, Any]) -> dict[str, str]:
         "hardware": hardware(environment),
         "processor": f"{cpu.get('model', 'unknown')}, {cpu.get('cores', '?')} cores",
         "system": f"{get('platform')}; Python {get('python')}",
-        "zerosnet": f"{get('zerosnet')}, commit {_part(environment, 'git').get('commit') or 'not recorded'}",
+        "zerosnet": f"{get('zerosnet')}, commit {_commit(environment)}",
         "packages": ", ".join(f"{name} {version}" for name, version in packages.items() if version),
         "arithmetic": f"{get('arithmetic')}; kernels: {get('kernels')}",
     }

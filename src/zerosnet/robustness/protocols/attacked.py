@@ -34,6 +34,7 @@ class Subject:
     surrogate   another network, on which examples for a transfer attack are made
     index       the images' places in their data set: what is random depends on these
     batch       how many images are taken at a time; results do not depend on it
+    advance     called with the work that is done, in passes of one image: for a progress bar
     """
 
     model: nn.Module
@@ -43,6 +44,7 @@ class Subject:
     surrogate: nn.Module | None
     index: Tensor
     batch: int
+    advance: Callable[[int], None] = lambda passes: None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -94,22 +96,27 @@ def subject(
     if batch is not None and batch < 1:
         raise InputError(f"batch is {batch}; expected a number of images, at least 1")
     if batch is None:
-        most = max(CUDA_IMAGES // replicas_of(model), 64) if images.is_cuda else CPU_BATCH
-        batch = max(1, most // image_weight(images))
+        batch = most_at_once(model, images)
     passes = -(-len(images) // batch)
     return Subject(
         model, images, labels.long(), classes, surrogate, torch.arange(len(images)), -(-len(images) // passes)
     )
 
 
+def most_at_once(model: nn.Module, images: Tensor) -> int:
+    """Choose how many such images a network takes at a time on their device."""
+    most = max(CUDA_IMAGES // replicas_of(model), 64) if images.is_cuda else CPU_BATCH
+    return max(1, most // image_weight(images))
+
+
 Versions = Callable[[Tensor, Tensor, Tensor], Iterable[Tensor]]
 
 
 @torch.no_grad()
-def under(target: Subject, count: int, versions: Versions) -> Tensor:
+def under(target: Subject, count: int, versions: Versions, passes: int | None = None) -> Tensor:
     """Tell which images each replica gets right in each of `count` versions of them, (count, N, K).
 
-    `versions` yields the versions, made from the images, labels and index of a batch.
+    `versions` yields the versions, made from the images, labels and index of a batch; `passes` is what an image costs.
     """
     right = torch.zeros(count, len(target), target.replicas, dtype=torch.bool)
     with frozen(target.model):
@@ -118,6 +125,7 @@ def under(target: Subject, count: int, versions: Versions) -> Tensor:
             shown = (each_replica(version, target.replicas) for version in versions(images, labels, index))
             hits = [is_right(replica_logits(target.model, images), labels) for images in shown]
             right[:, chunk] = torch.stack(hits).cpu()
+            target.advance(len(chunk) * (count if passes is None else passes))
     return right
 
 
@@ -143,10 +151,13 @@ def under_attack(target: Subject, attack: Attack, resisting: Tensor | None = Non
     shape = (len(target), target.replicas)
     resists = torch.ones(shape, dtype=torch.bool) if resisting is None else resisting.clone()
     for restart in range(attack.restarts):
-        for chunk in target.chunks(resists.any(1).nonzero()[:, 0]):
+        standing = resists.any(1).nonzero()[:, 0]
+        target.advance((len(target) - len(standing)) * (attack.steps + 1))
+        for chunk in target.chunks(standing):
             images, labels, index = target.at(chunk)
             found = attempt(target.model, images, labels, attack, index=index, restart=restart)
             resists[chunk] &= found.resists.cpu()
+            target.advance(len(chunk) * (attack.steps + 1))
     return resists
 
 
@@ -163,7 +174,12 @@ def under_transfer(target: Subject, attacks: Sequence[Attack]) -> Tensor:
         return (climb(surrogate, images, labels, attack) for attack in attacks)
 
     with frozen(surrogate):
-        return under(target, len(attacks), examples)
+        return under(target, len(attacks), examples, passes_of(attacks))
+
+
+def passes_of(attacks: Iterable[Attack]) -> int:
+    """Count the passes of an image that attacks take at most: one per step, and one to see the outcome."""
+    return sum(attack.restarts * (attack.steps + 1) for attack in attacks)
 
 
 def _require_untargeted(*attacks: Attack) -> None:

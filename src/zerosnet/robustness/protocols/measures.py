@@ -1,14 +1,17 @@
 """The measurements of the protocols: each function takes a subject and returns one `Measurement` per setting."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from torch import Tensor
 
+from zerosnet.checks import is_number
 from zerosnet.errors import InputError
 from zerosnet.robustness.attacks.autoattack import require_classes, under_autoattack
 from zerosnet.robustness.attacks.gradient import Attack, fgsm, pgd
 from zerosnet.robustness.attacks.sanity import HUGE_EPS
+from zerosnet.robustness.corruptions.regenerated import CORRUPTIONS, SEVERITIES
 from zerosnet.robustness.perturbations.corruptions import (
     Corruptions,
     require_fitting,
@@ -17,11 +20,13 @@ from zerosnet.robustness.perturbations.corruptions import (
     under_regenerated,
 )
 from zerosnet.robustness.perturbations.noises import NOISE_SEED, PAPER_NOISES, constant, random_signs
-from zerosnet.robustness.protocols.attacked import Subject, under_attack, under_noises, under_transfer
+from zerosnet.robustness.protocols.attacked import Subject, passes_of, under_attack, under_noises, under_transfer
 from zerosnet.robustness.protocols.result import Measurement
 from zerosnet.robustness.smoothing import ALPHA, GUESSES, IMAGES, SAMPLES, SEED, SIGMA, certify
 
 PAPER_EPS = (3 / 255, 5 / 255, 8 / 255)
+SMALL_EPS = tuple(levels / 255 for levels in (0.25, 0.5, 1, 2))  # at which networks without defence have something left
+WHITEBOX_EPS = SMALL_EPS + PAPER_EPS
 SIGNED_EPS = (0.15, 0.3, 0.5)  # in [-1, 1], where they are twice what they are in [0, 1]
 PAPER_IMAGES = 100
 RESTARTS = 5
@@ -32,19 +37,23 @@ RADII = tuple(step / 20 for step in range(17))  # to 0.8, about what 10,000 samp
 class ProtocolOptions:
     """Options of a user: restarts of `pgd-whitebox`, number of images (all by default), the folder of corruptions.
 
-    `dataset` names the data set whose corruptions are used; `samples` of `smoothing` are 10,000 by default.
+    `dataset` names the data set whose corruptions are used. `eps` are radii in place of the protocol's own. `smoothing`
+    takes 10,000 `samples` by default.
     """
 
     restarts: int | None = None
     images: int | None = None
     corruptions: Corruptions | None = None
     dataset: str = "cifar10"
+    eps: tuple[float, ...] | None = None
     samples: int | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("restarts", self.restarts), ("images", self.images), ("samples", self.samples)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
                 raise InputError(f"{name} is {value!r}; expected a whole number, at least 1")
+        if self.eps is not None and (not self.eps or any(not is_number(eps) or not 0 < eps < 1 for eps in self.eps)):
+            raise InputError(f"eps is {self.eps!r}; expected numbers between 0 and 1, such as 8/255")
 
 
 def clean(target: Subject) -> Measurement:
@@ -60,6 +69,18 @@ def attacked(target: Subject, method: str, attack: Attack, right: Tensor, access
 def seen(target: Subject, method: str, attack: Attack, start: Measurement) -> Measurement:
     """Make a white-box attack; images that are wrong when clean (`start`) count as fooled."""
     return attacked(target, method, attack, under_attack(target, attack, resisting=start.right), "white-box")
+
+
+def rising(target: Subject, method: str, attacks: Sequence[Attack], start: Measurement) -> list[Measurement]:
+    """Make white-box attacks of rising radius, each of which keeps what smaller ones have found.
+
+    A small perturbation is in every larger ball, so an image that was fooled stays fooled and is not attacked again.
+    """
+    standing, rows = start.right, []
+    for attack in sorted(attacks, key=lambda attack: attack.eps):
+        standing = under_attack(target, attack, resisting=standing)
+        rows.append(attacked(target, method, attack, standing, "white-box", keeps_smaller_radii=True))
+    return rows
 
 
 def controls(target: Subject, start: Measurement, levels: tuple[float, ...]) -> list[Measurement]:
@@ -94,7 +115,7 @@ def paper_fgsm(target: Subject, options: ProtocolOptions) -> list[Measurement]:
             row = attacked(part, "fgsm", attack, under_attack(part, attack), "white-box", eps_signed=signed)
             rows.append(replace(row, label=f"{row.label} ({signed:g} in [-1, 1])"))
     start = next(row for row in rows if row.method == "clean" and len(row.right) == len(target))
-    stronger = [seen(target, "pgd-20", pgd(eps, 20), start) for eps in levels]
+    stronger = rising(target, "pgd-20", [pgd(eps, 20) for eps in levels], start)
     return [*rows, *stronger, *controls(target, start, levels)]
 
 
@@ -106,36 +127,65 @@ def paper_pgd(target: Subject, options: ProtocolOptions) -> list[Measurement]:
     return [
         start,
         *(attacked(target, "transfer", a, right, "black-box") for a, right in zip(sources, transferred)),
-        *(seen(target, "pgd-7 unprojected", attack, start) for attack in sources),
-        *(seen(target, "fgsm", fgsm(eps), start) for eps in PAPER_EPS),
-        *(seen(target, "pgd-20", pgd(eps, 20), start) for eps in PAPER_EPS),
+        *rising(target, "pgd-7 unprojected", sources, start),
+        *rising(target, "fgsm", [fgsm(eps) for eps in PAPER_EPS], start),
+        *rising(target, "pgd-20", [pgd(eps, 20) for eps in PAPER_EPS], start),
         *controls(target, start, PAPER_EPS),
     ]
 
 
 def pgd_whitebox(target: Subject, options: ProtocolOptions) -> list[Measurement]:
-    start, restarts = clean(target), options.restarts or RESTARTS
-    attacks = [(steps, pgd(eps, steps, restarts=restarts)) for steps in (20, 50) for eps in PAPER_EPS]
-    return [
-        start,
-        *(seen(target, "fgsm", fgsm(eps), start) for eps in PAPER_EPS),
-        *(seen(target, f"pgd-{steps}", attack, start) for steps, attack in attacks),
-        *controls(target, start, PAPER_EPS),
-    ]
+    start, restarts, levels = clean(target), options.restarts or RESTARTS, options.eps or WHITEBOX_EPS
+    rows = rising(target, "fgsm", [fgsm(eps) for eps in levels], start)
+    for steps in (20, 50):
+        rows += rising(target, f"pgd-{steps}", [pgd(eps, steps, restarts=restarts) for eps in levels], start)
+    return [start, *rows, *controls(target, start, levels)]
 
 
 def autoattack(target: Subject, options: ProtocolOptions) -> list[Measurement]:
     require_classes(target)
-    start, eps = clean(target), PAPER_EPS[-1]
-    right = under_autoattack(target, eps)
-    settings = {"version": "standard", "norm": "linf", "seed": 1}
-    return [
-        start,
-        seen(target, "fgsm", fgsm(eps), start),
-        seen(target, "pgd-20", pgd(eps, 20), start),
-        Measurement(f"AutoAttack, eps {eps:.4g}", "autoattack", right, "white-box", eps, eps, settings),
-        *controls(target, start, (eps,)),
-    ]
+    start, levels = clean(target), sorted(options.eps or PAPER_EPS[-1:])
+    settings = {"version": "standard", "norm": "linf", "seed": 1, "keeps_smaller_radii": True}
+    rows = rising(target, "fgsm", [fgsm(eps) for eps in levels], start)
+    rows += rising(target, "pgd-20", [pgd(eps, 20) for eps in levels], start)
+    standing = start.right
+    for eps in levels:
+        standing = standing & under_autoattack(target, eps)
+        rows.append(Measurement(f"AutoAttack, eps {eps:.4g}", "autoattack", standing, "white-box", eps, eps, settings))
+    return [start, *rows, *controls(target, start, tuple(levels))]
+
+
+def noise_passes(options: ProtocolOptions) -> int:
+    """Count the passes of an image that `paper_noise` takes."""
+    return 1 + len(PAPER_NOISES)
+
+
+def fgsm_passes(options: ProtocolOptions) -> int:
+    """Count the passes of an image that `paper_fgsm` takes, without those of its 100 images."""
+    return 1 + _passes(SIGNED_EPS, fgsm(0.5), pgd(0.5, 20))
+
+
+def pgd_passes(options: ProtocolOptions) -> int:
+    """Count the passes of an image that `paper_pgd` takes at most."""
+    return 1 + _passes(PAPER_EPS, pgd(0.5, 7), pgd(0.5, 7), fgsm(0.5), pgd(0.5, 20))
+
+
+def whitebox_passes(options: ProtocolOptions) -> int:
+    """Count the passes of an image that `pgd_whitebox` takes at most."""
+    restarts = options.restarts or RESTARTS
+    strong = (pgd(0.5, steps, restarts=restarts) for steps in (20, 50))
+    return 1 + _passes(options.eps or WHITEBOX_EPS, fgsm(0.5), *strong)
+
+
+def corruption_passes(options: ProtocolOptions) -> int:
+    """Count the passes of an image that `corruptions` takes."""
+    names = CORRUPTIONS if options.corruptions is None else options.corruptions.names
+    return 1 + SEVERITIES * len(names)
+
+
+def _passes(levels: tuple[float, ...], *attacks: Attack) -> int:
+    """Count the passes of attacks at every level, and of the controls."""
+    return len(levels) * (passes_of(attacks) + 1) + passes_of([pgd(HUGE_EPS, 20, step=HUGE_EPS / 10)])
 
 
 def corruptions(target: Subject, options: ProtocolOptions) -> list[Measurement]:

@@ -6,7 +6,7 @@ The paper's own (`paper-*`) run as they were; those that a reviewer of today wou
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from zerosnet.errors import InputError
+from zerosnet.errors import InputError, did_you_mean
 from zerosnet.robustness.attacks.autoattack import require_autoattack
 from zerosnet.robustness.attacks.sanity import sanity_checks
 from zerosnet.robustness.perturbations.corruptions import NotGiven
@@ -28,6 +28,8 @@ class Protocol:
     surrogate     it needs a second network, on which examples are made
     fused         it can take several networks at once
     restarts      it makes restarts, whose number is an option
+    radii         its eps is an option
+    passes        the passes of an image that it takes at most; None if nobody has counted them
     corrupted     it reads corrupted images from files if there are any
     samples       it draws noisy samples, whose number is an option
     ready         called before any work; raises an error if something is missing
@@ -43,6 +45,8 @@ class Protocol:
     surrogate: bool = False
     fused: bool = True
     restarts: bool = False
+    radii: bool = False
+    passes: Callable[[ProtocolOptions], int] | None = None
     corrupted: bool = False
     samples: bool = False
     ready: Callable[[], object] = lambda: None
@@ -56,6 +60,7 @@ _ALL = (
         notes=("images in [0, 1], clipped after injection, normalised inside the network: our reading",),
         recipe="paper",
         adversarial=False,
+        passes=measures.noise_passes,
     ),
     Protocol(
         name="paper-fgsm",
@@ -68,6 +73,7 @@ _ALL = (
         ),
         dataset="mnist",
         recipe="mnist-fgsm",
+        passes=measures.fgsm_passes,
     ),
     Protocol(
         name="paper-pgd",
@@ -81,18 +87,22 @@ _ALL = (
         ),
         recipe="pgd-paper",
         surrogate=True,
+        passes=measures.pgd_passes,
     ),
     Protocol(
         name="pgd-whitebox",
-        what="PGD-20 and PGD-50, step eps/4, five restarts, on the network itself",
+        what="PGD-20 and PGD-50, step eps/4, five restarts, on the network itself, at 0.25/255 to 8/255",
         measure=measures.pgd_whitebox,
         restarts=True,
+        radii=True,
+        passes=measures.whitebox_passes,
     ),
     Protocol(
         name="autoattack",
         what="AutoAttack, standard version, L-infinity 8/255; needs `pip install pyautoattack`",
         measure=measures.autoattack,
         fused=False,
+        radii=True,
         ready=require_autoattack,
     ),
     Protocol(
@@ -101,6 +111,7 @@ _ALL = (
         measure=measures.corruptions,
         notes=("regenerated unless published files are given; frost is then a generated texture, outside the mean",),
         adversarial=False,
+        passes=measures.corruption_passes,
         corrupted=True,
     ),
     Protocol(
@@ -120,7 +131,7 @@ PROTOCOLS = {protocol.name: protocol for protocol in _ALL}
 
 def protocol(name: str) -> Protocol:
     if not isinstance(name, str) or name not in PROTOCOLS:
-        raise InputError(f"protocol is {name!r}; expected one of {', '.join(PROTOCOLS)}")
+        raise InputError(f"protocol is {name!r}{did_you_mean(name, PROTOCOLS)}; expected one of {', '.join(PROTOCOLS)}")
     return PROTOCOLS[name]
 
 

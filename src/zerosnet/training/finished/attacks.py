@@ -16,9 +16,10 @@ import torch
 
 from zerosnet import files
 from zerosnet.data import DataSet, load_for_test
-from zerosnet.environment import environment
+from zerosnet.environment import environment, today
 from zerosnet.errors import InputError
 from zerosnet.robustness import (
+    PROTOCOLS,
     RESTARTS,
     SAMPLES,
     Corruptions,
@@ -26,6 +27,7 @@ from zerosnet.robustness import (
     ProtocolOptions,
     find_corruptions,
     protocol,
+    radius_text,
     run_protocol,
     subject,
     why_not_native,
@@ -34,6 +36,7 @@ from zerosnet.robustness import ProtocolResult as Measurement
 from zerosnet.training.finished.networks import (
     MOST,
     Member,
+    arithmetic_of,
     as_classifier,
     convolutions_of,
     find_surrogate,
@@ -46,6 +49,7 @@ from zerosnet.training.runs.store import RunRecord, Store
 
 FOLDER = "attacks"
 REDUCED = ("images", "restarts", "samples")  # options that a file's name has
+Bar = Callable[[str, int | None], Callable[[int], None]]
 
 
 def attack_runs(
@@ -57,21 +61,27 @@ def attack_runs(
     data: Path | None = None,
     restarts: int | None = None,
     images: int | None = None,
+    eps: tuple[float, ...] | None = None,
     samples: int | None = None,
     again: bool = False,
     say: Callable[[str], None] = lambda line: None,
+    bar: Bar = lambda label, total: lambda passes: None,
 ) -> dict[str, Measurement]:
     """Run protocol `name` on runs, those of the store by id or part of it; results by run id, in the order given.
 
     What was measured before is read from the store, unless `again`. Everything that can be wrong is found before any
     network is attacked, and what is wrong with the runs before data are loaded. As many `images` as there are, or more,
-    are all of them.
+    are all of them. `eps` replaces the protocol's radii, in [0, 1] units. `bar` is called for every group with a label
+    and the passes of images to expect, None if nobody knows, and returns a function to be told of passes done.
     """
-    chosen, options = protocol(name), ProtocolOptions(None if restarts == RESTARTS else restarts, images)
+    chosen, options = protocol(name), ProtocolOptions(None if restarts == RESTARTS else restarts, images, eps=eps)
     options = replace(options, samples=None if samples == SAMPLES else samples)
     for what, value, takes in (("restarts", restarts, chosen.restarts), ("samples", samples, chosen.samples)):
         if value is not None and not takes:
             raise InputError(f"{what} is {value}, and protocol {name} makes none; leave it out")
+    if eps is not None and not chosen.radii:
+        able = ", ".join(one.name for one in PROTOCOLS.values() if one.radii)
+        raise InputError(f"eps is given, and protocol {name} has its own; expected one of {able}, or no eps")
     chosen.ready()
     asked = (store.find(run) if isinstance(run, str) else run for run in runs)
     records = {record.id: record for record in asked}
@@ -98,11 +108,14 @@ def attack_runs(
 
     def work(group: Sequence[Member]) -> None:
         first = group[0][0].spec
-        say(f"{name}: {len(group)} x {first.model} on {first.dataset}")
+        label = f"{name}: {len(group)} x {first.model} on {first.dataset}"
+        say(label)
         given = replace(options, corruptions=corrupted.get(first.dataset), dataset=first.dataset)
         source = surrogates.get(first.dataset)
         test = sets[first.dataset]
-        stored.update(_attack_group(group, chosen, _whole(given, test), test, source, device, stop, say))
+        given = _whole(given, test)
+        total = None if chosen.passes is None else (given.images or len(test.test)) * chosen.passes(given)
+        stored.update(_attack_group(group, chosen, given, test, source, device, stop, say, bar(label, total)))
 
     with torch_settings(device, deterministic=False):
         in_parallel(work, groups, min(workers, len(groups)), one_thread=False, stop=stop)
@@ -134,6 +147,7 @@ def _attack_group(
     device: torch.device,
     stop: threading.Event | None,
     say: Callable[[str], None],
+    advance: Callable[[int], None],
 ) -> dict[str, Measurement]:
     records, networks = zip(*group)
     source = None if surrogate is None else as_classifier([surrogate], [load_network(surrogate)], data, device)
@@ -142,7 +156,7 @@ def _attack_group(
     if stop is not None:
         for network in filter(None, (classifier, source)):
             network.register_forward_pre_hook(partial(_give_up, stop))
-    target = subject(classifier, test.images, test.labels, surrogate=source)
+    target = replace(subject(classifier, test.images, test.labels, surrogate=source), advance=advance)
     why = why_not_native(classifier, (test.images.shape[2], test.images.shape[3]))
     if device.type == "cuda":
         target = target.compiled()
@@ -158,9 +172,12 @@ def _attack_group(
         "dataset": data.name,
         "surrogate": None if surrogate is None else surrogate.id,
         "device": device.type,
+        "data": data.fingerprint,
         "convolutions": convolutions_of(records[0], device),
+        "arithmetic": arithmetic_of(records[0], device),
         "kernels": "native" if why is None else "torch",
         "seconds": (time.monotonic() - began) / len(records),
+        "date": today(),
         "environment": environment(),
     }
     for record, result in zip(records, results):
@@ -194,7 +211,9 @@ def attack_path(record: RunRecord, name: str, options: ProtocolOptions | None = 
 
 def _file_name(name: str, options: ProtocolOptions | None) -> str:
     """Name a result's file, without its ending; a reduced result has another name than a whole one."""
-    reduced = {} if options is None else {key: getattr(options, key) for key in REDUCED}
+    reduced: dict[str, Any] = {} if options is None else {key: getattr(options, key) for key in REDUCED}
+    if options is not None and options.eps is not None:
+        reduced["eps"] = ",".join(radius_text(eps) for eps in options.eps).replace("/", "of")
     return name + "".join(f"+{key}={value}" for key, value in reduced.items() if value is not None)
 
 
@@ -226,5 +245,4 @@ def read_attack(record: RunRecord, name: str, options: ProtocolOptions | None = 
 
 def write_attack(record: RunRecord, options: ProtocolOptions, result: Measurement, facts: dict[str, Any]) -> None:
     path = attack_path(record, result.protocol, options)
-    path.parent.mkdir(exist_ok=True)
     files.write_json(path, {"run": record.id, **result.to_json(), **facts})

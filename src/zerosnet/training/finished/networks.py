@@ -125,6 +125,11 @@ def convolutions_of(record: RunRecord, device: torch.device) -> str:
     return str(numbers.conv_dtype or numbers.dtype).removeprefix("torch.")
 
 
+def arithmetic_of(record: RunRecord, device: torch.device) -> str:
+    """Name the types that a run's network computes in on a device, as environment.json does."""
+    return str(numbers_of(record, device))
+
+
 def check_fits(network: Network, data: DataSet | FolderData, name: str) -> None:
     """Refuse data that do not fit a network: folders of images may have changed since its training."""
     config, there = network.config, (data.num_classes, data.in_chans)

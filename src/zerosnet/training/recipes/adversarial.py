@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from zerosnet.checks import is_number, is_whole
 from zerosnet.errors import InputError
 
 KINDS = ("surrogate", "white-box")
@@ -34,16 +35,16 @@ class Adversarial:
             raise InputError(f"adversarial kind is {self.kind!r}; expected one of {', '.join(KINDS)}")
         for name in ("eps", "step"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            if not is_number(value) or not 0 <= value <= 1:
                 raise InputError(f"adversarial {name} is {value!r}; expected a number from 0 to 1")
-        if isinstance(self.steps, bool) or not isinstance(self.steps, int) or self.steps < 1:
+        if not is_whole(self.steps) or self.steps < 1:
             raise InputError(f"adversarial steps is {self.steps!r}; expected 1 or more")
         for name in ("project", "random_start", "clean_step"):
             value = getattr(self, name)
             if not isinstance(value, bool):
                 raise InputError(f"adversarial {name} is {value!r}; expected true or false")
         seed = self.surrogate_seed
-        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+        if seed is not None and (not is_whole(seed) or seed < 0):
             raise InputError(f"adversarial surrogate_seed is {seed!r}; expected a whole number from 0 on")
         if self.surrogate is not None and not isinstance(self.surrogate, str):
             raise InputError(f"adversarial surrogate is {self.surrogate!r}; expected a model's name")

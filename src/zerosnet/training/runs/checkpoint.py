@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from zerosnet.errors import InputError
-from zerosnet.files import remove_temporaries, write_bytes
+from zerosnet.files import read_bytes, remove_temporaries, write_bytes
 from zerosnet.models import tensor_file
 
 KEEP = 2
@@ -68,7 +68,6 @@ def write_checkpoint(
         metadata["run"] = run
     path = _path(folder, position)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         write_bytes(path, tensor_file(ordered, metadata))
     except OSError as error:
         why = "the disk is full" if error.errno in _FULL else str(error.strerror or error)
@@ -125,7 +124,7 @@ def _read(path: Path, position: int) -> tuple[dict[str, Tensor], dict[str, Any],
     from safetensors.torch import load
 
     try:
-        content = path.read_bytes()
+        content = read_bytes(path)
         tensors = load(content)
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
         metadata = header["__metadata__"]

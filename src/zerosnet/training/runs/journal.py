@@ -35,7 +35,7 @@ class Journal:
         """Return the newest row of every run, with its best test accuracy so far, for display."""
         if not self.runs:
             return [None for _ in self.trainer.specs]
-        return [{**rows[-1], "best_test_accuracy": best(rows)[1]} if rows else None for rows in self.rows]
+        return [{**rows[-1], "best_test_accuracy": best_epoch(rows)[1]} if rows else None for rows in self.rows]
 
     def record(self, epoch: int, seconds: Callable[[], float], open_runs: Sequence[bool]) -> None:
         """Evaluate all replicas after `epoch` epochs and add a row to every run that has not ended.
@@ -68,14 +68,14 @@ class Journal:
     def finished(self, k: int, seconds: float, train: "Score") -> Result:
         """Make the result of a run that has come to its last epoch."""
         rows = self.rows[k]
-        last, (best_epoch, best_accuracy) = rows[-1], best(rows)
+        last, (epoch, best_accuracy) = rows[-1], best_epoch(rows)
         return Result(
             "finished",
             last["epoch"],
             seconds,
             test_accuracy=last["test_accuracy"],
             test_loss=finite(last["test_loss"]),
-            best_epoch=best_epoch,
+            best_epoch=epoch,
             best_test_accuracy=best_accuracy,
             train_accuracy=train.accuracy,
             train_loss=finite(train.loss),
@@ -88,10 +88,8 @@ class Journal:
         """Make the result of a run whose loss or weights are no longer finite."""
         rows = self.rows[k]
         reason = f"loss or weights not finite after {int(self.trainer.lived[k])} steps"
-        best_epoch, best_accuracy = best([row for row in rows if finite(row["test_loss"]) is not None])
-        return Result(
-            "diverged", len(rows), seconds, best_epoch=best_epoch, best_test_accuracy=best_accuracy, reason=reason
-        )
+        epoch, best_accuracy = best_epoch([row for row in rows if finite(row["test_loss"]) is not None])
+        return Result("diverged", len(rows), seconds, best_epoch=epoch, best_test_accuracy=best_accuracy, reason=reason)
 
     def close(self) -> None:
         for loggers in self._loggers:
@@ -99,7 +97,7 @@ class Journal:
                 logger.close()
 
 
-def best(rows: Sequence[Mapping[str, Any]]) -> tuple[int | None, float | None]:
+def best_epoch(rows: Sequence[Mapping[str, Any]]) -> tuple[int | None, float | None]:
     """Find the first epoch with the highest test accuracy, and that accuracy."""
     if not rows:
         return None, None

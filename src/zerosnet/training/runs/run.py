@@ -22,11 +22,13 @@ from torch import Tensor
 
 from zerosnet import files
 from zerosnet.checks import finite
+from zerosnet.environment import today
 from zerosnet.errors import InputError
 from zerosnet.training.runs.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from zerosnet.training.runs.spec import Result, RunSpec
 
 WEIGHTS = "weights.safetensors"
+CHECKPOINTS = "checkpoints"
 
 
 class Run:
@@ -43,7 +45,7 @@ class Run:
 
     @property
     def checkpoints(self) -> Path:
-        return self.folder / "checkpoints"
+        return self.folder / CHECKPOINTS
 
     @property
     def weights(self) -> Path:
@@ -58,13 +60,16 @@ class Run:
         return found if isinstance(found, dict) else {}
 
     def write_environment(self, environment: Mapping[str, Any]) -> None:
-        """Record what the run is trained with; if it goes on elsewhere, both records are kept."""
-        path, record, before = self.folder / "environment.json", dict(environment), self.environment()
-        if before:
-            earlier = before.pop("earlier", [])
-            record["earlier"] = earlier if before == dict(environment) else [*earlier, before]
-            if not record["earlier"]:
-                del record["earlier"]
+        """Record what the run is trained with, and when it began; if it goes on elsewhere, both records are kept."""
+        path, before = self.folder / "environment.json", self.environment()
+        earlier, begun = before.pop("earlier", []), before.pop("begun", None)
+        record = dict(environment)
+        if begun is not None or not before:  # old records do not have it
+            record["begun"] = begun or today()
+        if before and before != dict(environment):
+            earlier = [*earlier, before]
+        if earlier:
+            record["earlier"] = earlier
         files.write_json(path, record)
 
     def append_metrics(self, row: Mapping[str, Any]) -> None:
@@ -114,7 +119,7 @@ class Run:
         if path.exists():
             files.sync(path)
         files.write_json(self.folder / "result.json", result.to_json())
-        shutil.rmtree(self.checkpoints, ignore_errors=True)
+        remove_checkpoints(self.folder)
 
     def result(self) -> Result | None:
         return read_result(self.folder)
@@ -156,7 +161,8 @@ def try_lock(folder: Path, *, create: bool) -> int | None:
 
     The kernel lets go of it when the process ends, however it ends.
     """
-    descriptor = os.open(folder / "lock", os.O_RDONLY | (os.O_CREAT if create else 0), 0o644)
+    flags = os.O_RDONLY | os.O_NONBLOCK  # a pipe in the place of the file is not waited for
+    descriptor = os.open(folder / "lock", flags | (os.O_CREAT if create else 0), 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -166,6 +172,11 @@ def try_lock(folder: Path, *, create: bool) -> int | None:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def remove_checkpoints(folder: Path) -> None:
+    """Remove the checkpoints of a run that has ended; any process may, since nobody needs them any more."""
+    shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
 
 
 def read_result(folder: Path) -> Result | None:

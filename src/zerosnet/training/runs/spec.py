@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from hashlib import blake2b
 from typing import Any
 
-from zerosnet.checks import is_number
+from zerosnet.checks import is_number, is_whole
 from zerosnet.data import source
 from zerosnet.errors import InputError
 from zerosnet.numerics import Number, Scheme, find_stage_change, number
@@ -51,7 +51,7 @@ class RunSpec:
         _check_names(self.model, self.dataset)
         if not isinstance(self.recipe, Recipe):
             raise InputError(f"recipe is {self.recipe!r}; expected a Recipe")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
+        if not is_whole(self.seed) or not 0 <= self.seed < 2**63:
             raise InputError(f"seed is {self.seed!r}; expected a whole number from 0 on, below 2^63")
         if not isinstance(self.scheme, Scheme | None):
             raise InputError(f"scheme is {self.scheme!r}; expected a Scheme")

@@ -1,7 +1,6 @@
 """The store: a folder of runs, in which a finished run is never run again and two processes never run the same one."""
 
 import os
-import shutil
 import tempfile
 import time
 from dataclasses import dataclass
@@ -9,9 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from zerosnet import files
+from zerosnet.environment import origin_problem
 from zerosnet.errors import InputError
 from zerosnet.training.runs.checkpoint import positions
-from zerosnet.training.runs.run import WEIGHTS, Run, find_folder, read_metrics, read_result, try_lock
+from zerosnet.training.runs.run import (
+    WEIGHTS,
+    Run,
+    find_folder,
+    read_metrics,
+    read_result,
+    remove_checkpoints,
+    try_lock,
+)
 from zerosnet.training.runs.spec import Result, RunSpec
 
 SPEC = "spec.json"
@@ -44,6 +52,14 @@ class RunRecord:
     def metrics(self) -> list[dict[str, Any]]:
         return read_metrics(self.folder)
 
+    def environment(self) -> dict[str, Any]:
+        """Read what the run was trained with; nothing if it has not begun, or if that cannot be read."""
+        try:
+            found = files.read_json(self.folder / "environment.json")
+        except (OSError, InputError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
     def check_writable(self, part: str = "") -> None:
         """Raise an error unless files can be added to the run's folder, or to this part of it."""
         inner = self.folder / part
@@ -66,6 +82,7 @@ class RunRecord:
             "init_growth": None if spec.init_growth is None else str(spec.init_growth),
             "validation": spec.validation,
             "status": self.status,
+            **_origin(self.environment()),
         }
         if self.result is not None:
             return line | {key: value for key, value in self.result.to_json().items() if key != "status"}
@@ -153,7 +170,7 @@ class Store:
 def _make_sure(folder: Path, root: Path) -> None:
     """Make a folder of a store if it is missing; raise an error if that, or writing into it, is impossible."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        files.make_folder(folder)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
@@ -169,7 +186,14 @@ def _settle(run: Run) -> None:
     elif (found := _read_spec(path)).canonical() != run.spec.canonical():
         raise InputError(f"{path} holds another spec than its id says, that of {found.id}; move the folder away")
     if run.result() is not None:
-        shutil.rmtree(run.checkpoints, ignore_errors=True)
+        remove_checkpoints(run.folder)
+
+
+def _origin(environment: dict[str, Any]) -> dict[str, Any]:
+    """Name the commit that a run was trained with, and what is wrong with it."""
+    git = environment.get("git")
+    commit = git.get("commit") if isinstance(git, dict) else None
+    return {"commit": commit, "origin_problem": origin_problem(environment)}
 
 
 def _record(folder: Path) -> RunRecord:

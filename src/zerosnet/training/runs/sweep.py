@@ -10,6 +10,7 @@ the spec.json of a run, which is then run again from its own record:
 
 import itertools
 import json
+import math
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,6 +18,8 @@ from typing import Any
 
 from zerosnet.errors import InputError
 from zerosnet.training.runs.spec import RunSpec, check_fields, distinct
+
+_MOST_RUNS = 100_000  # of one grid: more would not fit into memory, and nobody waits for them
 
 
 def read_sweep(path: Path | str) -> list[RunSpec]:
@@ -82,6 +85,9 @@ def _combinations(grid: Any) -> Iterator[dict[str, Any]]:
     for key, axis in zip(grid, axes):
         if not axis:
             raise InputError(f"grid field {key!r} is an empty list; expected at least one value")
+    combinations = math.prod(map(len, axes))
+    if combinations > _MOST_RUNS:
+        raise InputError(f"grid has {combinations:,} combinations; expected at most {_MOST_RUNS:,}")
     return (dict(zip(grid, values)) for values in itertools.product(*axes))
 
 

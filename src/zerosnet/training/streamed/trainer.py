@@ -131,8 +131,7 @@ class StreamedTrainer:
             "sync_bn": options.sync_bn,
             "workers": workers,
             "decoder": options.decoder,
-            "arithmetic": f"parameters {numbers.dtype}, convolutions {numbers.conv_dtype or numbers.dtype}, "
-            f"state {numbers.state_dtype or numbers.dtype}".replace("torch.", ""),
+            "arithmetic": str(numbers),
         }
 
     def begin_epoch(self, epoch: int, step: int) -> None:

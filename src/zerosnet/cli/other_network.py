@@ -1,0 +1,137 @@
+"""Find other people's networks for a command: PACKAGE:NAME, or the Python path of a function that builds one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from zerosnet.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+OTHER_HELP = "timm:NAME, torchvision:NAME, transformers:TYPE, or package.module:function"
+MOST_PARAMETERS = 1_000_000_000
+_TOKENS = 32
+
+
+@dataclass(frozen=True)
+class OtherNetwork:
+    """A network of another package, and an example that it takes, if it came with one."""
+
+    model: "nn.Module"
+    label: str
+    example: Any = None
+
+    def batch(self, count: int, seed: int) -> Any:
+        """Make noise that the network takes: images, vectors, or random tokens."""
+        import torch
+
+        if self.example is not None:
+            return self.example
+        generator = torch.Generator().manual_seed(seed)
+        config = getattr(self.model, "config", None)
+        if hasattr(config, "vocab_size"):
+            return torch.randint(config.vocab_size, (count, _TOKENS), generator=generator)
+        like = example_of(self.model)
+        return torch.randn(count, *like.shape[1:], generator=generator).to(like)
+
+
+def is_other(name: str) -> bool:
+    """Tell whether a name is meant for another package: it has a colon with names on both sides."""
+    package, colon, rest = name.partition(":")
+    return bool(colon) and package.replace(".", "_").isidentifier() and bool(rest) and "/" not in rest
+
+
+def find_other(name: str, seed: int) -> OtherNetwork:
+    """Build the network that PACKAGE:NAME names, with random weights."""
+    import torch
+
+    package, _, rest = name.partition(":")
+    torch.manual_seed(seed)
+    if package in _PACKAGES:
+        return OtherNetwork(_PACKAGES[package](rest), name)
+    made = _function(name, package, rest)()
+    model, example = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
+    if not isinstance(model, torch.nn.Module):
+        raise InputError(f"{name} returns {type(model).__name__}; expected a torch.nn.Module, or one and an example")
+    return OtherNetwork(model, name, example)
+
+
+def example_of(model: "nn.Module") -> "Tensor":
+    from zerosnet.models import example_for
+
+    return example_for(model)
+
+
+def _function(name: str, module: str, attribute: str) -> Callable[[], Any]:
+    import sys
+    from pathlib import Path
+
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        found: Any = import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"{name!r} cannot be found ({error}); expected {OTHER_HELP}") from None
+    finally:
+        sys.path.remove(here)
+    if not callable(found):
+        raise InputError(f"{name!r} is {type(found).__name__}; expected a function that returns a network")
+    return found  # type: ignore[no-any-return]
+
+
+def _package(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise InputError(f"the package {name} is not installed; expected it for {name}:NAME") from None
+
+
+def _timm(name: str) -> "nn.Module":
+    timm = _package("timm")
+    if not timm.is_model(name.partition(".")[0]):
+        near = did_you_mean(name, timm.list_models())
+        raise InputError(f"timm has no network {name!r}{near}; expected a name of timm.list_models()")
+    model: nn.Module = timm.create_model(name)
+    return model
+
+
+def _torchvision(name: str) -> "nn.Module":
+    models = _package("torchvision").models
+    if name not in models.list_models():
+        near = did_you_mean(name, models.list_models())
+        raise InputError(
+            f"torchvision has no network {name!r}{near}; expected a name of torchvision.models.list_models()"
+        )
+    model: nn.Module = models.get_model(name, weights=None)
+    return model
+
+
+def _transformers(name: str) -> "nn.Module":
+    """Build a network of that model type at its default size, if it fits."""
+    import torch
+
+    transformers = _package("transformers")
+    if name not in transformers.CONFIG_MAPPING:
+        near = did_you_mean(name, list(transformers.CONFIG_MAPPING))
+        raise InputError(f"transformers has no model type {name!r}{near}; expected one such as gpt2 or vit")
+    config = transformers.CONFIG_MAPPING[name]()
+    causal = type(config) in transformers.MODEL_FOR_CAUSAL_LM_MAPPING
+    kind = transformers.AutoModelForCausalLM if causal else transformers.AutoModel
+    with torch.device("meta"):
+        count = sum(p.numel() for p in kind.from_config(config).parameters())
+    if count > MOST_PARAMETERS:
+        raise InputError(f"transformers:{name} has {count:.1e} parameters at its default size; expected "
+                         "package.module:function, which builds a smaller one")  # fmt: skip
+    model: nn.Module = kind.from_config(config)
+    return model
+
+
+_PACKAGES: dict[str, Callable[[str], "nn.Module"]] = {
+    "timm": _timm,
+    "torchvision": _torchvision,
+    "transformers": _transformers,
+}

@@ -1,0 +1,241 @@
+"""Diagnose any residual network: read its wiring, then measure its states, branches and gradients."""
+
+from collections.abc import Iterable, Mapping
+from itertools import combinations
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.utils._pytree import tree_leaves, tree_map
+
+from zerosnet.errors import InputError
+from zerosnet.models.reading.diagnosis import BranchDiagnosis, WiringDiagnosis
+from zerosnet.models.reading.fit import layouts
+from zerosnet.models.reading.plan import resolved
+from zerosnet.models.reading.read import NetworkReading, passage_gains, read_network, taken
+from zerosnet.models.reading.trace import Example, Trace, arguments, run, untrained_batch_norms
+
+READ_WITH = 2
+"""So many of the examples are enough to read a wiring."""
+
+_DISTURBANCE = 1e-2
+_STATISTICS = ("running", "batch")
+
+
+def diagnose_network(
+    model: nn.Module,
+    example: Example,
+    *,
+    blocks: Iterable[str] | None = None,
+    statistics: str | None = None,
+    seed: int = 0,
+) -> WiringDiagnosis:
+    """Diagnose any residual network on an example; the network stays as it is.
+
+    Args:
+        example: A tensor, a tuple of arguments or a dictionary of keyword arguments, with a few images or texts.
+        blocks: Names of residual blocks, if they are not found; see `wiring_of`.
+        statistics: "running" or "batch", what batch norms use; by default the batch's if they were never trained.
+        seed: Of disturbances, and of the direction in which the output's gradient is taken.
+    """
+    if statistics not in (None, *_STATISTICS):
+        raise InputError(f"statistics is {statistics!r}; expected one of {', '.join(_STATISTICS)}, or None to choose")
+    chosen = statistics or ("batch" if isinstance(model, nn.Module) and untrained_batch_norms(model) else "running")
+    reading = read_network(model, _first(example, READ_WITH), blocks=blocks, seed=seed, statistics=chosen)
+    states = _states(reading)
+    keep = {v for part, linear in reading.parts for s in resolved(reading.plan.flow, part).sums
+            for v in (s.target, *s.states, *s.scaled, *(b for b, _ in linear.branch))}  # fmt: skip
+    keep |= set(states) | {v for v in (*reading.entries, reading.read) if v is not None}
+    clean = run(model, example, keep=keep, statistics=chosen)
+    _check_same(model, reading, clean)
+    forward = _forward_gains(model, example, reading, states, clean, chosen, seed)
+    backward = _backward_gains(model, example, states, reading, chosen, seed)
+    sizes = [_rms(_branch(reading, n, clean)) for n in range(len(reading.parts))]
+    parts = [part for part, _ in reading.parts]
+    stem = _rms(clean.before[taken(reading.plan, parts[0])])
+    passages = passage_gains(reading.plan, parts, clean.before)
+    predicted = reading.wiring.in_units_of_branches(sizes, stem, passages).shares(stem=1.0)
+    gains = 10 ** reading.wiring.gains().forward_rows[1:]
+    stages = [n for n, count in enumerate(reading.wiring.counts) for _ in range(count)]
+    found = []
+    for n, name in enumerate(reading.wiring.names):
+        before, after, part = _contribution(reading, n, clean)
+        share, spread = _share(part, after)
+        found.append(
+            BranchDiagnosis(
+                index=n,
+                name=name,
+                stage=stages[n],
+                state_rms=_rms(after),
+                branch_rms=_rms(part),
+                share=share,
+                share_spread=spread,
+                predicted_share=float(predicted[n]),
+                forward_gain=forward[n],
+                backward_gain=backward[n],
+                wiring_gain=float(gains[n]),
+                cosine=_cosine(part, after - part),
+                influence=1 - _cosine(before, after),
+                likeness=_likeness(reading, n, clean),
+            )
+        )
+    count = next((len(t) for t in tree_leaves(arguments(example)) if isinstance(t, Tensor)), 1)
+    return WiringDiagnosis(type(model).__name__, count, chosen, reading.wiring, tuple(found))
+
+
+# -- where things are --------------------------------------------------------------------------------------------------
+
+
+def _states(reading: NetworkReading) -> list[int]:
+    """List the vertex of the newest tensor of the state after every block."""
+    return [max(s.target for s in part.sums) for part, _ in reading.parts]
+
+
+def _contribution(reading: NetworkReading, n: int, clean: Trace) -> tuple[Tensor, Tensor, Tensor]:
+    """Return what block n reads, what is read after it, and the part of f_n in that."""
+    part, linear = reading.parts[n]
+    sums = resolved(reading.plan.flow, part).sums[0]
+    if linear.A.shape == (1, 1):
+        target = clean.before[sums.target]
+        scaled = sum((clean.before[v].reshape(target.shape) for v in sums.scaled), torch.zeros_like(target))
+        return clean.before[sums.states[0]].reshape(target.shape), target, scaled
+    weights = [*(step.c for step in reading.wiring.steps), reading.wiring.read][n + 1]
+    factor = sum(float(c) * float(b) for c, b in zip(weights, reading.wiring.steps[n].b))
+    entries = [*reading.entries, reading.read]
+    branch = _branch(reading, n, clean)
+    before, after = (_value(reading, clean, entries[m], m).reshape(branch.shape) for m in (n, n + 1))
+    return before, after, factor * branch
+
+
+def _value(reading: NetworkReading, clean: Trace, entry: int | None, n: int) -> Tensor:
+    """Return what block n reads: the mixture, or the state if it is one stream."""
+    if entry is not None:
+        return clean.before[entry]
+    if n == 0:
+        return clean.before[taken(reading.plan, reading.parts[0][0])]
+    return clean.before[_states(reading)[n - 1]]
+
+
+def _branch(reading: NetworkReading, n: int, clean: Trace) -> Tensor:
+    branch = reading.parts[n][1].branch
+    first = clean.before[branch[0][0]]
+    return sum((weight * clean.before[v].reshape(first.shape) for v, weight in branch), torch.zeros_like(first))
+
+
+# -- measures ----------------------------------------------------------------------------------------------------------
+
+
+def _forward_gains(
+    model: nn.Module, example: Example, reading: NetworkReading, states: list[int], clean: Trace, mode: str, seed: int
+) -> list[float]:
+    """Disturb the first state, and follow the difference."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def noise(tensor: Tensor) -> Tensor:
+        drawn = torch.randn(tensor.shape, generator=generator, dtype=torch.float64).to(tensor)
+        return _DISTURBANCE * _rms(tensor) * drawn
+
+    roots = reading.parts[0][0].before
+    made = {v for v in roots if reading.plan.flow.vertices[v].operation != "input"}
+    given = _disturbed(example, generator) if not made else example
+    moved = run(model, given, keep=[*states, *roots], disturb=dict.fromkeys(made, noise), statistics=mode)
+    first = [moved.after[v] - (moved.before[v] if made else tensor) for v, tensor in _originals(roots, example, moved)]
+    size = _rms(torch.cat([delta.flatten() for delta in first]))
+    return [_rms(moved.before[v] - clean.before[v]) / size if size else float("nan") for v in states]
+
+
+def _originals(roots: Iterable[int], example: Example, moved: Trace) -> list[tuple[int, Tensor]]:
+    tensors = [t for t in tree_leaves(arguments(example)) if isinstance(t, Tensor)]
+    return [(v, tensors[v] if v < len(tensors) else moved.before[v]) for v in roots]
+
+
+def _disturbed(example: Example, generator: torch.Generator) -> Example:
+    def moved(value: Any) -> Any:
+        if not isinstance(value, Tensor) or not value.is_floating_point():
+            return value
+        drawn = torch.randn(value.shape, generator=generator, dtype=torch.float64).to(value)
+        return value + _DISTURBANCE * _rms(value) * drawn
+
+    args, kwargs = tree_map(moved, arguments(example))
+    result: Example = kwargs or args
+    return result
+
+
+def _backward_gains(
+    model: nn.Module, example: Example, states: list[int], reading: NetworkReading, mode: str, seed: int
+) -> list[float]:
+    """Follow the gradient of the output, along a random direction, back to every state."""
+    roots = [v for v in reading.parts[0][0].before if reading.plan.flow.vertices[v].operation != "input"]
+
+    def leaf(tensor: Tensor) -> Tensor:
+        return torch.zeros_like(tensor).requires_grad_()
+
+    moved = run(model, example, keep=[*states, reading.plan.output], disturb=dict.fromkeys(roots, leaf), gradients=True,
+                statistics=mode)  # fmt: skip
+    output = moved.after.get(reading.plan.output, moved.result)
+    generator = torch.Generator().manual_seed(seed)
+    direction = torch.randn(output.shape, generator=generator, dtype=torch.float64).to(output)
+    loss = (output * direction).sum()
+    kept = [moved.after[v] for v in states]
+    if not all(tensor.requires_grad for tensor in kept):
+        return [float("nan")] * len(kept)
+    gradients = torch.autograd.grad(loss, kept, allow_unused=True, retain_graph=True)
+    if gradients[-1] is None or not gradients[-1].any():  # a head that starts at 0
+        along = torch.randn(kept[-1].shape, generator=generator, dtype=torch.float64).to(output)
+        gradients = torch.autograd.grad((kept[-1] * along).sum(), kept, allow_unused=True)
+    norms = [0.0 if gradient is None else float(gradient.norm()) for gradient in gradients]
+    return [norm / norms[-1] if norms[-1] else float("nan") for norm in norms]
+
+
+def _share(part: Tensor, whole: Tensor) -> tuple[float, float]:
+    """rms of a part over that of the whole, and the deviation of this over tokens or pixels."""
+    axis = 1 if whole.dim() == 4 else -1
+    each = part.norm(dim=axis) / whole.norm(dim=axis).clamp_min(torch.finfo(whole.dtype).tiny)
+    size = _rms(whole)
+    return _rms(part) / size if size else float("inf"), float(each.std(correction=0))
+
+
+def _cosine(a: Tensor, b: Tensor) -> float:
+    axis = 1 if a.dim() == 4 else -1
+    return float(functional.cosine_similarity(a, b, dim=axis).mean())
+
+
+def _likeness(reading: NetworkReading, n: int, clean: Trace) -> float | None:
+    """Mean cosine of two streams after block n."""
+    part, linear = reading.parts[n]
+    base = tuple(s for s in clean.before[linear.branch[0][0]].shape if s != 1)
+    tensors = [clean.before[s.target] for s in part.sums]
+    places = dict(linear.layouts)
+    seen = [(list(layouts(tensor, base)), places.get(s.target, 0)) for tensor, s in zip(tensors, part.sums)]
+    streams = [stream for options, place in seen if place < len(options) for stream in options[place]]
+    if len(streams) < 2:
+        return None
+    return sum(_cosine(a, b) for a, b in combinations(streams, 2)) / (len(streams) * (len(streams) - 1) / 2)
+
+
+def _rms(tensor: Tensor) -> float:
+    return float(tensor.detach().double().square().mean().sqrt())
+
+
+def _first(example: Example, count: int) -> Example:
+    """Return the first few images or texts of an example."""
+    tensors = [t for t in tree_leaves(arguments(example)) if isinstance(t, Tensor) and t.dim()]
+    batch = len(tensors[0]) if tensors else 0
+
+    def cut(value: Any) -> Any:
+        return value[:count] if isinstance(value, Tensor) and value.dim() and len(value) == batch else value
+
+    if isinstance(example, Tensor):
+        cut_one: Example = cut(example)
+        return cut_one
+    if isinstance(example, Mapping):
+        return {name: tree_map(cut, value) for name, value in example.items()}
+    return tuple(tree_map(cut, value) for value in example)
+
+
+def _check_same(model: nn.Module, reading: NetworkReading, trace: Trace) -> None:
+    if [v.operation for v in trace.vertices] != [v.operation for v in reading.plan.flow.vertices]:
+        raise InputError(
+            f"{type(model).__name__} runs differently on {READ_WITH} examples and on more; expected the same operations"
+        )

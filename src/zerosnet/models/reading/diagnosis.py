@@ -1,0 +1,113 @@
+"""What every block of any residual network does: its share, how disturbances grow, how alike streams become."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from zerosnet.models.diagnosis.result import EffectiveDepth, finite_or_none
+from zerosnet.models.reading.measured import MeasuredWiring
+from zerosnet.numerics import effective_depth
+
+
+@dataclass(frozen=True)
+class BranchDiagnosis:
+    """Block n of a network, which makes X_{n+1} out of X_n and its branch f_n.
+
+    With several streams, sizes are of what the next block reads.
+
+    Attributes:
+        name: The module that is the branch.
+        stage: From 0; the shape of the state is the same in a stage.
+        state_rms: rms of what is read next.
+        branch_rms: rms of what the branch contributes to it.
+        share: Their quotient.
+        share_spread: Deviation of the share over tokens or pixels.
+        predicted_share: From A, b, c and the rms of every branch, if branches are uncorrelated.
+        forward_gain: rms of a small disturbance after the block, for rms 1 in the first state.
+        backward_gain: Norm of the gradient after the block, for norm 1 after the last block.
+        wiring_gain: The most that a disturbance of the streams can have grown to without branches.
+        cosine: Cosine of the contribution and what it is added to.
+        influence: 1 - cosine of what this block and the next one read.
+        likeness: Mean cosine of two streams after the block; None for one stream.
+    """
+
+    index: int
+    name: str
+    stage: int
+    state_rms: float
+    branch_rms: float
+    share: float
+    share_spread: float
+    predicted_share: float
+    forward_gain: float
+    backward_gain: float
+    wiring_gain: float
+    cosine: float
+    influence: float
+    likeness: float | None
+
+
+@dataclass(frozen=True)
+class WiringDiagnosis:
+    """The diagnosis of every block of any residual network.
+
+    Attributes:
+        model: The name of its class.
+        examples: How many images or texts were looked at.
+        statistics: Whose mean and variance batch norms used, "running" or "batch".
+        wiring: What every block keeps, writes and reads.
+    """
+
+    model: str
+    examples: int
+    statistics: str
+    wiring: MeasuredWiring
+    blocks: tuple[BranchDiagnosis, ...]
+
+    @property
+    def effective_depth(self) -> EffectiveDepth:
+        """How many blocks are in use, sum_n s_n / (s_n + 0.1), by predicted and by measured shares."""
+        return EffectiveDepth(
+            _depth([block.predicted_share for block in self.blocks]), _depth([block.share for block in self.blocks])
+        )
+
+    @property
+    def prediction_error(self) -> float:
+        """The largest difference of a predicted and a measured share, in decades."""
+        pairs = [(block.predicted_share, block.share) for block in self.blocks]
+        known = [abs(math.log10(a / b)) for a, b in pairs if a > 0 and 0 < b < math.inf]
+        return max(known, default=math.nan)
+
+    def blocks_above(self, least: float = 0.01) -> int:
+        """Count the blocks whose measured share is at least this."""
+        return sum(block.share >= least for block in self.blocks)
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-ready object; numbers that overflowed are null."""
+        steps = zip(self.wiring.steps, self.wiring.measured)
+        return {
+            "model": self.model,
+            "examples": self.examples,
+            "statistics": self.statistics,
+            "streams": self.wiring.streams,
+            "depends_on_input": self.wiring.depends_on_input,
+            "effective_depth": {key: finite_or_none(value) for key, value in asdict(self.effective_depth).items()},
+            "blocks_above_1_percent": self.blocks_above(),
+            "blocks": [{key: finite_or_none(value) for key, value in asdict(block).items()} for block in self.blocks],
+            "wiring": [
+                {"A": _floats(step.A), "b": _floats(step.b), "c": _floats(step.c), **asdict(measured)}
+                for step, measured in steps
+            ],
+            "read": _floats(self.wiring.read),
+        }
+
+
+def _depth(shares: Sequence[float]) -> float:
+    return float(effective_depth(np.minimum(shares, 1e300)))
+
+
+def _floats(values: Iterable[Any]) -> Any:
+    return np.array(list(values), dtype=np.float64).tolist()

@@ -1,0 +1,86 @@
+"""`zerosnet diagnose` for networks of other packages."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from zerosnet.cli.main import run
+
+BUILDERS = """
+import torch
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.f = nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 8), nn.GELU())
+
+    def forward(self, y):
+        return y + self.f(y)
+
+def chain():
+    return nn.Sequential(nn.Linear(5, 8), *(Block() for _ in range(3)), nn.Linear(8, 2))
+
+def with_example():
+    return chain(), torch.randn(7, 5)
+
+def nothing():
+    return 3
+
+number = 3
+"""
+
+
+@pytest.fixture
+def builders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "builders_of_networks.py").write_text(BUILDERS)
+    monkeypatch.chdir(tmp_path)
+    return "builders_of_networks"
+
+
+def test_a_function_of_ones_own_is_diagnosed(builders: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diagnose", f"{builders}:chain", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert [block["name"] for block in data["blocks"]] == ["1.f", "2.f", "3.f"]
+    assert data["examples"] == 4
+
+
+def test_a_function_may_return_an_example_too(builders: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diagnose", f"{builders}:with_example"]) == 0
+    printed = capsys.readouterr().out
+    assert "of 3 blocks" in printed
+    assert "on 7 examples" in printed
+    assert "2.f" in printed
+
+
+def test_the_picture_is_drawn(builders: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diagnose", f"{builders}:chain", "--plot", "chain.svg"]) == 0
+    assert "effective depth" in Path("chain.svg").read_text()
+
+
+def test_networks_of_timm_and_torchvision_are_diagnosed_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, first in (("timm:resnet18", "layer1.0"), ("torchvision:resnet18", "layer1.0.bn2")):
+        assert run(["diagnose", name, "--images", "2", "--json"]) == 0
+        data = json.loads(capsys.readouterr().out)
+        assert len(data["blocks"]) == 8
+        assert data["blocks"][0]["name"].startswith(first)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["timm:resnet19"], "timm has no network 'resnet19'"),
+        (["torchvision:resnet19"], "torchvision has no network 'resnet19'"),
+        (["builders_of_networks:missing"], "cannot be found"),
+        (["no_such_package.module:f"], "cannot be found"),
+        (["builders_of_networks:nothing"], "returns int; expected a torch.nn.Module"),
+        (["builders_of_networks:number"], "is int; expected a function"),
+        (["timm:resnet18", "--dataset", "digits"], "--dataset is given for timm:resnet18"),
+    ],
+)
+def test_what_is_not_there_is_one_line(
+    builders: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["diagnose", *arguments]) == 2
+    assert message in capsys.readouterr().err

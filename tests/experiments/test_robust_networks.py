@@ -1,0 +1,75 @@
+"""Networks under corruption and with certificates, joined over seeds, on made-up evidence."""
+
+from pathlib import Path
+
+import pytest
+
+from zerosnet.experiments import Evidence, RunEvidence, certified_networks, corrupted_networks
+from zerosnet.numerics import Scheme
+from zerosnet.report import certified_figure, corruption_figure
+from zerosnet.robustness import ProtocolResult, ResultRow
+from zerosnet.training import RunRecord, RunSpec, recipe
+
+PAPER, NOISE = recipe("paper", "cifar10"), recipe("noise", "cifar10")
+UNSTABLE = Scheme.parse("1,1,1;1")
+
+
+def run(result: ProtocolResult, model: str = "zerosnet56_opt", seed: int = 1, **options) -> RunEvidence:
+    spec = RunSpec(model, "cifar10", options.get("trained", PAPER), seed, options.get("scheme"))
+    return RunEvidence(Path(), RunRecord(spec.id, Path(), spec, "finished", None), attacks={result.protocol: result})
+
+
+def corrupted(clean: float, fog: float, frost: float = 0.1) -> ProtocolResult:
+    rows = [ResultRow("clean", "clean", clean, 0, 100)]
+    for severity in range(1, 6):
+        for name, accuracy in (("fog", fog), ("frost_generated", frost)):
+            settings = {"corruption": name, "severity": severity, "source": "regenerated"}
+            rows.append(ResultRow(f"{name} {severity}", "corruption", accuracy, 0, 100, settings=settings))
+    return ProtocolResult("corruptions", tuple(rows))
+
+
+def smoothed(*certified: float, abstained: float = 0.1) -> ProtocolResult:
+    rows = [ResultRow("clean", "clean", 0.9, 0, 100)]
+    rows += [ResultRow(f"r {k}", "certified", value, 0, 100, eps=0.25 * k) for k, value in enumerate(certified)]
+    return ProtocolResult("smoothing", (*rows, ResultRow("abstained", "abstained", abstained, 0, 100)))
+
+
+def test_corruption_errors_are_in_percent_of_preresnet_56():
+    evidence = Evidence(
+        runs=(
+            run(corrupted(0.9, 0.7), "preresnet56"),
+            run(corrupted(0.9, 0.8)),
+            run(corrupted(0.9, 0.9), seed=2),
+            run(corrupted(0.8, 0.4), "zerosnet56", scheme=UNSTABLE),
+        )
+    )
+    best, reference, worst = corrupted_networks(evidence)
+    assert (best.runs, best.zero_stable, best.errors.mean) == (2, True, pytest.approx(15))
+    assert best.error == pytest.approx(50) and best.relative == pytest.approx(25)
+    assert (reference.name, reference.error) == ("preresnet56", pytest.approx(100))
+    assert worst.zero_stable is False and worst.error == pytest.approx(200)
+    panels = [axes for axes in corruption_figure([best, reference, worst]).axes if axes.get_visible()]
+    assert [axes.get_title(loc="left") for axes in panels] == ["fog", "frost generated"]
+    assert [len(axes.lines) for axes in panels] == [3, 3]
+    assert list(panels[0].lines[2].get_ydata()) == pytest.approx([80] + [40] * 5)
+
+
+def test_without_a_reference_there_is_no_ratio():
+    (alone,) = corrupted_networks(Evidence(runs=(run(corrupted(0.9, 0.8)),)))
+    assert alone.error is None and alone.relative is None and alone.errors.mean == pytest.approx(20)
+
+
+def test_certificates_are_joined_over_seeds_and_ordered_by_their_mean_radius():
+    evidence = Evidence(
+        runs=(
+            run(smoothed(0.5, 0.2, 0.0), "zerosnet56", scheme=UNSTABLE, trained=NOISE),
+            run(smoothed(0.8, 0.6, 0.2), trained=NOISE),
+            run(smoothed(0.6, 0.4, 0.0), seed=2, trained=NOISE),
+        )
+    )
+    best, other = certified_networks(evidence)
+    assert (best.runs, best.recipe, best.zero_stable) == (2, "noise", True)
+    assert best.certified == pytest.approx({0.0: 70, 0.25: 50, 0.5: 10}) and best.abstained == pytest.approx(10)
+    assert best.mean_radius == pytest.approx(0.25 * (0.6 + 0.3)) and other.zero_stable is False
+    (axes,) = certified_figure([best, other]).axes
+    assert [list(line.get_ydata()) for line in axes.lines] == [pytest.approx([70, 50, 10]), pytest.approx([50, 20, 0])]

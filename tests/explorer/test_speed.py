@@ -1,0 +1,36 @@
+"""How long the server computes while somebody drags: CPU time in this process, so that others do not count."""
+
+import gc
+import statistics
+import time
+
+import pytest
+
+from zerosnet.explorer.server import _warm_up
+
+SOON = 0.1  # seconds from a movement to the painted page
+DRAGS = {
+    "zerosnet": [{"family": "zerosnet", "param": f"{k / 20:.2f}"} for k in range(-60, 61, 4) if k],
+    "roots by hand": [
+        {"alphas": f"{1.2 + k / 100:.2f},{-0.85 - k / 100:.2f},0.65", "betas": "1.45"} for k in range(-15, 15)
+    ],
+    "free, 3 steps": [{"alphas": f"{k / 20:.2f},5/9,1/9", "betas": "16/9"} for k in range(-15, 15)],
+}
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("name", DRAGS)
+def test_every_answer_leaves_most_of_a_tenth_of_a_second_to_the_page(client, name):
+    def cpu_seconds(query):
+        start = time.process_time()
+        assert client.get("/api/view", params=query).status_code == 200
+        return time.process_time() - start
+
+    _warm_up()
+    try:
+        cpu_seconds(DRAGS[name][0])
+        seconds = [cpu_seconds(query) for query in DRAGS[name][1:]]
+    finally:
+        gc.unfreeze()
+    assert statistics.median(seconds) < SOON / 3
+    assert max(seconds) < SOON

@@ -1,0 +1,96 @@
+"""Any residual network, diagnosed."""
+
+import json
+
+import pytest
+import torch
+from tests.models.reading.networks import NETWORKS
+from tests.models.reading.zoo import Gains, HyperConnections
+from torch import nn
+
+from zerosnet.errors import InputError
+from zerosnet.models import WiringDiagnosis, diagnose
+
+
+@pytest.mark.parametrize("name", ["timm vit", "timm resnet v2", "torchvision resnet", "gpt2", "llama", "mhc"])
+def test_measured_shares_are_the_predicted_ones_at_initialisation(name: str) -> None:
+    network = NETWORKS[name]
+    found = diagnose(network.build(), network.example())
+    assert isinstance(found, WiringDiagnosis)
+    assert found.prediction_error < 0.05
+    assert found.effective_depth.measured == pytest.approx(found.effective_depth.predicted, rel=0.05)
+    assert found.blocks[-1].backward_gain == pytest.approx(1)
+    assert len(found.blocks) == sum(network.counts)
+
+
+def test_shares_and_sizes_are_those_of_the_tensors() -> None:
+    torch.manual_seed(0)
+    model, x = Gains([0.5, 1.0], [2.0, 1.0]), torch.randn(4, 5, 8)
+    found = diagnose(model, x)
+    with torch.no_grad():
+        y = model.stem(x)
+        added = 2 * model.branches[0](y)
+        after = 0.5 * y + added
+    first = found.blocks[0]
+    rms = lambda t: t.square().mean().sqrt().item()  # noqa: E731
+    assert first.branch_rms == pytest.approx(rms(added), rel=1e-5)
+    assert first.state_rms == pytest.approx(rms(after), rel=1e-5)
+    assert first.share == pytest.approx(rms(added) / rms(after), rel=1e-5)
+    cosine = nn.functional.cosine_similarity(added, 0.5 * y, dim=-1).mean().item()
+    assert first.cosine == pytest.approx(cosine, abs=1e-5)
+    assert first.influence == pytest.approx(
+        1 - nn.functional.cosine_similarity(y, after, dim=-1).mean().item(), abs=1e-5
+    )
+
+
+def test_gradients_are_followed_back_exactly_if_branches_are_off() -> None:
+    found = diagnose(Gains([0.5, 0.5, 0.5], [0.0, 0.0, 0.0]), torch.randn(4, 5, 8))
+    assert [block.backward_gain for block in found.blocks] == pytest.approx([0.25, 0.5, 1.0], rel=1e-5)
+    assert [block.forward_gain for block in found.blocks] == pytest.approx([0.5, 0.25, 0.125], rel=1e-3)
+    assert [block.wiring_gain for block in found.blocks] == pytest.approx([0.5, 0.25, 0.125], rel=1e-6)
+
+
+def test_streams_become_alike_under_doubly_stochastic_mixing_and_not_without_any() -> None:
+    blocks, m = 6, 4
+    torch.manual_seed(0)
+    write = torch.eye(m)[torch.arange(blocks) % m]
+    read = torch.ones(blocks, m) / m
+    mean = torch.full((blocks, m, m), 1 / m)
+    x = torch.randn(4, 5, 8)
+    mixed = diagnose(HyperConnections(mean, write, read), x)
+    apart = diagnose(HyperConnections(torch.eye(m).repeat(blocks, 1, 1), 3 * write, read), x)
+    assert mixed.blocks[-1].likeness > 0.9
+    assert apart.blocks[-1].likeness < 0.5
+
+
+def test_a_diagnosis_is_json() -> None:
+    found = diagnose(Gains([1.0, 1.0], [1.0, 0.0]), torch.randn(4, 5, 8))
+    data = json.loads(json.dumps(found.to_json()))
+    assert data["streams"] == 1
+    assert data["wiring"][1]["b"] == [0.0]
+    assert data["blocks"][0]["name"] == "branches.0"
+
+
+def test_a_hyper_connection_network_is_diagnosed_in_three_lines() -> None:
+    model = HyperConnections(torch.eye(2).repeat(3, 1, 1), torch.ones(3, 2), torch.ones(3, 2) / 2)
+
+    from zerosnet.models import diagnose
+
+    found = diagnose(model, torch.randn(4, 5, 8))
+    assert (found.wiring.streams, len(found.blocks), found.wiring.depends_on_input) == (2, 3, False)
+
+
+def test_wrong_options_are_refused() -> None:
+    model, x = Gains([1.0], [1.0]), torch.randn(4, 5, 8)
+    with pytest.raises(InputError, match="statistics is 'both'"):
+        diagnose(model, x, statistics="both")
+    with pytest.raises(InputError, match="labels are given for a network of another package"):
+        diagnose(model, x, torch.zeros(4))  # type: ignore[call-overload]
+
+
+def test_batch_norms_keep_their_statistics() -> None:
+    network = NETWORKS["timm resnet v2"]
+    model = network.build()
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    assert diagnose(model, network.example()).statistics == "batch"
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())

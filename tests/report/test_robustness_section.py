@@ -1,0 +1,32 @@
+"""The section on robustness: made of the records, and nothing if there are none."""
+
+from tests.experiments.test_robust_networks import NOISE, UNSTABLE, corrupted, run, smoothed
+from tests.measured_runs import RUNS, needs_runs
+
+from zerosnet.experiments import Evidence, read_evidence
+from zerosnet.report.page.robustness_section import robustness_section
+from zerosnet.training import Store
+
+
+def test_nothing_is_shown_of_nothing():
+    assert robustness_section(Evidence()) == []
+
+
+@needs_runs
+def test_noise_is_compared_at_equal_accuracy_and_depth():
+    text = "".join(robustness_section(read_evidence(Store(RUNS))))
+    assert text.count("<svg") >= 2 and "equal clean accuracy" in text and "equal predicted depth" in text
+    assert "The root condition adds" in text and "uniform [-0.08, 0]" in text
+
+
+def test_corruptions_and_certificates_are_shown_with_their_reference():
+    evidence = Evidence(
+        runs=(
+            run(corrupted(0.9, 0.7), "preresnet56"),
+            run(corrupted(0.9, 0.8), "zerosnet56", scheme=UNSTABLE),
+            run(smoothed(0.8, 0.4), trained=NOISE),
+        )
+    )
+    text = "".join(robustness_section(evidence))
+    assert "regenerated" in text and "zerosnet56 1,1,1;1" in text and "66.7" in text
+    assert "Certified accuracy" in text and "mean radius" in text and "Noise: compared" not in text
