@@ -136,8 +136,9 @@ def _figures(found: Sequence[Sequence[Measured]], evidence: Evidence, alike: Seq
         ("Noise", "paper-noise" in kinds, lambda: noise_section(alike)),
         ("Adversarial examples", bool(kinds - {"paper-noise"}), lambda: attack_section(alike)),
     )
-    there = [(title, make) for title, wanted, make in folds if wanted]
-    return [element("details", element("summary", title), make(), class_="folded long") for title, make in there]
+    made = [(title, make()) for title, wanted, make in folds if wanted]
+    made.insert(0, ("What is robust, at equal accuracy and depth", robustness_section(evidence)))
+    return [element("details", element("summary", title), part, class_="folded long") for title, part in made if part]
 
 
 def _claims(found: Sequence[Sequence[Measured]], evidence: Evidence, *, paper: bool) -> list[Html]:
