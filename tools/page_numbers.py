@@ -22,6 +22,7 @@ from tools import (
     diagnose_tables,
     fault_tables,
     law_tables,
+    mosaic_tables,
     robustness_tables,
     run_tables,
     speed_tables,
@@ -51,6 +52,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **law_tables.TABLES,
     **diagnose_tables.TABLES,
     **fault_tables.TABLES,
+    **mosaic_tables.TABLES,
     **robustness_tables.TABLES,
     **verify_tables.TABLES,
 }
@@ -59,7 +61,7 @@ VALUES: dict[str, Callable[[], str]] = {
     **speed_tables.VALUES,
     **cost_tables.VALUES,
     **law_tables.VALUES,
-    **fault_tables.VALUES,
+    **mosaic_tables.VALUES,
     **robustness_tables.VALUES,
     **verify_tables.VALUES,
 }

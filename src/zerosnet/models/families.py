@@ -2,24 +2,23 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from zerosnet.errors import InputError
+from zerosnet.models.names import BASIC_DEPTHS, FORMS, NameForm
 from zerosnet.models.stepping.laws import LambdaLaw, Law, LmLaw, StableLambdaLaw, StableRootsLaw
 from zerosnet.models.stepping.mixing_laws import GainsLaw, SimplexLaw, scaled_steps
 from zerosnet.models.stepping.streams import StreamsLaw
 from zerosnet.models.structure import FIXUP_STRUCTURES, STRUCTURES, Structure
-from zerosnet.numerics import EULER, LM_BETAS, LM_NETWORK_BETA, OPTIMUM, Scheme
+from zerosnet.numerics import LM_BETAS, LM_NETWORK_BETA, Scheme
 
 
 @dataclass(frozen=True)
 class ModelFamily:
     """Everything that the networks of one kind share."""
 
-    scheme: Scheme | None = None
-    """The fixed scheme if none is given."""
-    takes_scheme: bool = True
-    steps: int | None = None
-    """The number of steps that a given scheme must have."""
+    form: NameForm
+    """Depths, and the schemes that can be given."""
     law: Callable[..., Law | StreamsLaw] | None = None
     """Makes the law of trained coefficients from the options named in `options`."""
     options: tuple[str, ...] = ()
@@ -55,33 +54,27 @@ def _streams_law(mixing: str) -> Callable[..., StreamsLaw]:
     return law
 
 
-BASIC_STRUCTURES = {
-    depth: structure
-    for depth, structure in STRUCTURES.items()
-    if structure.size == "cifar" and structure.block == "basic" and depth in FIXUP_STRUCTURES
-}
+BASIC_STRUCTURES = {depth: STRUCTURES[depth] for depth in BASIC_DEPTHS}
 """The CIFAR-size networks with basic blocks, which laws of mixing are compared on."""
 
+_STREAMS = {"options": ("streams",), "structures": BASIC_STRUCTURES}
+_TRAITS: Mapping[tuple[str, str], dict[str, Any]] = {
+    ("preresnet", ""): {},
+    ("lmresnet", ""): {"law": _lm_law, "options": ("beta",), "stage_change": "restart"},
+    ("zerosnet", ""): {},
+    ("zerosnet", "_opt"): {},
+    ("zerosnet", "_tra"): {"law": LambdaLaw},
+    ("zerosnet", "_stable"): {"law": _stable_law, "options": ("order", "steps")},
+    ("zerosnet", "_simplex"): {"law": SimplexLaw, "options": ("steps",), "structures": BASIC_STRUCTURES},
+    ("preresnet", "_gains"): {"law": GainsLaw, "structures": BASIC_STRUCTURES},
+    ("preresnet", "_scaled"): {"block_schemes": scaled_steps, "structures": BASIC_STRUCTURES},
+    ("preresnet", "_x0"): {"law": _first_state_law, "structures": BASIC_STRUCTURES},
+    ("streams", ""): {"law": _streams_law("free"), **_STREAMS},
+    ("streams", "_sinkhorn"): {"law": _streams_law("doubly-stochastic"), **_STREAMS},
+    ("preresnet", "_nonorm"): {"structures": FIXUP_STRUCTURES},
+    ("zerosnet", "_nonorm"): {"structures": FIXUP_STRUCTURES},
+}
 FAMILIES: Mapping[tuple[str, str], ModelFamily] = {
-    ("preresnet", ""): ModelFamily(scheme=EULER, steps=1),
-    ("lmresnet", ""): ModelFamily(law=_lm_law, options=("beta",), steps=2, stage_change="restart"),
-    ("zerosnet", ""): ModelFamily(),
-    ("zerosnet", "_opt"): ModelFamily(scheme=OPTIMUM, takes_scheme=False),
-    ("zerosnet", "_tra"): ModelFamily(law=LambdaLaw, takes_scheme=False),
-    ("zerosnet", "_stable"): ModelFamily(law=_stable_law, options=("order", "steps"), takes_scheme=False),
-    ("zerosnet", "_simplex"): ModelFamily(
-        law=SimplexLaw, options=("steps",), takes_scheme=False, structures=BASIC_STRUCTURES
-    ),
-    ("preresnet", "_gains"): ModelFamily(law=GainsLaw, takes_scheme=False, structures=BASIC_STRUCTURES),
-    ("preresnet", "_scaled"): ModelFamily(block_schemes=scaled_steps, takes_scheme=False, structures=BASIC_STRUCTURES),
-    ("preresnet", "_x0"): ModelFamily(law=_first_state_law, takes_scheme=False, structures=BASIC_STRUCTURES),
-    ("streams", ""): ModelFamily(
-        law=_streams_law("free"), options=("streams",), takes_scheme=False, structures=BASIC_STRUCTURES
-    ),
-    ("streams", "_sinkhorn"): ModelFamily(
-        law=_streams_law("doubly-stochastic"), options=("streams",), takes_scheme=False, structures=BASIC_STRUCTURES
-    ),
-    ("preresnet", "_nonorm"): ModelFamily(scheme=Scheme([1], [1]), steps=1, structures=FIXUP_STRUCTURES),
-    ("zerosnet", "_nonorm"): ModelFamily(structures=FIXUP_STRUCTURES),
+    key: ModelFamily(form, **_TRAITS[key]) for key, form in FORMS.items()
 }
 """(front, back) of a name; the depth stands between them."""

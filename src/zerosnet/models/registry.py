@@ -8,14 +8,15 @@ from typing import Any
 
 import torch
 
-from zerosnet.errors import InputError, did_you_mean
+from zerosnet.errors import InputError
 from zerosnet.models.config import Config, check_integer
-from zerosnet.models.families import BASIC_STRUCTURES, FAMILIES, ModelFamily
+from zerosnet.models.families import FAMILIES, ModelFamily
 from zerosnet.models.io.weights import load_model
+from zerosnet.models.names import check_model, find_name
 from zerosnet.models.network import Network
 from zerosnet.models.pretrained import tagged
 from zerosnet.models.stepping.streams import StreamsLaw
-from zerosnet.models.structure import FIXUP_STRUCTURES, STRUCTURES, Structure
+from zerosnet.models.structure import Structure
 from zerosnet.numerics import Number, Scheme, number
 
 AnyScheme = Scheme | str
@@ -32,9 +33,9 @@ class Entry:
 
 
 REGISTRY: Mapping[str, Entry] = {
-    f"{front}{depth}{back}": Entry(f"{front}{depth}{back}", family, structure)
+    f"{front}{depth}{back}": Entry(f"{front}{depth}{back}", family, family.structures[depth])
     for (front, back), family in FAMILIES.items()
-    for depth, structure in sorted(family.structures.items())
+    for depth in family.form.depths
 }
 
 
@@ -144,19 +145,9 @@ def configure(
 
 
 def find_entry(name: str) -> Entry:
-    if not isinstance(name, str) or name not in REGISTRY:
-        near = did_you_mean(name, REGISTRY)
-        forms = "; or ".join(_forms(structures) for structures in (STRUCTURES, BASIC_STRUCTURES, FIXUP_STRUCTURES))
-        raise InputError(f"unknown model {name!r}{near}; expected {forms}")
+    """Find a registered network by name."""
+    find_name(name)
     return REGISTRY[name]
-
-
-def _forms(structures: Mapping[int, Structure]) -> str:
-    """List the names of the families that have these structures."""
-    forms = ", ".join(
-        f"{front}N{back}" for (front, back), family in FAMILIES.items() if family.structures is structures
-    )
-    return f"{forms} with N one of {', '.join(map(str, sorted(structures)))}"
 
 
 def _coefficient_fields(
@@ -171,22 +162,21 @@ def _coefficient_fields(
     fields: dict[str, Any] = {"stage_change": options.pop("stage_change", family.stage_change)}
     if scheme is not None and block_schemes is not None:
         raise InputError("scheme and block_schemes are both given; expected one of them")
-    if (scheme is not None or block_schemes is not None) and not family.takes_scheme:
-        raise InputError(f"{name} takes no scheme; the bare {name.rpartition('_')[0]} does")
+    if scheme is not None or block_schemes is not None:
+        check_model(name, block_schemes=True)
     if beta_growth is not None:
         fields["beta_growth"] = _growths("beta_growth", beta_growth, replicas)
     if scheme is not None or block_schemes is not None or family.law is None:
         _refuse(options, ("beta_growth", "init_growth"), family, f"{name} with a fixed scheme")
         if block_schemes is not None:
-            return {**fields, "block_schemes": _lists_per_replica(block_schemes, replicas, family.steps)}
+            return {**fields, "block_schemes": _lists_per_replica(block_schemes, replicas, family.form.steps)}
         if family.block_schemes is not None:
             each = family.block_schemes(sum(entry.structure.blocks))
             return {**fields, "block_schemes": (each,) * replicas}
-        given = family.scheme if scheme is None else scheme
+        given = family.form.scheme if scheme is None else scheme
         if given is None:
-            without = f"; {name}_opt needs none" if f"{name}_opt" in REGISTRY else ""
-            raise InputError(f'{name} needs a scheme, such as scheme="zerosnet(-9/5)"{without}')
-        return {**fields, "schemes": _one_per_replica(given, replicas, family.steps)}
+            check_model(name)
+        return {**fields, "schemes": _one_per_replica(given, replicas, family.form.steps)}
     own = {option: options.pop(option) for option in family.options if option in options}
     law = family.law(**own)
     schemes = () if isinstance(law, StreamsLaw) else ("start", "shared")
@@ -202,7 +192,7 @@ def _coefficient_fields(
 
 def _refuse(left: dict[str, Any], accepted: tuple[str, ...], family: ModelFamily, whose: str) -> None:
     if left:
-        schemes = ("scheme", "block_schemes") if family.takes_scheme else ()
+        schemes = ("scheme", "block_schemes") if family.form.takes_scheme else ()
         known = ", ".join((*schemes, "stage_change", *accepted))
         raise InputError(f"unknown option {next(iter(left))!r} for {whose}; it takes {known}")
 
