@@ -176,6 +176,7 @@ def _coefficient_fields(
         given = family.form.scheme if scheme is None else scheme
         if given is None:
             check_model(name)
+        assert given is not None, "a name that needs a scheme was refused"
         return {**fields, "schemes": _one_per_replica(given, replicas, family.form.steps)}
     own = {option: options.pop(option) for option in family.options if option in options}
     law = family.law(**own)
