@@ -6,7 +6,6 @@ import typer
 
 from zerosnet.cli import output
 from zerosnet.cli.main import app
-from zerosnet.environment import ORIGIN_MARKS
 
 if TYPE_CHECKING:
     from zerosnet.cli.run_groups import RunGroup
@@ -56,6 +55,8 @@ def runs(
 
 def _show(groups: "list[RunGroup]", each: bool) -> None:
     """Print a table for every setting: groups that share data set and recipe."""
+    from zerosnet.environment import ORIGIN_MARKS
+
     console = output.console()
     settings = list(dict.fromkeys(group.setting for group in groups))
     for place, setting in enumerate(settings):

@@ -226,11 +226,7 @@ class AccuracyLaw:
             raise InputError(
                 f"a law in JSON has no {missing[0]}; expected an object with {', '.join(_FIELDS)}, networks"
             )
-        lists = ("blocks", "block_schemes")
-        networks = (
-            FittedNetwork(**{key: tuple(value) if key in lists else value for key, value in network.items()})
-            for network in data["networks"]
-        )
+        networks = map(_read_network, data["networks"])
         return cls(**{name: data[name] for name in _FIELDS}, networks=tuple(networks), rival=rival)
 
 
@@ -242,6 +238,11 @@ def _network_json(network: FittedNetwork) -> dict[str, Any]:
     values = {field.name: getattr(network, field.name) for field in fields(network)}
     unusual = {field.name for field in fields(network) if values[field.name] != field.default}
     return {key: list(x) if isinstance(x, tuple) else x for key, x in values.items() if key in unusual}
+
+
+def _read_network(data: dict[str, Any]) -> FittedNetwork:
+    lists: dict[str, Any] = {key: tuple(data[key]) for key in ("blocks", "block_schemes") if key in data}
+    return FittedNetwork(**{**data, **lists})
 
 
 def _log_ratio(accuracy: float, other: float) -> float:

@@ -272,9 +272,12 @@ class Wiring:
         return gauge.canonical(self)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=4)
 def wiring_of(scheme: Scheme, blocks: tuple[int, ...], stage_change: str = "project-each") -> Wiring:
-    """`Wiring.of`, kept for those who ask about the same network again, with what was computed of it."""
+    """`Wiring.of`, kept for who asks about the same network again, with what was computed of it.
+
+    Few are kept: a wiring holds thousands of exact numbers, which the garbage collector would look through.
+    """
     return Wiring.of(scheme, blocks, stage_change)
 
 
