@@ -23,11 +23,17 @@ _BATCH_STEPS = 8  # of classify
 Roots = list[tuple[Any, int]]
 
 
-def compare(count: int, seed: int) -> dict[str, Any]:
-    """Compare the exact verdict, and those of floats, with the reference; every wrong one is named."""
+def compare(start: int, stop: int, seed: int) -> dict[str, Any]:
+    """Compare the exact verdict, and those of floats, with the reference; every wrong one is named.
+
+    Args:
+        start: The number of the first scheme.
+        stop: The number after that of the last scheme.
+        seed: The seed that schemes are drawn from.
+    """
     counted: dict[str, Counter[str]] = {name: Counter() for name in ("exact", "floats", "classify")}
     wrong = []
-    for number in range(count):
+    for number in range(start, stop):
         alphas = adversarial(random.Random(f"{seed} scheme {number}"))
         floats = [float(alpha) for alpha in alphas]
         known, near = roots(alphas), roots([Fraction(alpha) for alpha in floats])
@@ -43,7 +49,7 @@ def compare(count: int, seed: int) -> dict[str, Any]:
                 wrong.append({"by": name, "alphas": shown, "verdict": verdict})
                 print(f"   {wrong[-1]}", flush=True)
     return {
-        "schemes": count,
+        "schemes": stop - start,
         "digits": _DIGITS,
         "verdicts": {name: dict(sorted(counter.items())) for name, counter in counted.items()},
         "wrong": wrong,

@@ -59,7 +59,6 @@ VALUES: dict[str, Callable[[], str]] = {
     **speed_tables.VALUES,
     **cost_tables.VALUES,
     **law_tables.VALUES,
-    **fault_tables.VALUES,
     **mosaic_tables.VALUES,
     **robustness_tables.VALUES,
     **verify_tables.VALUES,

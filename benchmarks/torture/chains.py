@@ -25,6 +25,7 @@ from benchmarks.torture.children import (
 from benchmarks.torture.disk import Fault, Full, Kill, watch
 
 LONGEST = 8  # faults of a chain
+_PACE: dict[str, float] = {}  # this worker's times against the twin's, by command: the load of a machine changes
 
 
 class Failure(Exception):
@@ -95,12 +96,14 @@ def kill_at_random(site: Site, drawn: random.Random) -> list[dict[str, Any]]:
     both = site.command == "sweep"
     children = [site.start(name=name) for name in (("-a", "-b") if both else ("",))]
     victims = drawn.choice([children, children[:1], children[1:]]) if both else children
-    moment = drawn.uniform(0, site.twin.seconds)
+    pace = _PACE.get(site.command, 0.5)
+    moment = drawn.uniform(0, site.twin.seconds * pace)
     children[0].wait(moment)
     kills = []
     for child in victims:
         if child.kill():
             kills.append({"second": round(moment, 3)})
+    _PACE[site.command] = min(2.0, pace * 1.05) if kills else pace * 0.8
     for child in children:
         if not child.killed:
             finish(child)

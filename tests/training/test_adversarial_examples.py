@@ -7,7 +7,7 @@ import torch
 
 from zerosnet.models import create_model, extract
 from zerosnet.robustness import Normalised
-from zerosnet.training.fused.adversarial_examples import AdversarialExamples
+from zerosnet.training.fused.examples import AdversarialExamples
 from zerosnet.training.recipes.adversarial import Adversarial
 from zerosnet.training.recipes.book import recipe
 
@@ -111,7 +111,7 @@ def test_plain_torch_is_used_for_the_examples_too_where_it_was_asked_for(monkeyp
         asked.append((size, native))
         return source
 
-    monkeypatch.setattr("zerosnet.training.fused.adversarial_examples.fast", fast)
+    monkeypatch.setattr("zerosnet.training.fused.examples.fast", fast)
     model, (images, labels) = network(2), batch(2)
     counter, source = torch.tensor([3]), Normalised(model, MEAN, STD)
     options = {"seeds": [1, 2], "statistics": STATISTICS, "counter": counter, "compiled": True, "native": native}

@@ -10,7 +10,7 @@ from zerosnet.errors import InputError
 from zerosnet.training import RunSpec, Store, recipe
 from zerosnet.training.engine import train
 from zerosnet.training.finished.networks import load_network
-from zerosnet.training.fused.noisy_examples import NoisyExamples
+from zerosnet.training.fused.examples import NoisyExamples
 from zerosnet.training.options import Options
 
 STATISTICS = (torch.tensor([0.3, 0.4]), torch.tensor([0.5, 0.25]))

@@ -8,14 +8,15 @@ from typing import Any
 
 import torch
 
-from zerosnet.errors import InputError, did_you_mean
+from zerosnet.errors import InputError
 from zerosnet.models.config import Config, check_integer
 from zerosnet.models.io.weights import load_model
+from zerosnet.models.names import FORMS, NameForm, check_model, find_name
 from zerosnet.models.network import Network
 from zerosnet.models.pretrained import tagged
 from zerosnet.models.stepping.laws import LambdaLaw, Law, LmLaw, StableLambdaLaw, StableRootsLaw
 from zerosnet.models.structure import FIXUP_STRUCTURES, STRUCTURES, Structure
-from zerosnet.numerics import EULER, LM_BETAS, LM_NETWORK_BETA, OPTIMUM, Number, Scheme, number
+from zerosnet.numerics import LM_BETAS, LM_NETWORK_BETA, Number, Scheme, number
 
 AnyScheme = Scheme | str
 AnyNumber = int | float | str | Fraction
@@ -25,11 +26,8 @@ AnyNumber = int | float | str | Fraction
 class ModelFamily:
     """Everything that the networks of one kind share."""
 
-    scheme: Scheme | None = None
-    """The fixed scheme if none is given."""
-    takes_scheme: bool = True
-    steps: int | None = None
-    """The number of steps that a given scheme must have."""
+    form: NameForm
+    """Depths, and the schemes that can be given."""
     law: Callable[..., Law] | None = None
     """Makes the law of trained coefficients from the options named in `options`."""
     options: tuple[str, ...] = ()
@@ -52,15 +50,18 @@ def _stable_law(order: int = 1, steps: int = 3) -> Law:
     raise InputError(f"order is {order!r} with steps {steps!r}; expected order 1 and 2 steps or more, or order 2 and 3")
 
 
+_TRAITS: Mapping[tuple[str, str], dict[str, Any]] = {
+    ("preresnet", ""): {},
+    ("lmresnet", ""): {"law": _lm_law, "options": ("beta",), "stage_change": "restart"},
+    ("zerosnet", ""): {},
+    ("zerosnet", "_opt"): {},
+    ("zerosnet", "_tra"): {"law": LambdaLaw},
+    ("zerosnet", "_stable"): {"law": _stable_law, "options": ("order", "steps")},
+    ("preresnet", "_nonorm"): {"structures": FIXUP_STRUCTURES},
+    ("zerosnet", "_nonorm"): {"structures": FIXUP_STRUCTURES},
+}
 FAMILIES: Mapping[tuple[str, str], ModelFamily] = {
-    ("preresnet", ""): ModelFamily(scheme=EULER, steps=1),
-    ("lmresnet", ""): ModelFamily(law=_lm_law, options=("beta",), steps=2, stage_change="restart"),
-    ("zerosnet", ""): ModelFamily(),
-    ("zerosnet", "_opt"): ModelFamily(scheme=OPTIMUM, takes_scheme=False),
-    ("zerosnet", "_tra"): ModelFamily(law=LambdaLaw, takes_scheme=False),
-    ("zerosnet", "_stable"): ModelFamily(law=_stable_law, options=("order", "steps"), takes_scheme=False),
-    ("preresnet", "_nonorm"): ModelFamily(scheme=Scheme([1], [1]), steps=1, structures=FIXUP_STRUCTURES),
-    ("zerosnet", "_nonorm"): ModelFamily(structures=FIXUP_STRUCTURES),
+    key: ModelFamily(form, **_TRAITS[key]) for key, form in FORMS.items()
 }
 """(front, back) of a name; the depth stands between them."""
 
@@ -75,9 +76,9 @@ class Entry:
 
 
 REGISTRY: Mapping[str, Entry] = {
-    f"{front}{depth}{back}": Entry(f"{front}{depth}{back}", family, structure)
+    f"{front}{depth}{back}": Entry(f"{front}{depth}{back}", family, family.structures[depth])
     for (front, back), family in FAMILIES.items()
-    for depth, structure in sorted(family.structures.items())
+    for depth in family.form.depths
 }
 
 
@@ -187,19 +188,9 @@ def configure(
 
 
 def find_entry(name: str) -> Entry:
-    if not isinstance(name, str) or name not in REGISTRY:
-        near = did_you_mean(name, REGISTRY)
-        forms = f"{_forms(STRUCTURES)}; or {_forms(FIXUP_STRUCTURES)}"
-        raise InputError(f"unknown model {name!r}{near}; expected {forms}")
+    """Find a registered network by name."""
+    find_name(name)
     return REGISTRY[name]
-
-
-def _forms(structures: Mapping[int, Structure]) -> str:
-    """List the names of the families that have these structures."""
-    forms = ", ".join(
-        f"{front}N{back}" for (front, back), family in FAMILIES.items() if family.structures is structures
-    )
-    return f"{forms} with N one of {', '.join(map(str, sorted(structures)))}"
 
 
 def _coefficient_fields(
@@ -214,19 +205,18 @@ def _coefficient_fields(
     fields: dict[str, Any] = {"stage_change": options.pop("stage_change", family.stage_change)}
     if scheme is not None and block_schemes is not None:
         raise InputError("scheme and block_schemes are both given; expected one of them")
-    if (scheme is not None or block_schemes is not None) and not family.takes_scheme:
-        raise InputError(f"{name} takes no scheme; the bare {name.rpartition('_')[0]} does")
+    if scheme is not None or block_schemes is not None:
+        check_model(name, block_schemes=True)
     if beta_growth is not None:
         fields["beta_growth"] = _growths("beta_growth", beta_growth, replicas)
     if scheme is not None or block_schemes is not None or family.law is None:
         _refuse(options, ("beta_growth", "init_growth"), family, f"{name} with a fixed scheme")
         if block_schemes is not None:
-            return {**fields, "block_schemes": _lists_per_replica(block_schemes, replicas, family.steps)}
-        given = family.scheme if scheme is None else scheme
+            return {**fields, "block_schemes": _lists_per_replica(block_schemes, replicas, family.form.steps)}
+        given = family.form.scheme if scheme is None else scheme
         if given is None:
-            without = f"; {name}_opt needs none" if f"{name}_opt" in REGISTRY else ""
-            raise InputError(f'{name} needs a scheme, such as scheme="zerosnet(-9/5)"{without}')
-        return {**fields, "schemes": _one_per_replica(given, replicas, family.steps)}
+            check_model(name)
+        return {**fields, "schemes": _one_per_replica(given, replicas, family.form.steps)}
     own = {option: options.pop(option) for option in family.options if option in options}
     start, shared = options.pop("start", None), options.pop("shared", False)
     _refuse(options, ("init_growth", "start", "shared", *family.options), family, name)
@@ -240,7 +230,7 @@ def _coefficient_fields(
 
 def _refuse(left: dict[str, Any], accepted: tuple[str, ...], family: ModelFamily, whose: str) -> None:
     if left:
-        schemes = ("scheme", "block_schemes") if family.takes_scheme else ()
+        schemes = ("scheme", "block_schemes") if family.form.takes_scheme else ()
         known = ", ".join((*schemes, "stage_change", *accepted))
         raise InputError(f"unknown option {next(iter(left))!r} for {whose}; it takes {known}")
 

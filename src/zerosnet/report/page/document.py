@@ -84,6 +84,7 @@ def render(evidence: Evidence, *, paper: bool = False, named: Collection[str] = 
     sections = [
         ("own", "The runs", own_runs_section(facts)),
         ("registered", "Predicted before training", registered_section(evidence)),
+        ("robustness", "What is robust, to what", robustness_section(evidence)),
         ("experiments", "Experiments", _experiments(found, every, runs, paper or bool(named))),
         ("more", "More figures", _figures(found, evidence, legible(grouped))),
         ("claims", "What the paper says, and what was found", _claims(found, evidence, paper=paper)),

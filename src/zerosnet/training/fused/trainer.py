@@ -10,9 +10,8 @@ from torch import Tensor
 from zerosnet.data import DataSet, pixel_statistics
 from zerosnet.numerics import Scheme
 from zerosnet.training.finished.networks import as_classifier, load_network
-from zerosnet.training.fused.adversarial_examples import AdversarialExamples, make_examples
 from zerosnet.training.fused.cuda_graph import captured, forget_compiled, graph_pool
-from zerosnet.training.fused.noisy_examples import NoisyExamples
+from zerosnet.training.fused.examples import AdversarialExamples, NoisyExamples, make_examples
 from zerosnet.training.fused.optimizer import make_optimizer
 from zerosnet.training.fused.passes import Evaluation, Feed, Score, batch_size
 from zerosnet.training.fused.step import choose_backend
@@ -95,9 +94,8 @@ class FusedTrainer:
         self.alive = torch.ones(self.replicas, dtype=torch.bool, device=device)
         self.losses = torch.zeros(self.replicas, dtype=torch.float64, device=device)
         self.correct = torch.zeros(self.replicas, dtype=torch.int64, device=device)
-        self._passes: list[AdversarialExamples | NoisyExamples | None] = [
-            None
-        ]  # what to learn from: the images, or examples of them
+        # what to learn from: the images as they are (None), or examples of them
+        self._passes: list[AdversarialExamples | NoisyExamples | None] = [None]
         if recipe.adversarial is not None:
             examples = make_examples(
                 recipe.adversarial,

@@ -1,4 +1,4 @@
-"""Adversarial examples to learn from, made of the images of a batch.
+"""Examples to learn from, made of the images of a batch: adversarial or noisy ones.
 
 Everything is on the device and a function of seed, epoch and step, so that it can be recorded in a CUDA graph, goes on
 after an interruption as if there had been none, and is the same for a replica alone and among others.
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.errors import InputError
-from zerosnet.robustness import Attack, Normalised, climb, counted_uniform, fast, frozen
+from zerosnet.robustness import Attack, Normalised, climb, counted_normal, counted_uniform, fast, frozen
 from zerosnet.training.recipes.adversarial import Adversarial
 
 
@@ -99,3 +99,32 @@ def make_examples(
     return AdversarialExamples(
         settings, source, seeds=seeds, statistics=statistics, counter=counter, compiled=compiled, native=native
     )
+
+
+class NoisyExamples:
+    """The images of a batch with Gaussian noise, which is not clipped: the noise that smoothing adds is not either.
+
+    Args:
+        noise: Standard deviation, for pixels of [0, 1].
+        seeds: One seed per replica.
+        statistics: Mean and std, (C,), of the images that come in and go out.
+        counter: The number of the step in the epoch, (1,), on the device.
+    """
+
+    def __init__(
+        self, noise: float, *, seeds: Sequence[int], statistics: tuple[Tensor, Tensor], counter: Tensor
+    ) -> None:
+        self._deviation = noise / statistics[1].view(1, 1, -1, 1, 1)
+        self._seeds = torch.tensor(list(seeds), dtype=torch.int64, device=counter.device)
+        self._epoch, self._step = torch.zeros_like(counter), counter
+
+    def begin(self, epoch: int) -> None:
+        self._epoch.fill_(epoch)
+
+    def __call__(self, images: Tensor, labels: Tensor) -> Tensor:
+        batch, channels, height, width = images.shape
+        replicas = len(self._seeds)
+        shape = (replicas, batch, channels // replicas, height, width)
+        position = torch.cat([self._epoch, self._step])
+        drawn = counted_normal(self._seeds, position, images.numel() // replicas).view(shape).transpose(0, 1)
+        return images + (self._deviation * drawn).reshape(images.shape).to(images.dtype)
