@@ -103,6 +103,7 @@ def test_failures_are_told_from_answers(outcome, printed, judged):
         ([0, 1], "weakly stable"),
         ([2, -1], "unstable"),
         ([Fraction(9, 5), -1 - Fraction(1, 10**18)], "unstable"),
+        ([2 - Fraction(1, 25 * 10**15), Fraction(1, 25 * 10**15) - 1], "strongly stable"),  # 1, and one next to it
         ([Fraction(9, 5), -1 + Fraction(1, 10**18)], "strongly stable"),
     ],
 )

@@ -70,16 +70,18 @@ def _text(table: "Measured", row: str, column: str) -> str:
 
 
 def _mark(cell: "MeasuredCell") -> str:
-    return "!" if cell.doubtful else ""
+    return " (!)" if cell.doubtful else ""
 
 
 def _show_warnings(tables: "Sequence[Measured]") -> None:
     """Print failed sanity checks of attacks; the numbers that they are about are marked."""
-    found = [f"WARNING ! {run}: {line}" for table in tables for run, lines in table.warnings.items() for line in lines]
+    found = [
+        f"WARNING (!) {run}: {line}" for table in tables for run, lines in table.warnings.items() for line in lines
+    ]
     for line in found[:_MANY_WARNINGS]:
         print(line)
     if len(found) > _MANY_WARNINGS:
-        print(f"WARNING ! ... and {len(found) - _MANY_WARNINGS} more sanity checks failed; the report has all")
+        print(f"WARNING (!) ... and {len(found) - _MANY_WARNINGS} more sanity checks failed; the report has all")
 
 
 def show_claims(said: "Sequence[Claim]") -> None:

@@ -149,10 +149,7 @@ def print_table(
     styles: Mapping[str, str] = _STYLES,
     whole: Sequence[str] = (),
 ) -> None:
-    """Print a table with a header; the columns named in `right` are set flush right.
-
-    Neither these nor those named in `whole` are folded.
-    """
+    """Print a table with a header; the columns named in `right` are set flush right, those in `whole` never folded."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -161,7 +158,7 @@ def print_table(
     table = Table(**look, title=title, title_justify="left", title_style="bold")
     for name in columns:
         flush = name in right
-        table.add_column(name, justify="right" if flush else "left", overflow="fold", no_wrap=flush or name in whole)
+        table.add_column(name, justify="right" if flush else "left", overflow="fold", no_wrap=name in whole)
     for row in rows:
         table.add_row(*(Text(value, style=styles.get(value.partition(" ")[0], "")) for value in row))
     console().print(table)

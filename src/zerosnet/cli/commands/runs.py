@@ -87,7 +87,7 @@ def _lines_of_groups(groups: "list[RunGroup]", width: int) -> None:
         )
         for group in groups
     ]
-    output.print_table(None, ("network", "scheme", "runs", *shown), lines, right=list(shown), whole=("network",))
+    output.print_table(None, ("network", "scheme", "runs", *shown), lines, right=list(shown), whole=("network", *shown))
 
 
 def _lines_of_runs(groups: "list[RunGroup]", width: int) -> None:
@@ -104,4 +104,4 @@ def _lines_of_runs(groups: "list[RunGroup]", width: int) -> None:
         accuracies = (group.spread_text(key) for key in shown.values())
         lines.append((title, group.scheme_text, state, *accuracies))
     columns = ("run", "scheme", "status", *shown)
-    output.print_table(None, columns, lines, right=list(shown), styles=_COLOURS, whole=("run", "status"))
+    output.print_table(None, columns, lines, right=list(shown), styles=_COLOURS, whole=("run", "status", *shown))
