@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-all lint format bench docs results clean
+.PHONY: demo test test-all lint format bench docs dist results clean
 
 demo: $(VENV)/.run
 	$(BIN)/zerosnet reproduce --store demo/runs --output demo/report.html
@@ -33,6 +33,11 @@ bench: $(VENV)/.bench
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Open build/site/index.html"
+
+# the wheel, dist/zerosnet-VERSION-py3-none-any.whl
+dist: $(VENV)/.run
+	$(PIP) wheel --no-deps --wheel-dir dist .
+	@ls dist/*.whl
 
 # everything that is made of the records in results/runs
 results: $(VENV)/.run

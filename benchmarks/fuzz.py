@@ -14,23 +14,25 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 SEED = 27
 COUNTS = {
-    "schemes": 3500,
-    "trainings": 700,
-    "sweep files": 1200,
-    "damaged stores": 700,
-    "images": 900,
-    "other commands": 500,
-    "Python calls": 3000,
+    "schemes": 2200,
+    "trainings": 300,
+    "sweep files": 1000,
+    "damaged stores": 300,
+    "images": 300,
+    "other commands": 300,
+    "Python calls": 6000,
 }
 SCHEMES = 10_000
+CASES = (*COUNTS, "numerics")  # a run that is cut goes on with the piece that it was at
 LONGEST = 60.0  # seconds for one case
 _BATCH = 25  # cases of one child
+_PIECE = 250  # cases after which the record is stored
 _CODES = (0, 1, 2, 130)
 _UNEXPECTED = ("Traceback (most recent call last)", "ZEROSNET_TRACEBACK=1 shows where")
 Key = tuple[str, int]
@@ -40,23 +42,81 @@ def suffix() -> str:
     return "-cpu"
 
 
-def run() -> dict[str, Any]:
-    """Fuzz everything; the record names every failure."""
+def run(only: str, before: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Fuzz everything, piece by piece; the record names every failure.
+
+    Args:
+        only: Ignored; all kinds are tried.
+        before: What a run that was cut has left.
+    """
+    limit = float(os.environ.get("ZEROSNET_BENCHMARK_SECONDS", "inf"))  # of computing; then it stops, to be continued
+    pieces: dict[str, Any] = dict(before.get("pieces", {}))
+    waiting = [piece for piece in _pieces() if _name(piece) not in pieces]
+    for done, piece in enumerate(waiting, 1):
+        pieces[_name(piece)] = _try(*piece)
+        left = [_name(one) for one in waiting[done:]]
+        stop = sum(os.times()[:4]) > limit
+        yield {"seed": SEED, "pieces": pieces, **({"left_out": left} if left else {})}
+        if left and stop:
+            return
+    yield {"seed": SEED, **_together(pieces)}
+
+
+def _pieces() -> list[tuple[str, int, int]]:
+    """List pieces of work: a kind, the number of its first case, and of the one after the last."""
+    counts = {**COUNTS, "numerics": SCHEMES}
+    return [
+        (kind, start, min(start + _PIECE, count)) for kind, count in counts.items() for start in range(0, count, _PIECE)
+    ]
+
+
+def _name(piece: tuple[str, int, int]) -> str:
+    return f"{piece[0]} {piece[1]}"
+
+
+def _try(kind: str, start: int, stop: int) -> dict[str, Any]:
     from benchmarks.fuzz_numerics import compare
 
     began = time.monotonic()
-    found = fuzz(COUNTS, SEED)
-    numerics = compare(SCHEMES, SEED)
-    return {"seed": SEED, **found, "numerics": numerics, "seconds": round(time.monotonic() - began)}
+    found = compare(start, stop, SEED) if kind == "numerics" else fuzz({kind: range(start, stop)}, SEED)
+    print(f"   {kind} {start} to {stop}: {time.monotonic() - began:.0f} s", flush=True)
+    return found
 
 
-def fuzz(counts: dict[str, int], seed: int) -> dict[str, Any]:
-    """Try so many cases of every kind; return counts by kind and outcome, and the failures."""
+def _together(pieces: dict[str, Any]) -> dict[str, Any]:
+    """Add up what the pieces found."""
+    parts = [piece for name, piece in pieces.items() if not name.startswith("numerics")]
+    numerics = [piece for name, piece in pieces.items() if name.startswith("numerics")]
+    outcomes: dict[str, Counter[str]] = {}
+    slowest: dict[str, float] = {}
+    for part in parts:
+        for kind, counted in part["outcomes"].items():
+            outcomes.setdefault(kind, Counter()).update(counted)
+            slowest[kind] = max(slowest.get(kind, 0.0), part["slowest_seconds"][kind])
+    verdicts: dict[str, Counter[str]] = {}
+    for part in numerics:
+        for name, counted in part["verdicts"].items():
+            verdicts.setdefault(name, Counter()).update(counted)
+    return {
+        "cases": sum(part["cases"] for part in parts),
+        "outcomes": {kind: dict(sorted(counter.items())) for kind, counter in outcomes.items()},
+        "slowest_seconds": slowest,
+        "failures": [failure for part in parts for failure in part["failures"]],
+        "numerics": {
+            "schemes": sum(part["schemes"] for part in numerics),
+            "digits": numerics[0]["digits"],
+            "verdicts": {name: dict(sorted(counter.items())) for name, counter in verdicts.items()},
+            "wrong": [wrong for part in numerics for wrong in part["wrong"]],
+        },
+    }
+
+
+def fuzz(counts: Mapping[str, range], seed: int) -> dict[str, Any]:
+    """Try the cases of these numbers of every kind; return counts by kind and outcome, and the failures."""
     _warm_up()
-    cases = [(kind, number) for kind, count in counts.items() for number in range(count)]
+    cases = [(kind, number) for kind, numbers in counts.items() for number in numbers]
     kinds: dict[str, Counter[str]] = {kind: Counter() for kind in counts}
     slowest: dict[str, float] = dict.fromkeys(counts, 0.0)
-    spent: dict[str, float] = dict.fromkeys(counts, 0.0)
     failures = []
     with tempfile.TemporaryDirectory() as folder:
         from benchmarks.fuzz_world import make_world
@@ -67,7 +127,6 @@ def fuzz(counts: dict[str, int], seed: int) -> dict[str, Any]:
         for place in range(0, len(cases), _BATCH):
             for (kind, number), outcome, seconds, text in _batch(cases[place : place + _BATCH], seed, world):
                 slowest[kind] = max(slowest[kind], seconds)
-                spent[kind] += seconds
                 failed = outcome.startswith("failure")
                 kinds[kind]["failure" if failed else outcome] += 1
                 if failed:
@@ -78,7 +137,6 @@ def fuzz(counts: dict[str, int], seed: int) -> dict[str, Any]:
         "cases": len(cases),
         "outcomes": {kind: dict(sorted(counter.items())) for kind, counter in kinds.items()},
         "slowest_seconds": {kind: round(seconds, 1) for kind, seconds in slowest.items()},
-        "mean_seconds": {kind: round(spent[kind] / count, 3) for kind, count in counts.items()},
         "failures": failures,
     }
 

@@ -23,11 +23,17 @@ _BATCH_STEPS = 8  # of classify
 Roots = list[tuple[Any, int]]
 
 
-def compare(count: int, seed: int) -> dict[str, Any]:
-    """Compare the exact verdict, and those of floats, with the reference; every wrong one is named."""
+def compare(start: int, stop: int, seed: int) -> dict[str, Any]:
+    """Compare the exact verdict, and those of floats, with the reference; every wrong one is named.
+
+    Args:
+        start: The number of the first scheme.
+        stop: The number after that of the last scheme.
+        seed: The seed that schemes are drawn from.
+    """
     counted: dict[str, Counter[str]] = {name: Counter() for name in ("exact", "floats", "classify")}
     wrong = []
-    for number in range(count):
+    for number in range(start, stop):
         alphas = adversarial(random.Random(f"{seed} scheme {number}"))
         floats = [float(alpha) for alpha in alphas]
         known, near = roots(alphas), roots([Fraction(alpha) for alpha in floats])
@@ -43,7 +49,7 @@ def compare(count: int, seed: int) -> dict[str, Any]:
                 wrong.append({"by": name, "alphas": shown, "verdict": verdict})
                 print(f"   {wrong[-1]}", flush=True)
     return {
-        "schemes": count,
+        "schemes": stop - start,
         "digits": _DIGITS,
         "verdicts": {name: dict(sorted(counter.items())) for name, counter in counted.items()},
         "wrong": wrong,
@@ -90,13 +96,26 @@ def roots(alphas: list[Fraction]) -> Roots | None:
 def _simple_roots(coefficients: list[Any]) -> list[Any] | None:
     if len(coefficients) == 2:
         return [-coefficients[1]]
-    start = [mpmath.mpc(complex(root)) for root in np.roots([float(c) for c in coefficients])]
+    apart = mpmath.mpc("1e-9", "1e-9")  # equal starting points would stay equal
+    found = np.roots([float(c) for c in coefficients])
+    start = [mpmath.mpc(complex(root)) + k * apart for k, root in enumerate(found, 1)]
     for extra, first in ((100, start), (400, start), (800, None)):
         try:
-            return list(mpmath.polyroots(coefficients, maxsteps=100, extraprec=extra, roots_init=first))
+            simple = list(mpmath.polyroots(coefficients, maxsteps=100, extraprec=extra, roots_init=first))
         except mpmath.libmp.NoConvergence:
             continue
+        if _agree(simple, coefficients):
+            return simple
     return None
+
+
+def _agree(simple: list[Any], coefficients: list[Any]) -> bool:
+    """Multiply the roots out again: do they give the polynomial, to 40 digits?"""
+    product = [mpmath.mpc(1)]
+    for root in simple:
+        product = [high - root * low for high, low in zip([*product, 0], [0, *product])]
+    size = max(abs(c) for c in coefficients)
+    return all(abs(ours - theirs) < size * mpmath.mpf("1e-40") for ours, theirs in zip(product, coefficients))
 
 
 def _is_right(verdict: str, known: Roots | None, *, exact: bool) -> str:

@@ -1,11 +1,12 @@
 """Compare the regenerated corruptions with the program that made CIFAR-10-C, pixel by pixel.
 
-    python -m tools.compare_corruptions PATH/make_cifar_c.py
+    python -m tools.compare_corruptions PATH/make_cifar_c.py [DATA]
 
 The program is ImageNet-C/create_c/make_cifar_c.py of github.com/hendrycks/robustness; it needs wand with ImageMagick,
-opencv, scikit-image, and numpy below 2. Its distortions are run on 32 x 32 pieces of two photographs, and wherever it
-asks for a random number it gets the one that ours drew. benchmarks/results/corruptions.json gets, per corruption and
-severity, the part of all values that are equal, and the largest difference in steps of a byte.
+opencv, scikit-image, and numpy below 2. Its distortions are run on test images of CIFAR-10 from the folder DATA, or on
+pieces of two photographs, and wherever it asks for a random number it gets the one that ours drew.
+benchmarks/results/corruptions.json gets, per corruption and severity, the part of all values that are equal, and the
+largest difference in steps of a byte.
 """
 
 import ast
@@ -28,7 +29,7 @@ from tools.markdown_tables import BENCHMARKS
 from zerosnet.robustness import CORRUPTIONS, corrupt
 from zerosnet.robustness.corruptions.draws import Draws
 
-IMAGES, SIZE = 40, 32
+IMAGES, SIZE = 100, 32
 PACKAGES = ("numpy", "scipy", "scikit-image", "opencv-python-headless", "wand", "pillow", "torch")
 
 
@@ -45,6 +46,13 @@ def photographs(count: int = IMAGES) -> Tensor:
                 pieces.append(small[:, top : top + SIZE, left : left + SIZE])
     order = torch.randperm(len(pieces), generator=torch.Generator().manual_seed(1))[:count]
     return torch.stack([pieces[i] for i in order]).round().byte()
+
+
+def cifar_images(data: Path, count: int = IMAGES) -> Tensor:
+    """Read the first test images of CIFAR-10."""
+    from zerosnet.data import load
+
+    return load("cifar10", data).test.images[:count]
 
 
 def distortions(path: Path) -> dict[str, Any]:
@@ -115,8 +123,8 @@ def published(space: dict[str, Any], name: str, severity: int, image: Tensor, pl
         return np.asarray(found).astype(np.uint8)
 
 
-def compare(path: Path) -> dict[str, Any]:
-    space, images = distortions(path), photographs()
+def compare(path: Path, data: Path | None = None) -> dict[str, Any]:
+    space, images = distortions(path), photographs() if data is None else cifar_images(data)
     rows = {}
     for name, one in CORRUPTIONS.items():
         if one.published:
@@ -125,8 +133,8 @@ def compare(path: Path) -> dict[str, Any]:
                 "severities": [_difference(space, name, s, images) for s in range(1, 6)],
             }
     return {
-        "command": f"python -m tools.compare_corruptions {path.name}",
-        "images": len(images),
+        "command": f"python -m tools.compare_corruptions {path.name}{'' if data is None else ' DATA'}",
+        "images": f"{len(images)} {'pieces of photographs' if data is None else 'test images of CIFAR-10'}",
         "versions": {package: version(package) for package in PACKAGES} | {"ImageMagick": _magick()},
         "corruptions": rows,
     }
@@ -145,8 +153,8 @@ def _magick() -> str:
     return str(MAGICK_VERSION).split(" Q")[0].removeprefix("ImageMagick ")
 
 
-def main(path: str) -> None:
-    record = compare(Path(path))
+def main(path: str, data: str | None = None) -> None:
+    record = compare(Path(path), None if data is None else Path(data))
     (BENCHMARKS / "corruptions.json").write_text(json.dumps(record, indent=1) + "\n")
     for name, row in record["corruptions"].items():
         print(f"{name:18}", *(f"{100 * s['equal']:6.2f} % ({s['most']})" for s in row["severities"]))

@@ -22,6 +22,7 @@ fgsm-seeds      the networks behind the FGSM table, seeds 2 and 3
 no-norm-search  five schemes without normalisation at four learning rates, eight epochs, on nine tenths of the images
 no-norm         the five at one learning rate: the one with the best mean validation accuracy over all five
 best-designs    the optimum, PreResNet and the law's best three-step scheme at 56 and 110 layers, five seeds
+stopped-early   the optimum and Euler's scheme after 1 to 16 epochs: all depth in use, and no better than unstable rows
 smoothing       the optimum, (1,1,1), and a stable and an unstable scheme of equal effective parameters (of `depth`),
                 trained on images with noise of 0.25
 adversarial     the same four, trained on white-box adversarial examples
@@ -213,6 +214,20 @@ def best_design(blocks: tuple[int, ...]) -> Scheme:
     return Scheme([1 - sum(older), *older], [slope])
 
 
+def stopped_early() -> list[dict[str, Any]]:
+    return [
+        {
+            "model": "zerosnet56",
+            "scheme": text,
+            "dataset": "cifar10",
+            "recipe": {"name": "paper", "epochs": n},
+            "seed": 1,
+        }
+        for n in (1, 2, 4, 8, 16)
+        for text in (str(OPTIMUM), "1;1")
+    ]
+
+
 def robust(recipe: str) -> list[dict[str, Any]]:
     """Two zero-stable schemes and two others: one pair far apart in depth, one of equal predicted depth."""
     schemes = (str(OPTIMUM), "1,1,1;1", *EQUALLY_DEEP)
@@ -239,6 +254,7 @@ def main() -> None:
         "no-norm-search": not_normalised_search,
         **({} if rate is None else {"no-norm": lambda: not_normalised(rate)}),
         "best-designs": best_designs,
+        "stopped-early": stopped_early,
         "smoothing": lambda: robust("noise"),
         "adversarial": lambda: robust("pgd-madry"),
     }

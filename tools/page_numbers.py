@@ -17,7 +17,17 @@ from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 
-from tools import cost_tables, fault_tables, law_tables, robustness_tables, run_tables, speed_tables, verify_tables
+from tools import (
+    cost_tables,
+    diagnose_tables,
+    fault_tables,
+    law_tables,
+    mosaic_tables,
+    robustness_tables,
+    run_tables,
+    speed_tables,
+    verify_tables,
+)
 from tools.measured_tables import KINDS
 from zerosnet.errors import InputError
 from zerosnet.experiments import Evidence
@@ -40,7 +50,9 @@ TABLES: dict[str, Callable[[], str]] = {
     **speed_tables.TABLES,
     **cost_tables.TABLES,
     **law_tables.TABLES,
+    **diagnose_tables.TABLES,
     **fault_tables.TABLES,
+    **mosaic_tables.TABLES,
     **robustness_tables.TABLES,
     **verify_tables.TABLES,
 }
@@ -49,6 +61,7 @@ VALUES: dict[str, Callable[[], str]] = {
     **speed_tables.VALUES,
     **cost_tables.VALUES,
     **law_tables.VALUES,
+    **mosaic_tables.VALUES,
     **fault_tables.VALUES,
     **robustness_tables.VALUES,
     **verify_tables.VALUES,

@@ -8,6 +8,10 @@ parts            error = a D^-p, two constants per noise, fitted to the networks
 root_condition   mean accuracy of the zero-stable schemes, or of the others
 constant         mean accuracy of all networks
 
+A run with a changed recipe, such as fewer epochs, is outside of what these were fitted to. Of it the relative loss is
+predicted, in percent of its clean accuracy: by depth and by the root condition, each alone (`explain_loss`), and by the
+clean accuracy itself, as intercept and slope of a straight line in percent.
+
 Runs that have been trained are left out, and seeds share their prediction. A run with `init_growth` is read at
 initialisation, as in `tools.register`.
 """
@@ -15,13 +19,25 @@ initialisation, as in `tools.register`.
 import json
 import subprocess
 import sys
+from math import log
 from pathlib import Path
 from typing import Any
 
 from tools import register
 from tools.run_tables import RUNS, evidence
 from zerosnet.environment import environment, today
-from zerosnet.experiments import NOISES, NoiseLaw, fit_noise_law, noisy_networks, wiring_of_run
+from zerosnet.experiments import (
+    DEPTH,
+    NOISES,
+    ROOTS,
+    NoiseLaw,
+    NoisyNetwork,
+    explain_loss,
+    fit_noise_law,
+    noisy_networks,
+    regress,
+    wiring_of_run,
+)
 from zerosnet.numerics import load_law
 from zerosnet.training import RunSpec, read_sweep
 
@@ -45,12 +61,35 @@ def entry(spec: RunSpec, laws: list[NoiseLaw]) -> dict[str, Any] | None:
     return {name: value for name, value in facts.items() if name not in CLEAN} | {"predicted_accuracy": predicted}
 
 
+def loss_entry(spec: RunSpec, networks: list[NoisyNetwork]) -> dict[str, Any] | None:
+    """Collect the predictions of the relative loss for a run with a changed recipe; None as for `entry`."""
+    wiring = wiring_of_run(spec)
+    if wiring is None:
+        return None
+    facts = register.entry(spec)
+    predicted = {}
+    for noise in NOISES:
+        depth, roots = (explain_loss(networks, noise, [by]) for by in (DEPTH, ROOTS))
+        clean = regress([one.loss(noise) for one in networks], {"clean": [one.clean for one in networks]})
+        by_depth = depth.intercept + depth[DEPTH].value * log(load_law().quantity(wiring))
+        by_roots = roots.intercept + roots[ROOTS].value * facts["zero_stable"]
+        predicted[noise] = {
+            "parts": round(by_depth, 2),
+            "root_condition": round(by_roots, 2),
+            "clean_accuracy_line": [round(clean.intercept, 3), round(clean["clean"].value, 4)],
+        }
+    known = {name: value for name, value in facts.items() if name not in CLEAN}
+    return {**known, "changes": spec.changes, "predicted_loss": predicted}
+
+
 def main(output: str, *sweeps: str) -> None:
     target = Path(output)
     if target.exists():
         sys.exit(f"{target} exists; predictions are never edited")
-    laws = [fit_noise_law(noisy_networks(evidence()), noise) for noise in NOISES]
+    networks = noisy_networks(evidence())
+    laws = [fit_noise_law(networks, noise) for noise in NOISES]
     specs = [spec for sweep in sweeps for spec in read_sweep(sweep) if not (RUNS / spec.id).exists()]
+    made = [loss_entry(spec, networks) if spec.changes else entry(spec, laws) for spec in specs]
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
     record = {
         "command": f"python -m tools.register_noise {output} {' '.join(sweeps)}",
@@ -59,7 +98,7 @@ def main(output: str, *sweeps: str) -> None:
         "environment": environment(),
         "measure": "accuracy of the last epoch under noise (protocol paper-noise), %",
         "laws": {law.noise: {k: v for k, v in law.to_json().items() if k != "noise"} for law in laws},
-        "predictions": [found for spec in specs if (found := entry(spec, laws)) is not None],
+        "predictions": [found for found in made if found is not None],
     }
     target.write_text(json.dumps(record, indent=1) + "\n")
 

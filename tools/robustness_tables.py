@@ -129,6 +129,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "corruptions, agreement": agreement,
 }
 VALUES: dict[str, Callable[[], str]] = {
+    "corruptions, images": lambda: str(benchmark("corruptions")["images"]),
     "noise, raw": lambda: f"{_raw():+.1f}",
     "noise networks": lambda: str(len(networks())),
     "noise law errors": lambda: _errors("parts"),

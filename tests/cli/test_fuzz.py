@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from benchmarks.fuzz import COUNTS, SCHEMES, _judged
+from benchmarks.fuzz import COUNTS, SCHEMES, _judged, _pieces, run
 from benchmarks.fuzz_cases import KINDS, draw
 from benchmarks.fuzz_numerics import _is_right, adversarial, roots
 
@@ -30,7 +30,8 @@ def fuzzed(counts, schemes, seed):
     code = (
         "import json, sys; from benchmarks.fuzz import fuzz; from benchmarks.fuzz_numerics import compare;"
         "counts, schemes, seed = json.loads(sys.argv[1]);"
-        "print(json.dumps([fuzz(counts, seed), compare(schemes, seed)]))"
+        "numbers = {kind: range(count) for kind, count in counts.items()};"
+        "print(json.dumps([fuzz(numbers, seed), compare(0, schemes, seed)]))"
     )
     command = [sys.executable, "-c", code, json.dumps([counts, schemes, seed])]
     given = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -51,6 +52,25 @@ def test_bad_input_never_ends_in_a_traceback_and_verdicts_are_right(counts, sche
 
 def test_the_record_is_of_ten_thousand_cases():
     assert sum(COUNTS.values()) >= 10_000 and SCHEMES >= 10_000 and set(COUNTS) == set(KINDS)
+
+
+def test_a_run_that_is_cut_goes_on_with_the_next_piece(monkeypatch):
+    tried = []
+
+    def one_case(kind, start, stop):
+        tried.append((kind, start))
+        verdicts = {"schemes": stop - start, "digits": 60, "verdicts": {"exact": {"right": stop - start}}, "wrong": []}
+        outcomes = {"outcomes": {kind: {"refused": stop - start}}, "slowest_seconds": {kind: 0.1}, "failures": []}
+        return verdicts if kind == "numerics" else {"cases": stop - start, **outcomes}
+
+    monkeypatch.setattr("benchmarks.fuzz._try", one_case)
+    monkeypatch.setenv("ZEROSNET_BENCHMARK_SECONDS", "0")
+    (first,) = run("", {})
+    assert len(first["left_out"]) == len(_pieces()) - 1
+    monkeypatch.delenv("ZEROSNET_BENCHMARK_SECONDS")
+    *_, last = run("", first)
+    assert len(tried) == len(set(tried)) == len(_pieces())
+    assert last["cases"] == sum(COUNTS.values()) and last["numerics"]["schemes"] == SCHEMES
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -83,6 +103,7 @@ def test_failures_are_told_from_answers(outcome, printed, judged):
         ([0, 1], "weakly stable"),
         ([2, -1], "unstable"),
         ([Fraction(9, 5), -1 - Fraction(1, 10**18)], "unstable"),
+        ([2 - Fraction(1, 25 * 10**15), Fraction(1, 25 * 10**15) - 1], "strongly stable"),  # 1, and one next to it
         ([Fraction(9, 5), -1 + Fraction(1, 10**18)], "strongly stable"),
     ],
 )

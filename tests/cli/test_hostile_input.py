@@ -46,7 +46,7 @@ def finished_run(root, nan=False):
         (["train", "zerosnet20_opt", "--dataset", "digit"], "(did you mean digits?)"),
         (["train", "zerosnet20_opt", "--dataset", "digits", "--recipe", "qick"], "(did you mean quick?)"),
         (["diagnose", "zerosnet20_op"], "zerosnet20_opt"),
-        (["trian"], "'train'"),
+        (["trian"], "(did you mean train?)"),
         (["runs", "--store", "a" * 300], "File name too long; expected another name"),
         (["diagnose", "a" * 300], "File name too long; expected another name"),
     ],

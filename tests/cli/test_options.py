@@ -1,6 +1,7 @@
 """A training option is declared once, and wrong ones are reported without torch."""
 
 import json
+import resource
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from typing import Annotated
 
 import pytest
 import typer
+from tests.best import best_of
 from typer.testing import CliRunner
 
 from zerosnet.cli.commands.reproduce import reproduce
@@ -61,24 +63,77 @@ WRONG = {
     "--dataset digits --max-seconds 0": "max-seconds is 0.0",
     "--dataset digits --checkpoint-every often": "checkpoint-every is 'often'",
     "--dataset digits --log paper": "log is 'paper'",
+    "--dataset digits --lr -1": "lr is -1.0",
+    "--dataset digits": "zerosnet20 needs a scheme",
+    "--dataset cifar10 --scheme 1;1": "--data DIR",
+    "--datset digits": "no such option: --datset (did you mean --dataset?)",
+}
+WRONG_NAMES = {
+    "train zerosnet20_op --dataset digits": "unknown model 'zerosnet20_op' (did you mean zerosnet20_opt?)",
+    "train zerosnet20_opt --dataset digits --scheme 1;1": "zerosnet20_opt takes no scheme",
+    "train preresnet20 --dataset digits --scheme leapfrog": "expected 1, or use the bare zerosnet",
+    "trian": "no such command: trian (did you mean train?)",
+    "attack run --protocol pgd-whitebox --eps 8": "eps is '8' (8/255?)",
 }
 ASK = """
 import contextlib, io, json, sys
 from zerosnet.cli.main import run
 for words in json.loads(sys.argv[1]):
     with contextlib.redirect_stderr(io.StringIO()) as printed:
-        code = run(["train", "zerosnet20", *words.split()])
+        code = run(words.split())
     print(json.dumps([code, sorted({"torch", "torchvision"} & set(sys.modules)), printed.getvalue()]))
 """
 
 
 def test_wrong_arguments_of_train_are_reported_without_loading_torch(tmp_path):
-    command = [sys.executable, "-c", ASK, json.dumps(list(WRONG))]
+    asked = {f"train zerosnet20 {words}": message for words, message in WRONG.items()} | WRONG_NAMES
+    command = [sys.executable, "-c", ASK, json.dumps(list(asked))]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
-    for message, answer in zip(WRONG.values(), done.stdout.splitlines(), strict=True):
+    for message, answer in zip(asked.values(), done.stdout.splitlines(), strict=True):
         code, loaded, printed = json.loads(answer)
         assert (code, loaded) == (2, []) and message in printed and printed.count("\n") == 1, message
     assert not list(tmp_path.iterdir())
+
+
+FIRST_LINE = """
+import sys
+from zerosnet.cli import output
+from zerosnet.cli.main import run
+def announce(line):
+    print(line, sorted({"torch", "torchvision"} & set(sys.modules)))
+    raise KeyboardInterrupt
+output.announce = announce
+import zerosnet.cli.before_training as before
+before.announce = announce
+run(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("train zerosnet20_opt --dataset digits", "1 run of zerosnet20_opt on digits, recipe paper, kept in runs"),
+        ("diagnose zerosnet20_opt", "diagnosing zerosnet20_opt"),
+        ("evaluate zerosnet20_opt.cifar10 --data .", "evaluating zerosnet20_opt.cifar10"),
+        ("attack zerosnet20_opt.cifar10 --protocol paper-noise", "paper-noise on zerosnet20_opt.cifar10"),
+    ],
+)
+def test_the_first_line_comes_before_torch_is_loaded(words, line, tmp_path):
+    command = [sys.executable, "-c", FIRST_LINE, *words.split()]
+    printed = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path).stdout
+    assert printed.startswith(line) and printed.endswith(" []\n")
+
+
+@pytest.mark.timing
+def test_a_wrong_argument_is_reported_in_half_a_second_of_the_processor(tmp_path):
+    def once() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        words = ["train", "zerosnet20_op", "--dataset", "digits"]
+        subprocess.run([sys.executable, "-m", "zerosnet", *words], capture_output=True, cwd=tmp_path)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    assert best_of(9, once, 0.5) < 0.5
 
 
 def test_the_command_line_puts_four_frames_above_the_training(tmp_path, monkeypatch):

@@ -199,5 +199,6 @@ def test_a_run_of_train_is_the_run_that_the_imagenet_table_asks_for(monkeypatch)
     monkeypatch.setattr("zerosnet.training.Local.train", lambda engine, specs, *rest: trained.extend(specs))
     monkeypatch.setattr("zerosnet.cli.commands.train.show_outcome", lambda *arguments: 0)
     for spec in EXPERIMENTS["table-imagenet"].specs("full"):
-        assert command(["train", spec.model, "--dataset", "imagefolder", "--recipe", "imagenet"]) == 0
+        words = ["train", spec.model, "--dataset", "imagefolder", "--recipe", "imagenet", "--data", "DIR"]
+        assert command(words) == 0
         assert trained.pop().id == spec.id

@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -36,7 +38,7 @@ def test_runs_as_json_is_one_list_of_objects(store, capsys):
 
 
 def test_runs_as_a_table_shows_state_accuracies_and_changed_recipes(store, capsys):
-    assert command(["runs", "--store", str(store.root)]) == 0
+    assert command(["runs", "--store", str(store.root), "--each"]) == 0
     out = capsys.readouterr().out
     assert SPEC.id in out and "97.00" in out and "98.00" in out and "stopped" in out and "epochs 3" in out
 
@@ -44,7 +46,9 @@ def test_runs_as_a_table_shows_state_accuracies_and_changed_recipes(store, capsy
 def test_runs_that_differ_in_precision_alone_do_not_look_the_same(store, capsys):
     store.claim(replace(SPEC, precision="fp32")).release()
     assert command(["runs", "--store", str(store.root)]) == 0
-    assert "epochs 3, precision fp32" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "zerosnet20_opt, precision fp32" in out
+    assert "epochs 3" in out
 
 
 @pytest.mark.parametrize("arguments", [[], ["--json"]])
@@ -84,12 +88,86 @@ def test_a_store_whose_only_run_is_damaged_is_not_called_empty(tmp_path, capsys)
     assert "can be read" in shown.out and "no runs" not in shown.out and "result.json" in shown.err
 
 
+@pytest.fixture
+def several(tmp_path):
+    """Two schemes with two finished seeds each, and a stopped run on another data set."""
+    store = Store(tmp_path / "several")
+    plain = {"dataset": "digits", "recipe": "quick"}
+    for scheme, accuracies in (("zerosnet(-9/5)", (0.97, 0.99)), ("1,1,1;1", (0.80, 0.82))):
+        for seed, accuracy in enumerate(accuracies, start=1):
+            spec = RunSpec.from_json({"model": "zerosnet20", "scheme": scheme, "seed": seed, **plain})
+            with store.claim(spec) as run:
+                result = Result("finished", 8, 1.0, test_accuracy=accuracy, best_epoch=1, best_test_accuracy=accuracy)
+                run.finish(result)
+    other = RunSpec.from_json({"model": "preresnet20", "dataset": "mnist", "recipe": "quick", "seed": 1})
+    store.claim(other).release()
+    return store
+
+
+def listed(capsys, store, *arguments):
+    assert command(["runs", "--store", str(store.root), *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_seeds_are_one_line_with_mean_and_deviation_and_schemes_have_names(capsys, several):
+    lines = listed(capsys, several).splitlines()
+    (optimum,) = [line for line in lines if "zerosnet(-9/5)" in line]
+    assert "98.00 ± 1.41" in optimum and optimum.split()[2] == "2"
+    (euler,) = [line for line in lines if "preresnet20" in line]
+    assert "euler" in euler and "1 stopped" in euler
+
+
+@pytest.mark.parametrize(
+    ("arguments", "count"),
+    [
+        (["--model", "zerosnet*"], 4),
+        (["--dataset", "mnist"], 1),
+        (["--scheme", "1/3,5/9,1/9;16/9"], 2),
+        (["--scheme", "euler"], 1),
+        (["--status", "finished"], 4),
+        (["--status", "stopped", "--model", "zerosnet20"], 0),
+    ],
+)
+def test_filters_let_through_what_they_name(capsys, several, arguments, count):
+    assert len(json.loads(listed(capsys, several, *arguments, "--json"))) == count
+
+
+def test_a_filter_that_lets_nothing_through_is_named(capsys, several):
+    assert "None of the 5 runs" in listed(capsys, several, "--model", "lm*")
+
+
+def test_runs_are_sorted_by_accuracy_from_the_highest_down(capsys, several):
+    found = [line["test_accuracy"] for line in json.loads(listed(capsys, several, "--sort", "test", "--json"))[:4]]
+    assert found == [0.97, 0.99, 0.80, 0.82]  # the better scheme first, its seeds in order
+
+
+@pytest.mark.parametrize("words", [["--status", "finishd"], ["--sort", "tset"], ["--scheme", "nonsense(1)"]])
+def test_a_wrong_filter_is_bad_input(capsys, several, words):
+    assert command(["runs", "--store", str(several.root), *words]) == 2
+    assert "expected one of" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [[], ["--each"]])
+def test_listings_fit_80_columns(capsys, several, monkeypatch, arguments):
+    monkeypatch.setenv("COLUMNS", "80")
+    out = listed(capsys, several, *arguments)
+    assert max(map(len, out.splitlines())) <= 80 and "…" not in out
+
+
+def test_listing_runs_loads_no_torch(several):
+    code = (
+        "import sys; from zerosnet.cli.main import run\n"
+        f"run(['runs', '--store', {str(several.root)!r}]); assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
 @pytest.mark.parametrize(
     ("git", "mark"), [({"commit": "ab", "dirty": True}, "†"), (None, "°"), ({"commit": "ab", "dirty": False}, None)]
 )
 def test_runs_whose_code_is_that_of_no_commit_are_marked(store, git, mark, capsys):
     (store.root / SPEC.id / "environment.json").write_text(json.dumps({"git": git}))
-    assert command(["runs", "--store", str(store.root)]) == 0
+    assert command(["runs", "--store", str(store.root), "--each"]) == 0
     out = capsys.readouterr().out
     assert (f"{SPEC.id} {mark}" in out) if mark else ("†" not in out and "°" not in out)
     assert command(["runs", "--store", str(store.root), "--json"]) == 0

@@ -124,7 +124,7 @@ def test_loggers_write_where_asked_for(zerosnet: Run) -> None:
         ((*TRAIN, "--device", "tpu"), "device is 'tpu'"),
         ((*TRAIN, "--checkpoint-every", "often"), "checkpoint-every"),
         ((*TRAIN, "--max-seconds", "-1"), "max-seconds"),
-        ((*TRAIN, "--log", "nothing"), "log is 'nothing'; expected one of tensorboard, wandb"),
+        ((*TRAIN, "--log", "nothing"), "log is 'nothing'; expected one of tensorboard, wandb, trackio"),
         ((*TRAIN, "--unknown"), "--unknown"),
         (("sweep", "nowhere.json"), "nowhere.json"),
         (("evaluate", "nothing"), "nothing"),

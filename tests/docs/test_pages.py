@@ -144,7 +144,9 @@ def test_every_extra_that_docs_need_is_declared() -> None:
 
 
 def test_every_figure_of_the_docs_is_drawn_by_the_script() -> None:
-    scripts = [(DOCS / "figures" / name).read_text(encoding="utf-8") for name in ("draw.py", "explorer.py")]
+    scripts = [
+        (DOCS / "figures" / name).read_text(encoding="utf-8") for name in ("draw.py", "explorer.py", "report_page.py")
+    ]
     drawn = set(re.findall(r'"(\w+\.(?:svg|png))"', "".join(scripts)))
     used = {Path(name).name for text in map(page, _pages()) for name in re.findall(r"\(images/(\S+?)\)", text)}
     assert used - drawn == set()

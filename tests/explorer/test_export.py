@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import suppress
 
 import pytest
 from tests.explorer.browsing import WITHOUT_A_BROWSER, button, label, one, texts, verdicts
@@ -148,6 +149,7 @@ def test_the_axis_of_accuracies_switches_to_effective_depth(disk):
 @pytest.mark.browser
 @WITHOUT_A_BROWSER
 def test_every_measured_dot_has_a_label_and_outliers_always(disk):
+    from selenium.common.exceptions import StaleElementReferenceException
     from selenium.webdriver import ActionChains
 
     browser = disk()
@@ -158,6 +160,12 @@ def test_every_measured_dot_has_a_label_and_outliers_always(disk):
     always = browser.execute_script(shown, "#scatter .dot-label.always")
     assert 1 <= len(always) <= 12 and "none" not in always
     assert len(labels) - labels.count("none") == len(always)
-    ActionChains(browser).move_to_element(dots[-1]).perform()
-    eventually(lambda: browser.find_elements("css selector", "#scatter .dot-label.seen"))
-    assert "%" in texts(browser, "#scatter .dot-label.seen")[0]
+
+    def pointed_at():
+        """Come to a dot from the corner, again if the plot was drawn anew meanwhile; what is labelled then."""
+        with suppress(StaleElementReferenceException):
+            dot = browser.find_elements("css selector", "#scatter .plot path.measured")[-1]
+            ActionChains(browser, duration=20).move_to_element(one(browser, "h1")).move_to_element(dot).perform()
+        return texts(browser, "#scatter .dot-label.seen")
+
+    assert "%" in eventually(pointed_at)[0]

@@ -76,12 +76,12 @@ def test_bad_input_is_refused(arguments, message):
         corrupt(*arguments)
 
 
-def test_the_record_of_the_comparison_covers_all_and_few_values_differ_by_more_than_one():
+def test_the_record_of_the_comparison_covers_all_and_no_value_differs_by_more_than_two():
     record = benchmark("corruptions")["corruptions"]
     assert set(record) == {name for name, one in CORRUPTIONS.items() if one.published}
     for name, row in record.items():
         for severity in row["severities"]:
-            assert severity["equal"] > 0.98 and severity["most"] <= 1, name
+            assert severity["equal"] > 0.98 and severity["most"] <= 2, name
 
 
 # -- random numbers ---------------------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """Tables in Markdown, and that those in the repository are made of the runs that lie beside them."""
 
+import json
+
 import pytest
 from tests.docs.blocks import ROOT
 from tests.measured_runs import RUNS, needs_runs
@@ -60,10 +62,20 @@ def test_accuracies_leave_noise_and_attacks_out(evidence):
 
 def test_runs_are_listed_with_seeds_and_hardware(evidence):
     page = KINDS["runs"](evidence)
-    assert "| 1, 2, 3 |" in page and "Made-up processor" in page
+    assert "| 1°, 2°, 3° |" in page and "Made-up processor" in page, "made-up runs have no commit"
 
 
 def test_timed_numbers_are_shown_and_quoted_ones_are_not_expected(evidence):
     page = KINDS["accuracies"](evidence)
     section = page.partition("`table-run-time`")[2].partition("\n\n**")[0]
     assert section.count("| ZeroSNet20 / PreResNet20 (") == 2 and "Not run" not in section
+
+
+def test_seeds_whose_code_is_that_of_no_commit_are_marked(tmp_path):
+    first, second = specs_of_rows()[0:2]
+    for spec, git in ((first, None), (second, {"commit": "ab", "dirty": True})):
+        folder = write_run(tmp_path, spec) or tmp_path / spec.id
+        (folder / "environment.json").write_text(json.dumps({"git": git}))
+    page = KINDS["runs"](read_evidence([Store(tmp_path)]))
+    assert f"{first.seed}°, {second.seed}†" in page
+    assert "† uncommitted changes: 1 runs." in page and "° no commit recorded: 1 runs." in page

@@ -12,7 +12,7 @@ from tests.training.test_fused import MakeSpecs
 from zerosnet.errors import InputError
 from zerosnet.training import Options, Store, train
 from zerosnet.training.screen import clocks as start
-from zerosnet.training.screen.clocks import ECHO, Clock, SaveInterval, SaveTimer
+from zerosnet.training.screen.clocks import ECHO, FIRST_SAVE, Clock, SaveInterval, SaveTimer
 from zerosnet.training.screen.displays import Lines
 
 
@@ -81,6 +81,17 @@ def test_checkpoints_are_due_by_epochs_or_by_seconds(now: SimpleNamespace) -> No
     assert by_seconds.due_after_step() and by_seconds.due_after_epoch(1)
     by_seconds.saved()
     assert not by_seconds.due_after_step()
+
+
+@pytest.mark.parametrize("every", [SaveInterval(seconds=3600), SaveInterval(epochs=5)])
+def test_the_first_checkpoint_comes_in_the_first_twenty_seconds(every: SaveInterval, now: SimpleNamespace) -> None:
+    timer = SaveTimer(every)
+    assert not timer.due_after_step()
+    now.seconds += FIRST_SAVE
+    assert FIRST_SAVE <= 15 and timer.due_after_step()
+    timer.saved()
+    now.seconds += FIRST_SAVE
+    assert not timer.due_after_step()
 
 
 def test_parts_of_the_start_are_listed_in_order_each_with_its_own_seconds(monkeypatch: pytest.MonkeyPatch) -> None:

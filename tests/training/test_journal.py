@@ -4,7 +4,9 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import torch
@@ -85,7 +87,7 @@ def test_nothing_is_logged_unless_asked_for(tmp_path: Path) -> None:
 
 
 def test_an_unknown_logger_is_bad_input() -> None:
-    with pytest.raises(InputError, match="log is 'paper'; expected one of tensorboard, wandb"):
+    with pytest.raises(InputError, match="log is 'paper'; expected one of tensorboard, wandb, trackio"):
         check_loggers(["paper"])
 
 
@@ -142,3 +144,34 @@ def test_wandb_without_an_account_is_one_line(tmp_path: Path, monkeypatch) -> No
     assert str(caught.value) == (
         "wandb cannot log: No API key configured. Use `wandb login`; WANDB_MODE=offline needs no account"
     )
+
+
+def test_trackio_keeps_a_run_one_run_and_stays_off_stdout(tmp_path: Path, monkeypatch, capsys) -> None:
+    calls: list[tuple] = []
+
+    class FakeRun:
+        def log(self, metrics: dict, step: int) -> None:
+            calls.append(("log", step, metrics))
+
+        def finish(self) -> None:
+            print("* Run finished")
+            calls.append(("finish",))
+
+    def init(**options: object) -> FakeRun:
+        print("* Trackio project initialized")
+        calls.append(("init", options["project"], options["name"], options["resume"], options["config"]))
+        return FakeRun()
+
+    fake = ModuleType("trackio")
+    fake.init = init
+    fake.__spec__ = ModuleSpec("trackio", None, origin="trackio/__init__.py")
+    monkeypatch.setitem(sys.modules, "trackio", fake)
+    with claimed(tmp_path) as run:
+        log("trackio", run, ROWS[:2])
+        log("trackio", run, ROWS[2:])
+        assert [call[:4] for call in calls if call[0] == "init"] == [("init", "zerosnet", run.id, "allow")] * 2
+        assert calls[0][4] == run.spec.to_json()
+    logged = [call for call in calls if call[0] == "log"]
+    assert [step for _, step, _ in logged] == [1, 2, 3] and set(logged[0][2]) == SCALARS
+    assert sum(call == ("finish",) for call in calls) == 2
+    assert capsys.readouterr().out == ""

@@ -17,7 +17,7 @@ from zerosnet.training.options import StreamOptions
         (DataOptions, {"device": "cuda:x"}, "device is 'cuda:x'"),
         (Options, {"replicas": 0}, "replicas is 0; expected 1 or more"),
         (Options, {"kernels": "fast"}, "kernels is 'fast'; expected one of native, torch"),
-        (Options, {"log": ("paper",)}, "log is 'paper'; expected one of tensorboard, wandb"),
+        (Options, {"log": ("paper",)}, "log is 'paper'; expected one of tensorboard, wandb, trackio"),
         (StreamOptions, {"workers": -1}, "workers is -1; expected 0 or more"),
         (StreamOptions, {"broken": "maybe"}, "broken is 'maybe'; expected one of fatal, skip"),
         (StreamOptions, {"decoder": "cpu"}, "decoder is 'cpu'; expected one of workers, gpu"),

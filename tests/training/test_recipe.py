@@ -63,6 +63,8 @@ def test_options_change_a_recipe_and_are_told_apart_from_it():
     [
         ({"learning_rate": 1}, "recipe has no option 'learning_rate'; it has epochs, batch, lr"),
         ({"epochs": 0}, "epochs is 0; expected 1 or more"),
+        ({"epochs": 10**400}, "expected 1 or more, at most 1,000,000,000"),
+        ({"batch": 10**10}, "expected 1 or more, at most 1,000,000,000"),
         ({"epochs": 2.0}, "epochs is 2.0"),
         ({"batch": True}, "batch is True"),
         ({"lr": -0.1}, "lr is -0.1; expected a number from 0 on"),

@@ -22,6 +22,7 @@ PURPOSES = {
     "ray": "runs spread over a cluster",
     "tensorboard": "zerosnet train --log tensorboard",
     "test": "make test",
+    "trackio": "zerosnet train --log trackio",
     "wandb": "zerosnet train --log wandb",
 }
 PARTS = ("train", "test", "val")

@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from zerosnet.errors import InputError
+from zerosnet.errors import InputError, did_you_mean
 
 TURN = 20.0  # seconds for the first of several processes to print what is wrong
 _BAD_NAMES = (errno.ENAMETOOLONG, errno.ELOOP)  # no path of ours: it was given
@@ -90,9 +90,19 @@ def _message(error: BaseException) -> tuple[str, int]:
 
 def _usage(error: Any) -> str:
     """Write a usage error as our own errors are written, and name the help to read."""
-    message = error.format_message().rstrip(".")
     where = "zerosnet" if error.ctx is None else error.ctx.command_path
+    message = error.format_message().rstrip(".")
+    if wrong := getattr(error, "option_name", None):
+        message = f"no such option: {wrong}{did_you_mean(wrong, option_names(error.ctx))}"
+    elif message.startswith("No such command"):
+        wrong = message.split("'")[1]
+        message = f"no such command: {wrong}{did_you_mean(wrong, error.ctx.command.commands)}"
     return f"{message[:1].lower()}{message[1:]}; see {where} --help"
+
+
+def option_names(context: Any) -> list[str]:
+    """List the options of the command that a context belongs to."""
+    return [name for parameter in context.command.params for name in parameter.opts if name.startswith("--")]
 
 
 def _let_the_first_process_speak() -> None:
@@ -110,6 +120,7 @@ def _let_the_first_process_speak() -> None:
 from zerosnet.cli.commands import (  # noqa: E402, F401
     analyze,
     attack,
+    compare,
     design,
     diagnose,
     doctor,

@@ -2,18 +2,19 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zerosnet.checks import finite
-from zerosnet.errors import InputError
+from zerosnet.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console
+    from typer import Context
 
     from zerosnet.numerics import Scheme
 
@@ -86,11 +87,13 @@ def parsed_scheme(text: str) -> "Scheme":
     return _parsed(text)
 
 
-def refuse_options(words: Sequence[str], command: str) -> None:
+def refuse_options(words: Sequence[str], context: "Context") -> None:
     """Refuse words that look like options: a command that takes "-3,5,-1;4" for a scheme lets all words through."""
     for word in words:
         if word.startswith("-") and word.lstrip("-")[:1].isalpha():
-            raise InputError(f"no such option: {word}; see zerosnet {command} --help")
+            known = [name for parameter in context.command.params for name in parameter.opts if name.startswith("--")]
+            near = did_you_mean(word.partition("=")[0], known)
+            raise InputError(f"no such option: {word}{near}; see {context.command_path} --help")
 
 
 def checked_plot(plot: str | None) -> Path | None:
@@ -138,8 +141,15 @@ def print_facts(title: str, rows: Iterable[tuple[str, str]]) -> None:
     console().print(table)
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str] = ()) -> None:
-    """Print a table with a header; the columns named in `right` are set flush right."""
+def print_table(
+    title: str | None,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    right: Sequence[str] = (),
+    styles: Mapping[str, str] = _STYLES,
+    whole: Sequence[str] = (),
+) -> None:
+    """Print a table with a header; the columns named in `right` are set flush right, those in `whole` never folded."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -147,9 +157,10 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     look: Any = {"box": box.SIMPLE_HEAD, "show_edge": False, "pad_edge": False, "padding": (0, 1, 0, 0)}
     table = Table(**look, title=title, title_justify="left", title_style="bold")
     for name in columns:
-        table.add_column(name, justify="right" if name in right else "left", overflow="fold")
+        flush = name in right
+        table.add_column(name, justify="right" if flush else "left", overflow="fold", no_wrap=name in whole)
     for row in rows:
-        table.add_row(*(Text(value, style=_STYLES.get(value, "")) for value in row))
+        table.add_row(*(Text(value, style=styles.get(value.partition(" ")[0], "")) for value in row))
     console().print(table)
 
 

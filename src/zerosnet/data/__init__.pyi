@@ -14,6 +14,7 @@ from zerosnet.data.registry import SCALINGS as SCALINGS
 from zerosnet.data.registry import SOURCES as SOURCES
 from zerosnet.data.registry import Augmentation as Augmentation
 from zerosnet.data.registry import Source as Source
+from zerosnet.data.registry import check_place as check_place
 from zerosnet.data.registry import image_size as image_size
 from zerosnet.data.registry import list_datasets as list_datasets
 from zerosnet.data.registry import load as load

@@ -242,6 +242,12 @@ def open_folder(name: str, root: Any = None, *, validation: float = 0.0, split_s
     return data.split(validation, split_seed) if validation else data
 
 
+def check_place(name: str, root: Any) -> None:
+    """Raise an error, without reading anything, if a data set needs a folder and none is given."""
+    if not source(name).embedded:
+        _place(name, root)
+
+
 def _place(name: str, root: Any) -> Path:
     if root is None:
         raise InputError(f"dataset {name!r} is read from files; give the folder that holds them (--data DIR)")

@@ -66,6 +66,9 @@ from zerosnet.experiments.robust_networks import CertifiedNetwork as CertifiedNe
 from zerosnet.experiments.robust_networks import CorruptedNetwork as CorruptedNetwork
 from zerosnet.experiments.robust_networks import certified_networks as certified_networks
 from zerosnet.experiments.robust_networks import corrupted_networks as corrupted_networks
+from zerosnet.experiments.run_forecast import forecast_of_run as forecast_of_run
+from zerosnet.experiments.run_forecast import predicted_accuracy as predicted_accuracy
+from zerosnet.experiments.run_forecast import scheme_of_run as scheme_of_run
 from zerosnet.experiments.runner import DEMO as DEMO
 from zerosnet.experiments.runner import Left as Left
 from zerosnet.experiments.runner import reproduce as reproduce

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from zerosnet.data import class_names
-from zerosnet.errors import InputError
+from zerosnet.errors import InputError, did_you_mean
 from zerosnet.experiments.paper.printed import Printed
 from zerosnet.experiments.readings import ACCURACY, Reading
 from zerosnet.experiments.scales import Scale, TrainingPlan, scale
@@ -191,5 +191,7 @@ def _cell_json(cell: Cell) -> dict[str, Any]:
 
 def find_experiment(name: str, experiments: dict[str, Experiment]) -> Experiment:
     if name not in experiments:
-        raise InputError(f"experiment is {name!r}; expected one of {', '.join(experiments)}")
+        raise InputError(
+            f"experiment is {name!r}{did_you_mean(name, experiments)}; expected one of {', '.join(experiments)}"
+        )
     return experiments[name]

@@ -115,7 +115,7 @@ def read_evidence(stores: Store | Iterable[Store]) -> Evidence:
 def own_scheme(model: str) -> Scheme | None:
     """The fixed scheme of a registered network; None if it has none."""
     entry = REGISTRY.get(model)
-    return None if entry is None else entry.family.scheme
+    return None if entry is None else entry.family.form.scheme
 
 
 def _read_run(store: Path, record: RunRecord, problems: list[str]) -> RunEvidence:

@@ -6,7 +6,7 @@ is a network, one wiring with the mean of its seeds.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, sqrt
 from statistics import mean
 
@@ -16,6 +16,7 @@ from zerosnet.experiments.predictions import wiring_of_run
 from zerosnet.experiments.regression import Regression, regress
 from zerosnet.experiments.statistics import summarise
 from zerosnet.numerics import Wiring, is_zero_stable, load_law
+from zerosnet.training import RunSpec
 
 PROTOCOL = "paper-noise"
 NOISES = ("Gaussian 0.02", "Gaussian 0.04", "uniform [-0.08, 0]", "constant -0.4", "constant 0.4")
@@ -54,10 +55,16 @@ def noisy_networks(evidence: Evidence) -> list[NoisyNetwork]:
     Networks that the accuracy law does not cover are left out, and those in another arithmetic than usual.
     """
     groups: dict[Hashable, list[tuple[Wiring, dict[str, float]]]] = {}
+    wirings: dict[RunSpec, Wiring | None] = {}
     for run in evidence.runs:
-        wiring = wiring_of_run(run.record.spec) if _is_usual(run) else None
-        attack = run.attack(PROTOCOL)
-        if wiring is not None and attack is not None and attack.rows:
+        attack = run.attack(PROTOCOL) if _is_usual(run) else None
+        if attack is None or not attack.rows:
+            continue
+        spec = replace(run.record.spec, seed=0)  # seeds share a wiring
+        if spec not in wirings:
+            wirings[spec] = wiring_of_run(spec)
+        wiring = wirings[spec]
+        if wiring is not None:
             accuracies = {row.label: 100 * row.accuracy for row in attack.rows if row.method == "noise"}
             accuracies["clean"] = next(100 * row.accuracy for row in attack.rows if row.method == "clean")
             groups.setdefault(_wired(run, wiring), []).append((wiring, accuracies))

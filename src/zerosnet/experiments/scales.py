@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from zerosnet.data import source
-from zerosnet.errors import InputError
+from zerosnet.errors import InputError, did_you_mean
 from zerosnet.numerics import Scheme
 from zerosnet.training import Recipe, RunSpec, recipe
 
@@ -117,5 +117,5 @@ def scale(name: "str | Scale") -> Scale:
     if isinstance(name, Scale):
         return name
     if name not in SCALES:
-        raise InputError(f"scale is {name!r}; expected one of {', '.join(SCALES)}")
+        raise InputError(f"scale is {name!r}{did_you_mean(name, SCALES)}; expected one of {', '.join(SCALES)}")
     return SCALES[name]

@@ -84,7 +84,7 @@ def _files(step: Fraction, say: Callable[[str], Any]) -> Iterator[tuple[str, str
     yield "page.js", bundle(modules, "main.js")
     yield "index.html", _page(sources["index.html"])
     grids: dict[str, Any] = {"leapfrog": {"low": 0, "step": 1, "named": {"": 0}}}
-    yield "data/leapfrog.js", _views("leapfrog", [_view(query.View(family="leapfrog"))])
+    yield "data/leapfrog.js", _views("leapfrog", [_view(family="leapfrog")])
     for one in RANGES:
         say(f"{one.name}: {one.low} to {one.high}")
         grids[one.name], views = _grid(one, step)
@@ -110,7 +110,7 @@ def _index(grids: dict[str, Any]) -> dict[str, Any]:
     rows = {}
     for row in PAPER_ROWS:
         alphas, betas = (",".join(map(str, group)) for group in (row.scheme.alphas, row.scheme.betas))
-        rows[f"{alphas};{betas}"] = _view(query.View(alphas=alphas, betas=betas))
+        rows[f"{alphas};{betas}"] = _view(alphas=alphas, betas=betas)
     loci = {one.family: _locus(one) for one in RANGES} | {"leapfrog": _locus(Range("leapfrog", 0, 1))}
     return {
         "documents": {
@@ -148,16 +148,17 @@ def _special(family: str) -> list[str]:
 
 def _member(one: Range, text: str) -> dict[str, Any] | None:
     try:
-        return _view(query.View(family=one.family, param=text, beta=one.beta))
+        return _view(family=one.family, param=text, beta=one.beta)
     except InputError:  # a hole in the domain, such as lambda = 0
         return None
 
 
-def _view(of: query.View) -> dict[str, Any]:
+def _view(**named: str | None) -> dict[str, Any]:
     """What /api/view answers, in fewer digits and points; the growth for the longest network."""
+    of = query.View.model_validate({**named, "nx": _REGION, "ny": _REGION})
     scheme = of.scheme()
     verdict = root_condition(scheme)
-    region = documents.region_document(scheme, of.model_copy(update={"nx": _REGION, "ny": _REGION}))
+    region = documents.region_document(scheme, of)
     region["boundary"] = region["boundary"][::_BOUNDARY]
     growth = documents.envelope_document(scheme, MOST_BLOCKS)["log10"]
     promised = forecasts.forecast_document(scheme, 56)

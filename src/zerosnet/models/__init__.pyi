@@ -24,6 +24,7 @@ from zerosnet.models.io.export import FORMATS as FORMATS
 from zerosnet.models.io.export import export_model as export_model
 from zerosnet.models.io.export import find_format as find_format
 from zerosnet.models.io.hub import from_pretrained as from_pretrained
+from zerosnet.models.io.hub import push_to_hub as push_to_hub
 from zerosnet.models.io.hub import save_pretrained as save_pretrained
 from zerosnet.models.io.official import load_official as load_official
 from zerosnet.models.io.timm import register_with_timm as register_with_timm
@@ -37,6 +38,8 @@ from zerosnet.models.layers.replicated import Conv as Conv
 from zerosnet.models.layers.replicated import Linear as Linear
 from zerosnet.models.layers.replicated import of_replica as of_replica
 from zerosnet.models.layers.replicated import per_channel as per_channel
+from zerosnet.models.names import check_model as check_model
+from zerosnet.models.names import find_name as find_name
 from zerosnet.models.network import Network as Network
 from zerosnet.models.network import combine as combine
 from zerosnet.models.network import extract as extract
@@ -67,5 +70,7 @@ from zerosnet.models.stepping.block_plan import BlockPlan as BlockPlan
 from zerosnet.models.stepping.blocks import Basic as Basic
 from zerosnet.models.stepping.blocks import Block as Block
 from zerosnet.models.stepping.stack import BlockStep as BlockStep
+from zerosnet.models.stepping.streams import StreamsLaw as StreamsLaw
+from zerosnet.models.stepping.streams import StreamStack as StreamStack
 from zerosnet.models.structure import CifarStem as CifarStem
 from zerosnet.models.structure import Structure as Structure

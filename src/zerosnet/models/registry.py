@@ -1,6 +1,6 @@
 """Networks by name: a family, its depth, and how its coefficients are found, such as zerosnet56_opt."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from fractions import Fraction
@@ -8,61 +8,19 @@ from typing import Any
 
 import torch
 
-from zerosnet.errors import InputError, did_you_mean
+from zerosnet.errors import InputError
 from zerosnet.models.config import Config, check_integer
+from zerosnet.models.families import FAMILIES, ModelFamily
 from zerosnet.models.io.weights import load_model
+from zerosnet.models.names import check_model, find_name
 from zerosnet.models.network import Network
 from zerosnet.models.pretrained import tagged
-from zerosnet.models.stepping.laws import LambdaLaw, Law, LmLaw, StableLambdaLaw, StableRootsLaw
-from zerosnet.models.structure import FIXUP_STRUCTURES, STRUCTURES, Structure
-from zerosnet.numerics import EULER, LM_BETAS, LM_NETWORK_BETA, OPTIMUM, Number, Scheme, number
+from zerosnet.models.stepping.streams import StreamsLaw
+from zerosnet.models.structure import Structure
+from zerosnet.numerics import Number, Scheme, number
 
 AnyScheme = Scheme | str
 AnyNumber = int | float | str | Fraction
-
-
-@dataclass(frozen=True)
-class ModelFamily:
-    """Everything that the networks of one kind share."""
-
-    scheme: Scheme | None = None
-    """The fixed scheme if none is given."""
-    takes_scheme: bool = True
-    steps: int | None = None
-    """The number of steps that a given scheme must have."""
-    law: Callable[..., Law] | None = None
-    """Makes the law of trained coefficients from the options named in `options`."""
-    options: tuple[str, ...] = ()
-    stage_change: str = "project-each"
-    structures: Mapping[int, Structure] = field(default_factory=lambda: STRUCTURES)
-    """By depth."""
-
-
-def _lm_law(beta: str = LM_NETWORK_BETA) -> Law:
-    if not isinstance(beta, str) or beta not in LM_BETAS:
-        raise InputError(f"beta is {beta!r}; expected one of {', '.join(LM_BETAS)}")
-    return LmLaw(LM_BETAS[beta])
-
-
-def _stable_law(order: int = 1, steps: int = 3) -> Law:
-    if order == 1:
-        return StableRootsLaw(steps)
-    if order == 2 and steps == 3:
-        return StableLambdaLaw()
-    raise InputError(f"order is {order!r} with steps {steps!r}; expected order 1 and 2 steps or more, or order 2 and 3")
-
-
-FAMILIES: Mapping[tuple[str, str], ModelFamily] = {
-    ("preresnet", ""): ModelFamily(scheme=EULER, steps=1),
-    ("lmresnet", ""): ModelFamily(law=_lm_law, options=("beta",), steps=2, stage_change="restart"),
-    ("zerosnet", ""): ModelFamily(),
-    ("zerosnet", "_opt"): ModelFamily(scheme=OPTIMUM, takes_scheme=False),
-    ("zerosnet", "_tra"): ModelFamily(law=LambdaLaw, takes_scheme=False),
-    ("zerosnet", "_stable"): ModelFamily(law=_stable_law, options=("order", "steps"), takes_scheme=False),
-    ("preresnet", "_nonorm"): ModelFamily(scheme=Scheme([1], [1]), steps=1, structures=FIXUP_STRUCTURES),
-    ("zerosnet", "_nonorm"): ModelFamily(structures=FIXUP_STRUCTURES),
-}
-"""(front, back) of a name; the depth stands between them."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +33,9 @@ class Entry:
 
 
 REGISTRY: Mapping[str, Entry] = {
-    f"{front}{depth}{back}": Entry(f"{front}{depth}{back}", family, structure)
+    f"{front}{depth}{back}": Entry(f"{front}{depth}{back}", family, family.structures[depth])
     for (front, back), family in FAMILIES.items()
-    for depth, structure in sorted(family.structures.items())
+    for depth in family.form.depths
 }
 
 
@@ -124,7 +82,7 @@ def create_model(
         options: `stage_change` for all: "project-each", "project-shared" or "restart". For trained coefficients
             `start`, the scheme(s) to start from, and `shared=True` for one set in all blocks. For `lmresnetN`
             `beta`: "original" (1), "consistent" (1 + k) or "paper" (1 + 2k). For `zerosnetN_stable` `order` (1, 2)
-            and `steps`.
+            and `steps`; for `zerosnetN_simplex` `steps`; for `streamsN` and `streamsN_sinkhorn` `streams`.
 
     Examples:
         >>> model = create_model("zerosnet20", scheme="1/3,5/9,1/9;16/9", in_chans=1)
@@ -187,19 +145,9 @@ def configure(
 
 
 def find_entry(name: str) -> Entry:
-    if not isinstance(name, str) or name not in REGISTRY:
-        near = did_you_mean(name, REGISTRY)
-        forms = f"{_forms(STRUCTURES)}; or {_forms(FIXUP_STRUCTURES)}"
-        raise InputError(f"unknown model {name!r}{near}; expected {forms}")
+    """Find a registered network by name."""
+    find_name(name)
     return REGISTRY[name]
-
-
-def _forms(structures: Mapping[int, Structure]) -> str:
-    """List the names of the families that have these structures."""
-    forms = ", ".join(
-        f"{front}N{back}" for (front, back), family in FAMILIES.items() if family.structures is structures
-    )
-    return f"{forms} with N one of {', '.join(map(str, sorted(structures)))}"
 
 
 def _coefficient_fields(
@@ -214,33 +162,38 @@ def _coefficient_fields(
     fields: dict[str, Any] = {"stage_change": options.pop("stage_change", family.stage_change)}
     if scheme is not None and block_schemes is not None:
         raise InputError("scheme and block_schemes are both given; expected one of them")
-    if (scheme is not None or block_schemes is not None) and not family.takes_scheme:
-        raise InputError(f"{name} takes no scheme; the bare {name.rpartition('_')[0]} does")
+    if scheme is not None or block_schemes is not None:
+        check_model(name, block_schemes=True)
     if beta_growth is not None:
         fields["beta_growth"] = _growths("beta_growth", beta_growth, replicas)
     if scheme is not None or block_schemes is not None or family.law is None:
         _refuse(options, ("beta_growth", "init_growth"), family, f"{name} with a fixed scheme")
         if block_schemes is not None:
-            return {**fields, "block_schemes": _lists_per_replica(block_schemes, replicas, family.steps)}
-        given = family.scheme if scheme is None else scheme
+            return {**fields, "block_schemes": _lists_per_replica(block_schemes, replicas, family.form.steps)}
+        if family.block_schemes is not None:
+            each = family.block_schemes(sum(entry.structure.blocks))
+            return {**fields, "block_schemes": (each,) * replicas}
+        given = family.form.scheme if scheme is None else scheme
         if given is None:
-            without = f"; {name}_opt needs none" if f"{name}_opt" in REGISTRY else ""
-            raise InputError(f'{name} needs a scheme, such as scheme="zerosnet(-9/5)"{without}')
-        return {**fields, "schemes": _one_per_replica(given, replicas, family.steps)}
+            check_model(name)
+        assert given is not None, "a name that needs a scheme was refused"
+        return {**fields, "schemes": _one_per_replica(given, replicas, family.form.steps)}
     own = {option: options.pop(option) for option in family.options if option in options}
-    start, shared = options.pop("start", None), options.pop("shared", False)
-    _refuse(options, ("init_growth", "start", "shared", *family.options), family, name)
+    law = family.law(**own)
+    schemes = () if isinstance(law, StreamsLaw) else ("start", "shared")
+    start, shared = (options.pop(option, None) if option in schemes else None for option in ("start", "shared"))
+    _refuse(options, ("init_growth", *schemes, *family.options), family, name)
     return {
         **fields,
-        "law": family.law(**own),
-        "shared": shared,
+        "law": law,
+        "shared": False if shared is None else shared,
         "schemes": () if start is None else _one_per_replica(start, replicas, None),
     }
 
 
 def _refuse(left: dict[str, Any], accepted: tuple[str, ...], family: ModelFamily, whose: str) -> None:
     if left:
-        schemes = ("scheme", "block_schemes") if family.takes_scheme else ()
+        schemes = ("scheme", "block_schemes") if family.form.takes_scheme else ()
         known = ", ".join((*schemes, "stage_change", *accepted))
         raise InputError(f"unknown option {next(iter(left))!r} for {whose}; it takes {known}")
 

@@ -8,6 +8,7 @@ from torch.nn import functional
 
 from zerosnet.errors import InputError
 from zerosnet.models.layers.replicated import BatchNorm, Conv
+from zerosnet.models.names import BASIC_DEPTHS, BOTTLENECK_DEPTHS
 
 
 class Stem(Protocol):
@@ -169,13 +170,11 @@ def cifar(depth: int, block: str = "basic") -> Structure:
 
 
 CIFAR_STRUCTURES: dict[int, Structure] = {
-    **{depth: cifar(depth) for depth in (20, 32, 44, 56, 110)},
-    **{depth: cifar(depth, "bottleneck") for depth in (164, 326, 650, 1298)},
+    **{depth: cifar(depth) for depth in BASIC_DEPTHS},
+    **{depth: cifar(depth, "bottleneck") for depth in BOTTLENECK_DEPTHS},
 }
 
-FIXUP_STRUCTURES: dict[int, Structure] = {
-    depth: cifar(depth, "fixup") for depth, structure in CIFAR_STRUCTURES.items() if structure.block == "basic"
-}
+FIXUP_STRUCTURES: dict[int, Structure] = {depth: cifar(depth, "fixup") for depth in BASIC_DEPTHS}
 
 IMAGENET_STRUCTURES: dict[int, Structure] = {
     18: Structure("imagenet", "basic", (2, 2, 2, 2)),

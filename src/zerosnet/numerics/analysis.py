@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from zerosnet.numerics import rationals as num
 from zerosnet.numerics.depth.envelopes import Growth, growth
+from zerosnet.numerics.display import html_table
 from zerosnet.numerics.methods.order_conditions import (
     consistency_residuals,
     error_constant,
@@ -22,10 +23,11 @@ from zerosnet.numerics.wirings.stages import BLOCKS
 from zerosnet.numerics.wirings.wiring import wiring_of
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from rich.table import Table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Analysis:
     """A scheme, its verdict, its order (0, and no error constant, where inconsistent), its growth over 27 blocks."""
 
@@ -93,6 +95,22 @@ class Analysis:
             ("effective depth", self._depth_text()),
         ]
 
+    def __repr__(self) -> str:
+        order = f"order {self.order}" if self.consistent else "not consistent"
+        return f"Analysis({self.scheme.name}: {self.verdict.kind}, {order})"
+
+    def _repr_latex_(self) -> str:
+        return self.scheme._repr_latex_()
+
+    def _repr_html_(self) -> str:
+        return html_table(f"{self.scheme.name}: {self.verdict.kind}", self.rows(), self.scheme.to_latex())
+
+    def plot(self, axes: "Axes | None" = None) -> "Axes":
+        """Draw how far a perturbation grows over 27 blocks, at most; return the axes."""
+        from zerosnet.numerics.plots import plot_analysis
+
+        return plot_analysis(self, axes)
+
     def _depth_text(self) -> str:
         depth = self.effective_depth
         return "none" if depth is None else f"{depth:.1f} of {sum(BLOCKS)} blocks are in use in 56 layers"
@@ -106,8 +124,14 @@ class Analysis:
         return table
 
 
-def analyze(scheme: Scheme) -> Analysis:
-    """Decide zero stability, consistency and order of a scheme, exactly where its coefficients are exact."""
+def analyze(scheme: Scheme | str) -> Analysis:
+    """Decide zero stability, consistency and order of a scheme, exactly if its coefficients are exact.
+
+    Examples:
+        >>> analyze("1/3,5/9,1/9;16/9")
+        Analysis(zerosnet(-9/5): strongly stable, order 2)
+    """
+    scheme = Scheme.of(scheme)
     return Analysis(
         scheme=scheme,
         verdict=root_condition(scheme),
@@ -120,8 +144,9 @@ def analyze(scheme: Scheme) -> Analysis:
     )
 
 
-def facts(scheme: Scheme) -> dict[str, Any]:
+def facts(scheme: Scheme | str) -> dict[str, Any]:
     """The JSON document of a scheme: its analysis and its intervals of absolute stability, null where infinite."""
+    scheme = Scheme.of(scheme)
     return {
         **analyze(scheme).to_json(),
         "real_interval": _json(real_interval(scheme)),

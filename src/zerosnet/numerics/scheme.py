@@ -10,6 +10,7 @@ from zerosnet.numerics import rationals as num
 from zerosnet.numerics.rationals import Number
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from rich.table import Table
 
 
@@ -22,17 +23,22 @@ class Scheme:
     Coefficients given as ints, fractions, strings or sympy rationals stay exact; floats stay floats. An exact scheme
     and a float one are different values, even where their numbers agree.
 
+    A text alone is read by `parse`.
+
     Examples:
         >>> Scheme(["1/3", "5/9", "1/9"], ["16/9"])
-        Scheme(['1/3', '5/9', '1/9'], ['16/9'])
-        >>> Scheme.parse("zerosnet(-9/5)") == Scheme.parse("1/3,5/9,1/9;16/9")
+        Scheme('zerosnet(-9/5)')
+        >>> Scheme("zerosnet(-9/5)") == Scheme("1/3,5/9,1/9;16/9")
         True
     """
 
     alphas: tuple[Number, ...]
     betas: tuple[Number, ...]
 
-    def __init__(self, alphas: Iterable[Any], betas: Iterable[Any]) -> None:
+    def __init__(self, alphas: Iterable[Any], betas: Iterable[Any] | None = None) -> None:
+        if betas is None:
+            known = self.of(alphas)
+            alphas, betas = known.alphas, known.betas
         object.__setattr__(self, "alphas", _coefficients(alphas, "alphas"))
         object.__setattr__(self, "betas", _coefficients(betas, "betas"))
 
@@ -70,6 +76,15 @@ class Scheme:
     # -- text, LaTeX, JSON ------------------------------------------------------------------------------------------
 
     @classmethod
+    def of(cls, given: Any) -> "Scheme":
+        """Return a scheme that is one already, or read its text."""
+        if isinstance(given, Scheme):
+            return given
+        if not isinstance(given, str):
+            raise InputError(f'scheme is {given!r}; expected a Scheme, or a text such as "zerosnet(-9/5)"')
+        return cls.parse(given)
+
+    @classmethod
     def parse(cls, text: str) -> "Scheme":
         """Read "1/3,5/9,1/9;16/9" (alphas;betas) or a family and its parameters, "zerosnet(-9/5)".
 
@@ -86,8 +101,25 @@ class Scheme:
         return ";".join(",".join(map(str, group)) for group in (self.alphas, self.betas))
 
     def __repr__(self) -> str:
+        if self.is_exact:
+            return f"Scheme({self.name!r})"
         alphas, betas = ([num.to_json(c) for c in group] for group in (self.alphas, self.betas))
         return f"Scheme({alphas}, {betas})"
+
+    def _repr_latex_(self) -> str:
+        return f"${self.to_latex()}$"
+
+    def _repr_html_(self) -> str:
+        from zerosnet.numerics.display import html_table
+
+        groups = (("alphas", self.alphas), ("betas", self.betas))
+        return html_table(self.name, [(name, ", ".join(map(str, group))) for name, group in groups], self.to_latex())
+
+    def plot(self, axes: "Axes | None" = None) -> "Axes":
+        """Draw the roots and the unit circle; return the axes."""
+        from zerosnet.numerics.plots import plot_scheme
+
+        return plot_scheme(self, axes)
 
     def to_latex(self) -> str:
         """The recursion as LaTeX, without delimiters."""

@@ -1,4 +1,6 @@
 from zerosnet.report.figures.attack import attack_figure as attack_figure
+from zerosnet.report.figures.comparison import runs_figure as runs_figure
+from zerosnet.report.figures.comparison import schemes_figure as schemes_figure
 from zerosnet.report.figures.concepts import stability_concepts_figure as stability_concepts_figure
 from zerosnet.report.figures.depth_tradeoff import depth_design_figure as depth_design_figure
 from zerosnet.report.figures.design_tradeoff import design_figure as design_figure

@@ -2,6 +2,7 @@ from zerosnet.training.engine import Engine as Engine
 from zerosnet.training.engine import Job as Job
 from zerosnet.training.engine import Local as Local
 from zerosnet.training.engine import open_engine as open_engine
+from zerosnet.training.engine import plan_runs as plan_runs
 from zerosnet.training.engine import train as train
 from zerosnet.training.finished.attacks import attack_path as attack_path
 from zerosnet.training.finished.attacks import attack_runs as attack_runs

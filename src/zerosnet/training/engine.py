@@ -57,6 +57,16 @@ class Plan:
     at_once: int = 1
 
 
+def plan_runs(specs: Sequence[RunSpec], store: Store, options: Options) -> Plan:
+    """Plan the runs that have not ended, as `train` would in one process, and train nothing."""
+    quiet = Lines(quiet=True)
+    waiting = [spec for spec in distinct(specs) if not has_ended(store, spec, quiet)]
+    device = find_device(options.device)
+    if any(source(spec.dataset).streamed for spec in waiting):
+        return plan_streamed(waiting, options, device, World(), quiet)
+    return plan_arrays(waiting, store, options, device)
+
+
 def plan_arrays(specs: Sequence[RunSpec], store: Store, options: Options, device: torch.device) -> Plan:
     """Plan runs whose data fit into memory: many networks are trained as one."""
     if options.stream != StreamOptions():

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from zerosnet.environment import usable_cores
-from zerosnet.errors import InputError
+from zerosnet.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     import torch
@@ -75,7 +75,9 @@ def precision(name: str | None, device: "torch.device", *, usual: str = "bf16") 
     """Find the precision of that name; None is the `usual` one on CUDA and fp32 elsewhere."""
     name = name or (usual if device.type == "cuda" else "fp32")
     if name not in PRECISIONS:
-        raise InputError(f"precision is {name!r}; expected one of {', '.join(PRECISIONS)}")
+        raise InputError(
+            f"precision is {name!r}{did_you_mean(name, PRECISIONS)}; expected one of {', '.join(PRECISIONS)}"
+        )
     numbers = PRECISIONS[name]
     if numbers.conv_dtype is not None and device.type != "cuda":
         raise InputError(f"precision {name} is for CUDA devices; on the CPU use fp32")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from zerosnet.errors import InputError
+from zerosnet.errors import InputError, did_you_mean
 from zerosnet.training.machine import check_device
 from zerosnet.training.runs.journal import check_loggers
 from zerosnet.training.screen.clocks import SaveInterval
@@ -25,8 +25,9 @@ def check_kernels(name: str | None) -> None:
 
 
 def _check_choice(name: str, value: str | None, accepted: tuple[str | None, ...]) -> None:
+    known = [word for word in accepted if word]
     if value not in accepted:
-        raise InputError(f"{name} is {value!r}; expected one of {', '.join(word for word in accepted if word)}")
+        raise InputError(f"{name} is {value!r}{did_you_mean(value, known)}; expected one of {', '.join(known)}")
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Options(DataOptions):
     deterministic: Annotated[bool, "The same bits every time."] = False
     stream: StreamOptions = StreamOptions()
     checkpoint_every: Annotated[SaveInterval, "Epochs, such as 5, or seconds, such as 60s."] = SaveInterval(seconds=60)  # noqa: RUF009 (frozen)
-    log: Annotated[tuple[str, ...], "tensorboard or wandb, besides metrics.jsonl; may be repeated."] = ()
+    log: Annotated[tuple[str, ...], "tensorboard, wandb or trackio, besides metrics.jsonl; may be repeated."] = ()
     train_accuracy: Annotated[bool, "Score the training set in eval mode after every epoch too."] = False
     profile_start: Annotated[bool, "Print where the seconds before the first step go."] = False
 

@@ -41,7 +41,7 @@ def analyze(
     json: bool = typer.Option(False, "--json", help=output.JSON_HELP),
     plot: str | None = typer.Option(None, metavar="FILE", help=output.PLOT_HELP),
 ) -> None:
-    _refuse_other_words([*([] if scheme is None else [scheme]), *context.args])
+    _refuse_other_words([*([] if scheme is None else [scheme]), *context.args], context)
     named = any(value is not None for value in (scheme, alphas, betas, family, param, beta))
     if paper + concepts + named > 1:
         raise InputError("--paper, --concepts and a scheme exclude each other; expected one of them")
@@ -53,9 +53,9 @@ def analyze(
         _scheme(output.named_scheme(scheme, alphas, betas, family, param, beta), json, plot)
 
 
-def _refuse_other_words(words: list[str]) -> None:
+def _refuse_other_words(words: list[str], context: typer.Context) -> None:
     """Raise an error for a second word, and for letters after a dash, which are a mistyped option."""
-    output.refuse_options(words, "analyze")
+    output.refuse_options(words, context)
     if len(words) > 1:
         raise InputError(f'a scheme is one word, in quotes if need be, "zerosnet(-9/5)"; got {" ".join(words)!r}')
 

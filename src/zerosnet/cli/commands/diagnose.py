@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from zerosnet.cli import output
 from zerosnet.cli.main import app
 from zerosnet.cli.named_network import SUBJECT_HELP
 from zerosnet.cli.other_network import OTHER_HELP, is_other
@@ -63,22 +64,22 @@ def diagnose(
     A network whose state grows faster than what its blocks add is shallow in effect. With labels (any data set but
     random) the used depth comes first: the blocks that are enough for the network's accuracy, all later ones off.
     """
-    from zerosnet.cli import output
-    from zerosnet.cli.named_network import find_subject
-    from zerosnet.models import diagnose as measure
-    from zerosnet.models import measure_depth
-    from zerosnet.report import diagnosis_figure, figure_file, save_figure
-
     if not 0 <= seed < 2**63:
         raise InputError(f"--seed is {seed}; expected a whole number from 0 on, below 2^63")
     if depth and dataset == _RANDOM:
         raise InputError(_DEPTH_NEEDS_LABELS)
-    target = None if plot is None else figure_file(plot)
+    target = output.checked_plot(plot)
+    output.announce(f"diagnosing {model} ...")
     if is_other(model):
-        unused = {"--scheme": scheme, "--dataset": dataset, "--data": data, "--depth": depth or None}
+        unused: dict[str, object] = {"--scheme": scheme, "--dataset": dataset, "--data": data, "--depth": depth or None}
         _refuse_for_others(model, unused)
         _diagnose_other(model, images or _EXAMPLES_OF_OTHERS, statistics, seed, json=json, target=target)
         return
+    from zerosnet.cli.named_network import find_subject
+    from zerosnet.models import diagnose as measure
+    from zerosnet.models import measure_depth
+    from zerosnet.report import diagnosis_figure, save_figure
+
     source = None if dataset is None else _load(dataset, data)
     shape = {} if source is None else {"num_classes": source.num_classes, "in_chans": source.in_chans}
     subject = find_subject(model, scheme, store, seed=seed, **shape)
@@ -123,7 +124,7 @@ def _diagnose_other(
     name: str, count: int, statistics: str | None, seed: int, *, json: bool, target: "Path | None"
 ) -> None:
     """Diagnose a network of another package on noise."""
-    from zerosnet.cli import output, wiring_table
+    from zerosnet.cli import wiring_table
     from zerosnet.cli.other_network import find_other
     from zerosnet.models import diagnose_network
     from zerosnet.report import save_figure, wiring_figure

@@ -24,6 +24,10 @@ def export(
     ] = None,
     scheme: Annotated[str | None, typer.Option(help='The scheme of a bare zerosnetN, "zerosnet(-9/5)".')] = None,
     size: Annotated[int | None, typer.Option(min=1, help="Height and width of images, if not the usual ones.")] = None,
+    push: Annotated[
+        str | None,
+        typer.Option(metavar="OWNER/NAME", help="With hub: upload the folder there; HF_HUB_OFFLINE=1 does not."),
+    ] = None,
     store: Annotated[str, typer.Option(help="The folder that holds the runs.")] = "runs",
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
@@ -33,6 +37,9 @@ def export(
     """
     from zerosnet.models import FORMATS, find_format
 
+    if push is not None and format not in (None, _HUB):
+        raise InputError(f"--push is {push!r} with --format {format}; expected --format {_HUB}")
+    format = _HUB if push is not None else format
     if output is None:
         if format is None:
             raise InputError("neither --format nor --output is given; expected one of them, such as --format onnx")
@@ -55,6 +62,7 @@ def export(
     subject = find_subject(network, scheme, store)
     height, width = (size, size) if size else subject.size
     difference = _write(subject, output, format, (height, width))
+    address = _push(subject, push, output) if push is not None else None
     model = subject.network
     replicas = () if model.replicas == 1 else (model.replicas,)
     written: dict[str, Any] = {
@@ -65,6 +73,7 @@ def export(
         "logits": ["batch", *replicas, model.num_classes],
         "bytes": sum(path.stat().st_size for path in _files(Path(output))),
         "largest_difference": difference,
+        **({} if address is None else {"pushed_to": address}),
     }
     if json:
         import json as encoder
@@ -74,6 +83,8 @@ def export(
     shapes = " to ".join(f"({', '.join(map(str, written[key]))})" for key in ("input", "logits"))
     print(f"{output}: {subject.label} as {format}, {shapes}, {written['bytes'] / 1e6:.1f} MB")
     print(f"Its logits differ from the network's by at most {difference:.1e} of the largest one.")
+    if address is not None:
+        print(f"Not sent, as HF_HUB_OFFLINE is set: {address}" if address == output else f"On the hub: {address}")
 
 
 def _is_unicode(name: str) -> bool:
@@ -99,6 +110,12 @@ def _write(subject: Any, output: str, format: str, size: tuple[int, int]) -> flo
     with torch.no_grad():
         expected = network(images)
         return float((copy(images) - expected).abs().max() / expected.abs().max())
+
+
+def _push(subject: Any, name: str, folder: str) -> str:
+    from zerosnet.models import push_to_hub
+
+    return push_to_hub(subject.network, name, subject.facts, folder=folder)
 
 
 def _files(path: Path) -> list[Path]:

@@ -40,7 +40,7 @@ def predict(
     json: bool = typer.Option(False, "--json", help=output.JSON_HELP),
 ) -> None:
     words = [*([] if scheme is None else [scheme]), *context.args]
-    output.refuse_options(words, "predict")
+    output.refuse_options(words, context)
     if not words and accuracies is None:
         raise InputError('no scheme given; expected one such as "zerosnet(-9/5)" or "1/3,5/9,1/9;16/9", or --map FILE')
     from zerosnet.numerics import forecast
@@ -81,15 +81,19 @@ def _show_one(found: "Forecast") -> None:
         rows += [("last epoch", f"{found.last_epoch.accuracy:.1f} % (the accuracy above is that of the best epoch)")]
         nearest = (f"{one.label} has {one.accuracy:.2f} %" for one in found.nearest)
         rows += [("measured nearby", "; ".join(nearest))]
-    output.print_facts(f"{found.scheme}, {found.layers} layers, before training", [*rows, ("limited by", found.limit)])
+    output.print_facts(
+        f"{found.scheme.name}, {found.layers} layers, before training", [*rows, ("limited by", found.limit)]
+    )
     print("\nblock   share    " + " " * _BAR + " part of what the head reads")
     for block, (share, part) in enumerate(zip(found.shares, found.parts)):
         print(f"{block:5}  {_percent(share)}  {_bar(share)}  {_percent(part)}")
 
 
 def _show_several(found: "list[Forecast]") -> None:
+    from zerosnet.cli.run_groups import short_scheme
+
     lines = [
-        (str(one.scheme).replace(";", "; "), f"{one.effective_depth:.1f}", f"{100 * _used(one):.0f} %", _short(one))
+        (short_scheme(one.scheme), f"{one.effective_depth:.1f}", f"{100 * _used(one):.0f} %", _short(one))
         for one in found
     ]
     columns = ("scheme", "effective depth", "parameters in use", "accuracy")

@@ -1,93 +1,107 @@
 """`zerosnet runs`: what is in the store."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
+from zerosnet.cli import output
 from zerosnet.cli.main import app
-from zerosnet.environment import ORIGIN_MARKS
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from zerosnet.cli.run_groups import RunGroup
 
-    from zerosnet.training import RunRecord
-
-_WIDTH_OF_PLAIN_OUTPUT = 160
+_WIDE = 100  # columns in which all accuracies have room
 _COLOURS = {"finished": "green", "running": "cyan", "diverged": "red", "stopped": "yellow"}
 
 
-@app.command(short_help="Show every run in the store, how far it is, and its accuracies.")
+@app.command(short_help="Show the runs in the store: how far they are, and their accuracies.")
 def runs(
     store: str = typer.Option("runs", help="The folder that holds the runs."),
-    json: bool = typer.Option(False, "--json", help="One JSON document on stdout: a list of objects."),
+    model: str | None = typer.Option(None, metavar="PATTERN", help='Only these networks: zerosnet20_opt, "*56*".'),
+    dataset: str | None = typer.Option(None, help="Only runs on this data set."),
+    scheme: str | None = typer.Option(None, help='Only this scheme: "zerosnet(-9/5)" or its coefficients.'),
+    status: str | None = typer.Option(None, help="Only these runs: finished, running, stopped or diverged."),
+    sort: str = typer.Option("name", help="name, test, best, train or seconds; numbers from the highest down."),
+    each: bool = typer.Option(False, "--each", help="A line for every run with its id, not one for all seeds."),
+    json: bool = typer.Option(False, "--json", help="One JSON document on stdout: a list of objects, one a run."),
 ) -> None:
-    """Show what is in the store: every run, how far it is, and its accuracies once it has ended."""
+    """Show what is in the store: runs that differ by their seed together, with mean and deviation of accuracies."""
     import sys
 
+    from zerosnet.cli.run_groups import RunFilter, grouped, sort_groups
     from zerosnet.training import Store
 
-    records, problems = Store(store).scan()
+    wanted = RunFilter.parse(model, dataset, scheme, status)
+    order = sort_groups(sort)
+    there, problems = Store(store).scan()
+    records = [record for record in there if wanted.lets_through(record)]
+    groups = order(grouped(records, each=each))
     if json:
         import json as encoder
 
-        print(encoder.dumps([record.summary() for record in records], indent=2))
+        print(encoder.dumps([record.summary() for group in groups for record in group.records], indent=2))
     elif records:
-        from rich.console import Console
-
-        console = Console(width=None if sys.stdout.isatty() else _WIDTH_OF_PLAIN_OUTPUT, highlight=False)
-        lines = [record.summary() for record in records]
-        console.print(_table(records, lines))
-        console.print("test, best: accuracies in %; --json has more")
-        for line in _legend(lines):
-            console.print(line)
+        _show(groups, each)
+    elif there:
+        print(f"None of the {len(there)} runs in the folder {store} is {wanted.describe()}.")
+    elif problems:
+        print(f"No run in the folder {store} can be read.")
     else:
-        there = Store(store).root.exists()
-        if problems:
-            print(f"No run in the folder {store} can be read.")
-        else:
-            print(f"There are no runs in the folder {store}{'' if there else ', which does not exist'}.")
+        missing = "" if Store(store).root.exists() else ", which does not exist"
+        print(f"There are no runs in the folder {store}{missing}.")
     for problem in problems:
         print(f"zerosnet: {problem}", file=sys.stderr)
 
 
-def _table(records: "list[RunRecord]", lines: list[dict[str, Any]]) -> "Table":
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
+def _show(groups: "list[RunGroup]", each: bool) -> None:
+    """Print a table for every setting: groups that share data set and recipe."""
+    from zerosnet.environment import ORIGIN_MARKS
 
-    schemes = any(line["scheme"] for line in lines)
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("run", overflow="fold")
-    if schemes:
-        table.add_column("scheme", overflow="fold")
-    table.add_column("status")
-    for name in ("epochs", "test", "best"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for record, line in zip(records, lines, strict=True):
-        status = f"[{_COLOURS[record.status]}]{record.status}[/]"
-        accuracies = (_percent(line.get(f"{kind}_accuracy")) for kind in ("test", "best_test"))
-        epochs = f"{line['epochs']}/{record.spec.recipe.epochs}"
-        table.add_row(_title(line), *([escape(line["scheme"] or "")] if schemes else []), status, epochs, *accuracies)
-    return table
-
-
-def _legend(lines: list[dict[str, Any]]) -> list[str]:
-    """Explain the marks beside the runs."""
-    found = {line["origin_problem"] for line in lines}
-    return [f"{mark} {problem}" for problem, mark in ORIGIN_MARKS.items() if problem in found]
+    console = output.console()
+    settings = list(dict.fromkeys(group.setting for group in groups))
+    for place, setting in enumerate(settings):
+        members = [group for group in groups if group.setting == setting]
+        console.print(("\n" if place else "") + setting, style="bold", soft_wrap=True)
+        if each:
+            _lines_of_runs(members, console.width)
+        else:
+            _lines_of_groups(members, console.width)
+    console.print("test, best: accuracies in %" + ("" if each else ", mean and deviation over seeds"))
+    for problem, mark in ORIGIN_MARKS.items():
+        if any(group.origin_mark == mark for group in groups):
+            console.print(f"{mark} {problem}")
+    console.print("--json has more" if each else "--each lists every run with its id; --json has more")
 
 
-def _title(line: dict[str, Any]) -> str:
-    """Write the id and what was changed in its recipe or precision, so that no two runs look the same."""
-    from rich.markup import escape
-
-    keys = ("precision", "validation", "stage_change", "beta_growth", "init_growth")
-    given = {key: line[key] for key in keys if line[key] is not None}
-    changed = ", ".join(f"{key} {value}" for key, value in (line["changes"] | given).items())
-    mark = ORIGIN_MARKS.get(line["origin_problem"], "")
-    name = escape(f"{line['id']} {mark}".strip())
-    return f"{name}\n  [dim]{escape(changed)}[/]" if changed else name
+_ACCURACIES = {"test": "test_accuracy", "best": "best_test_accuracy", "train": "train_accuracy"}
 
 
-def _percent(accuracy: float | None) -> str:
-    return "" if accuracy is None else f"{100 * accuracy:.2f}"
+def _lines_of_groups(groups: "list[RunGroup]", width: int) -> None:
+    shown = {name: key for name, key in _ACCURACIES.items() if name != "train" or width >= _WIDE}
+    lines = [
+        (
+            group.marked(group.network),
+            group.scheme_text,
+            group.status_text,
+            *(group.spread_text(key) for key in shown.values()),
+        )
+        for group in groups
+    ]
+    output.print_table(None, ("network", "scheme", "runs", *shown), lines, right=list(shown), whole=("network", *shown))
+
+
+def _lines_of_runs(groups: "list[RunGroup]", width: int) -> None:
+    shown = {name: key for name, key in _ACCURACIES.items() if name == "test" or width >= _WIDE}
+    lines = []
+    for group in groups:
+        (record,) = group.records
+        changed = group.network.partition(", ")[2]
+        name = group.marked(record.id)
+        title = f"{name}\n  {changed}" if changed else name
+        state = record.status
+        if state != "finished":
+            state += f" {record.summary()['epochs']}/{record.spec.recipe.epochs}"
+        accuracies = (group.spread_text(key) for key in shown.values())
+        lines.append((title, group.scheme_text, state, *accuracies))
+    columns = ("run", "scheme", "status", *shown)
+    output.print_table(None, columns, lines, right=list(shown), styles=_COLOURS, whole=("run", "status", *shown))

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from zerosnet.cli.before_training import begin
 from zerosnet.cli.main import app
 from zerosnet.cli.options import (
     BetaGrowth,
@@ -32,6 +33,10 @@ def sweep(
     stage_change: StageChangeOption = None,
     beta_growth: BetaGrowth = None,
     init_growth: InitGrowth = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="List what would run, how it is grouped and about how long; train nothing."),
+    ] = False,
     *,
     options: Options,
     session: Session,
@@ -54,9 +59,15 @@ def sweep(
     if precision is not None:
         specs = [replace(spec, precision=precision) for spec in specs]
     note_unused(options, (spec.dataset for spec in specs))
+    begin(specs, session.store, options)
     from zerosnet.training import Store, open_engine, progress
 
     store = Store(session.store)
+    if dry_run:
+        from zerosnet.cli.dry_run import show_plan
+
+        show_plan(specs, store, options, session.json)
+        return
     with open_engine(session) as engine:
         engine.train(specs, store, options, clock, progress())
     raise typer.Exit(show_outcome(specs, store, clock, session.json))

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from zerosnet.cli.before_training import begin
 from zerosnet.cli.main import app
 from zerosnet.cli.options import (
     BetaGrowth,
@@ -34,6 +35,7 @@ def train(
     batch: Annotated[
         int | None, typer.Option(help="Images in a step, over all processes, in place of the recipe's.")
     ] = None,
+    lr: Annotated[float | None, typer.Option(help="Learning rate, in place of the recipe's.")] = None,
     noise: Annotated[
         float | None, typer.Option(help="Deviation of Gaussian noise on training images, in place of the recipe's.")
     ] = None,
@@ -51,7 +53,7 @@ def train(
     from zerosnet.training import recipe as find_recipe
 
     clock = Clock(session.max_seconds)
-    given = {"epochs": epochs, "batch": batch, "noise": noise}
+    given = {"epochs": epochs, "batch": batch, "lr": lr, "noise": noise}
     changes = {name: value for name, value in given.items() if value is not None}
     schemes = [scheme_option(text) for text in scheme] if scheme else [None]
     resolved = find_recipe(recipe, dataset, model, **changes)
@@ -63,6 +65,7 @@ def train(
         for s in seed or [1]
     ]
     note_unused(options, [dataset])
+    begin(specs, session.store, options)
     from zerosnet.training import Store, open_engine, progress
 
     store = Store(session.store)

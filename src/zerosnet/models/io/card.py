@@ -17,7 +17,8 @@ def model_card(model: Network, facts: Mapping[str, Any] | None = None) -> str:
 
     facts  all of them optional: `run` (its id), `dataset`, `seed`, `metrics` (name -> fraction), `recipe` (a mapping),
            `command`, `environment` (`zerosnet.environment.environment()`), `input` (input_size, mean, std),
-           `pretrained` (its name where it comes with the package), `weights` (the type they are stored in)
+           `pretrained` (its name where it comes with the package), `weights` (the type they are stored in),
+           `prediction` (what was known before training: effective_depth, blocks, accuracy in % and interval)
     """
     known = dict(facts or {})
     name = model.config.name or "network"
@@ -135,7 +136,28 @@ def _results(facts: Mapping[str, Any]) -> str:
         return ""
     rows = [(name, f"{100 * value:.2f} %") for name, value in facts["metrics"].items()]
     stored = f"\n\nThe weights are stored in {facts['weights']}." if facts.get("weights") else ""
-    return "## Results\n\n" + _table(("", "accuracy"), rows) + stored
+    return "## Results\n\n" + _table(("", "accuracy"), [*_predicted(facts), *rows]) + _depth(facts) + stored
+
+
+def _predicted(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Make the line of the accuracy that was predicted before training, if the law knows such networks."""
+    known = facts.get("prediction") or {}
+    if known.get("accuracy") is None:
+        return []
+    low, high = known["interval"]
+    return [("test, predicted before training", f"{known['accuracy']:.1f} % (90 % interval {low:.1f} to {high:.1f})")]
+
+
+def _depth(facts: Mapping[str, Any]) -> str:
+    known = facts.get("prediction") or {}
+    if known.get("effective_depth") is None:
+        return ""
+    used = known.get("used_depth")
+    measured = "" if used is None else f"; the trained network uses {used}"
+    return (
+        f"\n\nEffective depth, from the coefficients alone: {known['effective_depth']:.1f} of {known['blocks']} blocks"
+        f"{measured}."
+    )
 
 
 def _training(facts: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from zerosnet.errors import InputError, MissingExtra
+from zerosnet.errors import InputError, MissingExtra, did_you_mean
 from zerosnet.files import replacing
 from zerosnet.models.io.weights import check_fit
 from zerosnet.models.network import Network
@@ -59,7 +59,7 @@ def export_model(model: Network, path: str | Path, format: str, *, size: tuple[i
 def find_format(format: str, path: str | Path) -> Format:
     """The format, if the file is called accordingly and everything is there that writes it."""
     if format not in FORMATS:
-        raise InputError(f"format is {format!r}; expected one of {', '.join(FORMATS)}")
+        raise InputError(f"format is {format!r}{did_you_mean(format, FORMATS)}; expected one of {', '.join(FORMATS)}")
     form, path = FORMATS[format], Path(path)
     if path.suffix != form.suffix or path.is_dir():
         raise InputError(f"output is {path}; expected a file that ends in {form.suffix}")

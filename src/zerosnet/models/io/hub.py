@@ -1,9 +1,10 @@
 """Networks in the layout of the Hugging Face hub: a folder with config.json, model.safetensors and README.md.
 
-Such a folder can be put on the hub as it is (`hf upload OWNER/NAME FOLDER`), and taken from there by its id.
+`push_to_hub` puts such a folder on the hub, `from_pretrained` takes it from there by its id.
 """
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +20,7 @@ from zerosnet.models.network import Network
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
 LIBRARY = "zerosnet"
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_YES = {"1", "ON", "YES", "TRUE"}  # as huggingface_hub reads its settings
 # what huggingface_hub raises -> what it means
 _FAULTS = {
     "RepositoryNotFoundError": "there is no such model there, or it is not public",
@@ -69,6 +71,41 @@ def from_pretrained(name: str | Path, *, revision: str | None = None) -> Network
     return network
 
 
+def push_to_hub(
+    model: Network,
+    name: str,
+    facts: Mapping[str, Any] | None = None,
+    *,
+    folder: str | Path | None = None,
+    private: bool = False,
+) -> str:
+    """Write a network and its card into a folder and upload it to the Hugging Face hub.
+
+    With HF_HUB_OFFLINE set nothing is sent: the folder is written, and can be uploaded later as it is.
+
+    Args:
+        model: The network.
+        name: Its id on the hub, "owner/name".
+        facts: What is known about its training, as for `save_pretrained`.
+        folder: Where the files are written; the last part of `name` by default.
+        private: Whether a new repository is private.
+
+    Returns:
+        The address that the hub gave, or the folder if nothing was sent.
+    """
+    if not _HUB_ID.fullmatch(name):
+        raise InputError(f"name is {name!r}; expected an id on the Hugging Face hub, OWNER/NAME")
+    written = save_pretrained(model, folder or Path(name).name, facts)
+    if os.environ.get("HF_HUB_OFFLINE", "").upper() in _YES:
+        return str(written)
+    hub = _client()
+    try:
+        hub.create_repo(name, private=private, exist_ok=True)
+        return str(hub.upload_folder(repo_id=name, folder_path=str(written), allow_patterns=[CONFIG, WEIGHTS, CARD]))
+    except Exception as error:  # of the hub's client, or of the HTTP client below it
+        raise InputError(f"{name} could not be uploaded: {_reason(error)}; it is written to {written}") from None
+
+
 def _config(model: Network, facts: Mapping[str, Any]) -> dict[str, Any]:
     """Make config.json: facts for readers of the folder; `config` alone is read back."""
     described = timm_config(model.config)
@@ -91,13 +128,21 @@ def _existing(path: Path) -> Path:
 def _download(name: str, revision: str | None) -> Path:
     if not _HUB_ID.fullmatch(name):
         raise InputError(f"{name} is no folder, and no id on the Hugging Face hub, which would be OWNER/NAME")
+    hub = _client()
     try:
-        from huggingface_hub import snapshot_download
+        return Path(hub.snapshot_download(name, revision=revision, allow_patterns=[CONFIG, WEIGHTS]))
+    except Exception as error:  # of the hub's client, or of the HTTP client below it
+        raise InputError(f"{name} is no folder here, nor could it be had from the hub: {_reason(error)}") from None
+
+
+def _client() -> Any:
+    try:
+        import huggingface_hub
     except ImportError:
         raise InputError("huggingface_hub is not installed; it comes with: pip install huggingface_hub") from None
-    try:
-        return Path(snapshot_download(name, revision=revision, allow_patterns=[CONFIG, WEIGHTS]))
-    except Exception as error:  # of the hub's client, or of the HTTP client below it
-        kinds = [kind.__name__ for kind in type(error).__mro__]
-        reason = next((_FAULTS[kind] for kind in kinds if kind in _FAULTS), " ".join(str(error).split())[:200])
-        raise InputError(f"{name} is no folder here, nor could it be had from the hub: {reason}") from None
+    return huggingface_hub
+
+
+def _reason(error: Exception) -> str:
+    kinds = [kind.__name__ for kind in type(error).__mro__]
+    return next((_FAULTS[kind] for kind in kinds if kind in _FAULTS), " ".join(str(error).split())[:200])

@@ -11,9 +11,10 @@ from math import comb
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from zerosnet.checks import is_whole
-from zerosnet.errors import InputError
+from zerosnet.errors import InputError, did_you_mean
 from zerosnet.numerics import rationals as num
 from zerosnet.numerics.designs.optimum import MOST_STEPS, Optimum, barrier, fixed_symmetric, least_modulus, only_q
+from zerosnet.numerics.display import html_table
 from zerosnet.numerics.methods.order_conditions import local_error_coefficient
 from zerosnet.numerics.polynomials.one_at_a_time import one_at_a_time
 from zerosnet.numerics.rationals import Number
@@ -22,10 +23,12 @@ from zerosnet.numerics.scheme import Scheme
 from zerosnet.numerics.stability.verdict import root_condition
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from zerosnet.numerics.wirings.depth_design import DepthDesign
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Design:
     """The best scheme of given steps and order, or the proof that none is zero-stable.
 
@@ -57,6 +60,33 @@ class Design:
     def margin(self) -> float | None:
         """1 minus the largest parasitic modulus."""
         return None if self.modulus is None else 1 - self.modulus
+
+    def __repr__(self) -> str:
+        found = "none is zero-stable" if not self.feasible else f"{self.scheme and self.scheme.name}"
+        modulus = "" if self.exact_modulus is None else f", modulus {self.exact_modulus}"
+        return f"Design({self.steps} steps, order {self.order}: {found}{modulus})"
+
+    def _repr_latex_(self) -> str | None:
+        return None if self.scheme is None else self.scheme._repr_latex_()
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "zero-stable": "yes" if self.feasible else "no scheme is",
+            "scheme": self.scheme and self.scheme.name,
+            "largest parasitic modulus": self.exact_modulus,
+            "parasitic roots": self.structure,
+            "error constant": None if self.error_constant is None else str(self.error_constant),
+            "because": self.proof,
+        }
+        latex = None if self.scheme is None or not self.scheme.is_exact else self.scheme.to_latex()
+        rows = [(name, value) for name, value in facts.items() if value]
+        return html_table(f"The best scheme of {self.steps} steps and order {self.order}", rows, latex)
+
+    def plot(self, axes: "Axes | None" = None) -> "Axes":
+        """Draw the roots, and the circle that the parasitic ones lie in; return the axes."""
+        from zerosnet.numerics.plots import plot_design
+
+        return plot_design(self, axes)
 
     def to_json(self) -> dict[str, Any]:
         """Return what `zerosnet design --json` prints: exact numbers are strings, floats are numbers."""
@@ -115,7 +145,8 @@ def design(
     from zerosnet.numerics.wirings.stages import BLOCKS
 
     if objective not in OBJECTIVES:
-        raise InputError(f"objective is {objective!r}; expected one of modulus, {', '.join(OBJECTIVES)}")
+        near = did_you_mean(objective, OBJECTIVES)
+        raise InputError(f"objective is {objective!r}{near}; expected one of modulus, {', '.join(OBJECTIVES)}")
     return design_by_depth(
         steps, BLOCKS if blocks is None else blocks, 1 if order is None else order, objective=objective
     )

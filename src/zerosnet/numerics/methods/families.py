@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from zerosnet.errors import InputError
+from zerosnet.errors import InputError, did_you_mean
 from zerosnet.numerics.methods import members
 from zerosnet.numerics.scheme import Scheme
 from zerosnet.numerics.stability.parameter_set import ParameterSet
@@ -154,7 +154,9 @@ def family(name: str) -> Family:
     """The family of that name; dashes and underscores, small and capital letters are alike."""
     key = name.strip().lower().replace("_", "-")
     if key not in FAMILIES:
-        raise InputError(f"unknown family {name!r}; expected one of {', '.join(FAMILIES)}")
+        raise InputError(
+            f"unknown family {name!r}{did_you_mean(name, FAMILIES)}; expected one of {', '.join(FAMILIES)}"
+        )
     return FAMILIES[key]
 
 

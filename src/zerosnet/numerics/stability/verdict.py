@@ -55,14 +55,14 @@ class Verdict:
         return self.roots[1:] if self.has_principal_root else self.roots
 
 
-def is_zero_stable(scheme: Scheme) -> bool | None:
+def is_zero_stable(scheme: Scheme | str) -> bool | None:
     """Decide zero stability, fast; None if floats leave it to rounding.
 
     Examples:
         >>> is_zero_stable(Scheme.parse("zerosnet(-1)")), is_zero_stable(Scheme.parse("zerosnet(1/3)"))
         (True, False)
     """
-    return satisfies_root_condition(scheme.rho)
+    return satisfies_root_condition(Scheme.of(scheme).rho)
 
 
 def satisfies_root_condition(rho: Sequence[Number]) -> bool | None:
@@ -71,8 +71,9 @@ def satisfies_root_condition(rho: Sequence[Number]) -> bool | None:
     return ZERO_STABLE[decide(p) if p else _numeric_verdict(rho).kind]
 
 
-def root_condition(scheme: Scheme) -> Verdict:
+def root_condition(scheme: Scheme | str) -> Verdict:
     """Decide the root condition and give kind, roots, moduli, margin and the reason in one sentence."""
+    scheme = Scheme.of(scheme)
     p = _exact(scheme.rho)
     return _exact_verdict(p) if p else _numeric_verdict(scheme.rho)
 

@@ -8,13 +8,14 @@ them, repeat, and refine the best one. The draws have a fixed seed, so that the 
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from zerosnet.errors import InputError
+from zerosnet.errors import InputError, did_you_mean
 from zerosnet.numerics.designs.search import design
+from zerosnet.numerics.display import html_table
 from zerosnet.numerics.rationals import number
 from zerosnet.numerics.scheme import Scheme
 from zerosnet.numerics.wirings.batch import head_contributions_of_many, shares_of_many
@@ -23,6 +24,9 @@ from zerosnet.numerics.wirings.measures import HEAD_TAU, effective_depth
 from zerosnet.numerics.wirings.stage_gain import stage_gain
 from zerosnet.numerics.wirings.stages import BLOCKS, block_counts
 from zerosnet.numerics.wirings.step import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MOST_STEPS = 6
 GROWTHS = (0.5, 2.0)
@@ -52,7 +56,7 @@ OBJECTIVES: dict[str, Callable[..., Floats]] = {"depth": _by_shares, "head": _by
 """Effective depth; the same sum of the parts of what the head reads; accuracy by the law, calibrated or not."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DepthDesign:
     """The best scheme found, what it has of the objective, and its price.
 
@@ -74,6 +78,32 @@ class DepthDesign:
     euler: float
     parasitic_modulus: float
     stage_gain: float
+
+    def __repr__(self) -> str:
+        found = f"{self.objective} {self.value:.2f}, Euler's {self.euler:.2f}"
+        return f"DepthDesign({self.steps} steps, order {self.order}: {found})"
+
+    def _repr_latex_(self) -> str:
+        return self.scheme._repr_latex_()
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                "scheme",
+                "; ".join(", ".join(f"{float(c):.5g}" for c in g) for g in (self.scheme.alphas, self.scheme.betas)),
+            ),
+            (self.objective, f"{self.value:.2f}; Euler's {self.euler:.2f}"),
+            ("largest parasitic modulus", f"{self.parasitic_modulus:.4f}"),
+            ("gain at stage changes", f"{self.stage_gain:.3f}"),
+            ("growth of beta", f"{self.growth:.4g}"),
+        ]
+        return html_table(f"{self.steps} steps, order {self.order} or more, by {self.objective}", rows)
+
+    def plot(self, axes: "Axes | None" = None) -> "Axes":
+        """Draw the share of every block beside that of Euler's scheme; return the axes."""
+        from zerosnet.numerics.plots import plot_depth_design
+
+        return plot_depth_design(self, axes)
 
     def to_json(self) -> dict[str, Any]:
         """Return what `zerosnet design --objective depth --json` prints."""
@@ -109,7 +139,9 @@ def design_by_depth(
     """
     counts, bound = block_counts(blocks), inf if modulus is None else float(number(modulus, "modulus"))
     if objective not in OBJECTIVES:
-        raise InputError(f"objective is {objective!r}; expected one of {', '.join(OBJECTIVES)}")
+        raise InputError(
+            f"objective is {objective!r}{did_you_mean(objective, OBJECTIVES)}; expected one of {', '.join(OBJECTIVES)}"
+        )
     if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= MOST_STEPS:
         raise InputError(f"steps is {steps!r}; expected a whole number from 1 to {MOST_STEPS}")
     first = design(steps, order).scheme  # refuses an order that is not possible

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import exp, log, sqrt
 
 import numpy as np
+import numpy.typing as npt
 
 from zerosnet.errors import InputError
 from zerosnet.numerics.wirings.law import AccuracyLaw, FittedNetwork, used
@@ -17,6 +18,8 @@ from zerosnet.numerics.wirings.measures import effective_parameters
 from zerosnet.numerics.wirings.stages import parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats
 from zerosnet.numerics.wirings.wiring import Wiring
+
+Bools = npt.NDArray[np.bool_]
 
 _LOG_TAU = (log(1e-4), log(10.0))
 _GRID = 60
@@ -113,14 +116,14 @@ class _Quantities:
         return np.asarray(np.log(effective_parameters(self.weights, self.parameters, exp(log_tau))))
 
 
-def _fit(log_quantities: Callable[[float], Floats], log_errors: Floats, chosen: Floats, floor: bool) -> _Constants:
+def _fit(log_quantities: Callable[[float], Floats], log_errors: Floats, chosen: Bools, floor: bool) -> _Constants:
     log_tau, log_a, p = _constants(log_quantities, log_errors, chosen)
     found = _Constants(log_tau, log_a, p)
     return _with_floor(found, log_quantities, log_errors, chosen) if floor else found
 
 
 def _with_floor(
-    start: _Constants, log_quantities: Callable[[float], Floats], log_errors: Floats, chosen: Floats
+    start: _Constants, log_quantities: Callable[[float], Floats], log_errors: Floats, chosen: Bools
 ) -> _Constants:
     """Improve all four constants from a fit without floor; a step that makes it worse is shortened."""
     most = _BELOW * exp(log_errors[chosen].min())
@@ -152,7 +155,7 @@ def _with_floor(
 
 
 def _constants(
-    log_quantities: Callable[[float], Floats], log_errors: Floats, chosen: Floats
+    log_quantities: Callable[[float], Floats], log_errors: Floats, chosen: Bools
 ) -> tuple[float, float, float]:
     """(log tau, log a, p) of the best fit to the chosen networks, without a floor."""
 

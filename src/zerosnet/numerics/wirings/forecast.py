@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zerosnet.errors import InputError
 from zerosnet.numerics import rationals as num
+from zerosnet.numerics.display import html_table
 from zerosnet.numerics.rationals import Number, number
 from zerosnet.numerics.scheme import Scheme
 from zerosnet.numerics.wirings.law import AccuracyLaw, FittedNetwork, Prediction, load_law
@@ -17,6 +18,9 @@ from zerosnet.numerics.wirings.stages import parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats
 from zerosnet.numerics.wirings.wiring import BOTTLENECK_STEM, STEM, Wiring, wiring_of
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 LAYERS = {20: 2, 32: 2, 44: 2, 56: 2, 110: 2, 164: 3, 326: 3, 650: 3, 1298: 3}
 """Layers of the CIFAR-size networks, and convolutions per block: basic blocks have two, bottlenecks three."""
 
@@ -24,7 +28,7 @@ MUCH, LITTLE = 0.75, 0.1
 _LEAST = 1e-300  # stands for no effective parameters on a logarithmic scale
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Forecast:
     """A network before training, and what its coefficients promise.
 
@@ -128,6 +132,32 @@ class Forecast:
             f"{counting} of {blocks} blocks reach the head."
         )
 
+    def __repr__(self) -> str:
+        accuracy = self.prediction.accuracy
+        said = "" if accuracy is None else f", {accuracy:.1f} % on {self.dataset}"
+        depth = f"effective depth {self.effective_depth:.1f} of {len(self.shares)}"
+        return f"Forecast({self.scheme.name}, {self.layers} layers: {depth}{said})"
+
+    def _repr_latex_(self) -> str:
+        return self.scheme._repr_latex_()
+
+    def _repr_html_(self) -> str:
+        predicted = self.prediction
+        why = predicted.why_not or ""
+        rows = [
+            ("effective depth", f"{self.effective_depth:.1f} of {len(self.shares)} blocks"),
+            ("accuracy", f"none: {why}" if predicted.accuracy is None else f"{predicted} on {self.dataset}"),
+            ("share of the first and last block", f"{self.shares[0]:.3g}, {self.shares[-1]:.3g}"),
+            ("limited by", self.limit),
+        ]
+        return html_table(f"{self.scheme.name}, {self.layers} layers, before training", rows, self.scheme.to_latex())
+
+    def plot(self, axes: "Axes | None" = None) -> "Axes":
+        """Draw the share of every block, and its part of what the head reads; return the axes."""
+        from zerosnet.numerics.plots import plot_forecast
+
+        return plot_forecast(self, axes)
+
     def to_json(self) -> dict[str, Any]:
         """What `zerosnet predict --json` prints; `calibration` is what the law was fitted on, or why it is silent."""
         predicted = self.prediction
@@ -178,7 +208,7 @@ def forecast(
         >>> round(found.effective_depth, 1), round(found.prediction.accuracy)
         (4.6, 80)
     """
-    known = Scheme.parse(scheme) if isinstance(scheme, str) else scheme
+    known = Scheme.of(scheme)
     blocks_of(layers)
     growth = number(beta_growth, "beta_growth")
     made = Forecast(known, layers, dataset, stage_change, growth, normalised)

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zerosnet.errors import InputError
+from zerosnet.numerics.display import html_table
 from zerosnet.numerics.scheme import Scheme
 from zerosnet.numerics.wirings.measures import effective_parameters
 from zerosnet.numerics.wirings.stages import parameters_by_stage
@@ -83,7 +84,7 @@ class FittedNetwork:
         return Wiring.of(Scheme.parse(self.scheme), self.blocks, self.stage_change, self.beta_growth)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Prediction:
     """Accuracy in percent with its 90 % interval; None, and the reason, where the law was not calibrated."""
 
@@ -91,6 +92,17 @@ class Prediction:
     interval: tuple[float, float] | None
     calibrated: bool
     why_not: str | None = None
+
+    def __str__(self) -> str:
+        if self.accuracy is None or self.interval is None:
+            return f"no accuracy: {self.why_not}"
+        return f"{self.accuracy:.1f} % ({self.interval[0]:.1f} to {self.interval[1]:.1f})"
+
+    def __repr__(self) -> str:
+        return f"Prediction({self})"
+
+    def _repr_html_(self) -> str:
+        return html_table("Predicted test accuracy", [("90 % interval in brackets", str(self))])
 
     def to_json(self) -> dict[str, Any]:
         return {"accuracy": self.accuracy, "interval": None if self.interval is None else list(self.interval)}
@@ -214,11 +226,7 @@ class AccuracyLaw:
             raise InputError(
                 f"a law in JSON has no {missing[0]}; expected an object with {', '.join(_FIELDS)}, networks"
             )
-        lists = ("blocks", "block_schemes")
-        networks = (
-            FittedNetwork(**{key: tuple(value) if key in lists else value for key, value in network.items()})
-            for network in data["networks"]
-        )
+        networks = map(_read_network, data["networks"])
         return cls(**{name: data[name] for name in _FIELDS}, networks=tuple(networks), rival=rival)
 
 
@@ -230,6 +238,11 @@ def _network_json(network: FittedNetwork) -> dict[str, Any]:
     values = {field.name: getattr(network, field.name) for field in fields(network)}
     unusual = {field.name for field in fields(network) if values[field.name] != field.default}
     return {key: list(x) if isinstance(x, tuple) else x for key, x in values.items() if key in unusual}
+
+
+def _read_network(data: dict[str, Any]) -> FittedNetwork:
+    lists: dict[str, Any] = {key: tuple(data[key]) for key in ("blocks", "block_schemes") if key in data}
+    return FittedNetwork(**{**data, **lists})
 
 
 def _log_ratio(accuracy: float, other: float) -> float:

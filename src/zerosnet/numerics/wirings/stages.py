@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Any, Literal
 
-from zerosnet.errors import InputError
+from zerosnet.errors import InputError, did_you_mean
 
 Projection = Literal["none", "each", "shared"]
 PROJECTIONS: tuple[Projection, ...] = ("none", "each", "shared")
@@ -46,7 +46,9 @@ class Stage:
 
 def find_stage_change(name: str) -> StageChange:
     if not isinstance(name, str) or name not in STAGE_CHANGES:
-        raise InputError(f"stage_change is {name!r}; expected one of {', '.join(STAGE_CHANGES)}")
+        raise InputError(
+            f"stage_change is {name!r}{did_you_mean(name, STAGE_CHANGES)}; expected one of {', '.join(STAGE_CHANGES)}"
+        )
     return STAGE_CHANGES[name]
 
 

@@ -15,6 +15,7 @@ from math import inf
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from zerosnet.errors import InputError
 from zerosnet.numerics.scheme import Scheme
@@ -24,6 +25,8 @@ from zerosnet.numerics.wirings.measures import HEAD_TAU, effective_parameters
 from zerosnet.numerics.wirings.stages import BLOCKS, block_counts, parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats
 from zerosnet.numerics.wirings.wiring import Wiring
+
+Bools = npt.NDArray[np.bool_]
 
 _GRID = np.logspace(-6, 0, 241)[:-1]  # parts of stem and start-up together
 _HALVINGS = 60
@@ -105,7 +108,7 @@ def _value(parts: Floats, parameters: Floats, tau: float, objective: str) -> flo
     return 100 - load_law().error_of(quantity) if objective == "accuracy" else quantity
 
 
-def _best_parts(fixed: Floats, parameters: Floats, start_up: Floats, tau: float) -> tuple[Floats, float]:
+def _best_parts(fixed: Floats, parameters: Floats, start_up: Bools, tau: float) -> tuple[Floats, float]:
     """The best part of every block, and what stem and start-up have together.
 
     Args:

@@ -77,7 +77,7 @@ class Wiring:
     @classmethod
     def of(
         cls,
-        scheme: Scheme,
+        scheme: Scheme | str,
         blocks: Any = BLOCKS,
         stage_change: str = "project-each",
         beta_growth: Any = 1,
@@ -86,6 +86,7 @@ class Wiring:
 
         beta_growth: R; the betas of the n-th block after start-up are multiplied by R^n, n from 0.
         """
+        scheme = Scheme.of(scheme)
         counts, growth = block_counts(blocks), number(beta_growth, "beta_growth")
         start_up = one_step_blocks(scheme.steps, counts, stage_change)
         schemes, factor = list[Scheme](), 1 + 0 * growth
@@ -271,9 +272,12 @@ class Wiring:
         return gauge.canonical(self)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=4)
 def wiring_of(scheme: Scheme, blocks: tuple[int, ...], stage_change: str = "project-each") -> Wiring:
-    """`Wiring.of`, kept for those who ask about the same network again, with what was computed of it."""
+    """`Wiring.of`, kept for who asks about the same network again, with what was computed of it.
+
+    Few are kept: a wiring holds thousands of exact numbers, which the garbage collector would look through.
+    """
     return Wiring.of(scheme, blocks, stage_change)
 
 

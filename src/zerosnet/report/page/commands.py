@@ -9,11 +9,11 @@ from typing import Any
 from zerosnet import files
 from zerosnet.data import SCALINGS, image_size, source
 from zerosnet.errors import InputError
-from zerosnet.experiments import Experiment, RunEvidence
+from zerosnet.experiments import Experiment, RunEvidence, forecast_of_run, predicted_accuracy
 from zerosnet.numerics import Scheme
 from zerosnet.training import RECIPES, RunRecord, RunSpec, recipe
 
-_OPTIONS = {"epochs": "--epochs", "batch": "--batch"}
+_OPTIONS = {"epochs": "--epochs", "batch": "--batch", "lr": "--lr"}
 """Settings of a recipe that `zerosnet train` has an option for."""
 _METRICS = {
     "test_accuracy": "test, last epoch",
@@ -37,6 +37,8 @@ def train_command(spec: RunSpec, seeds: Sequence[int] = ()) -> str:
     A recipe or a scheme that the command line has no options for is given as a sweep file on standard input.
     """
     given = {name: setting for name, setting in spec.changes.items() if name in _OPTIONS}
+    without = {name: setting for name, setting in given.items() if name != "lr"}
+    given = without if _is_made_of(spec, without) else given  # a rate may follow from the batch
     chosen = seeds or (spec.seed,)
     if not _is_made_of(spec, given) or not _can_be_written(spec.scheme) or not _has_plain_wiring(spec):
         file = json.dumps([replace(spec, seed=seed).to_json() for seed in chosen])
@@ -94,6 +96,22 @@ def _data(datasets: Iterable[str]) -> list[str]:
     return ["--data", "DIR"] if any(not source(name).embedded for name in datasets) else []
 
 
+def _prediction(record: RunRecord) -> dict[str, Any] | None:
+    """What was known of a run's network before its training, and the used depth if it was measured."""
+    found = forecast_of_run(record.spec)
+    if found is None:
+        return None
+    accuracy, interval = predicted_accuracy(record.spec), found.prediction.interval
+    ablation = record.folder / "ablation.json"
+    return {
+        "effective_depth": found.effective_depth,
+        "blocks": len(found.shares),
+        "accuracy": accuracy,
+        "interval": None if accuracy is None or interval is None else list(interval),
+        "used_depth": files.read_json(ablation).get("used_blocks") if ablation.exists() else None,
+    }
+
+
 def run_facts(record: RunRecord) -> dict[str, Any]:
     """The facts of `zerosnet.models.model_card` for a run: metrics, recipe, command, hardware."""
     spec = record.spec
@@ -110,5 +128,6 @@ def run_facts(record: RunRecord) -> dict[str, Any]:
         "recipe": spec.recipe.to_json(),
         "command": train_command(spec),
         "environment": files.read_json(environment) if environment.exists() else None,
+        "prediction": _prediction(record),
         "input": {"input_size": [len(mean), *image_size(spec.dataset)], "mean": list(mean), "std": list(std)},
     }

@@ -38,6 +38,7 @@ from zerosnet.report.page.network_facts import all_facts
 from zerosnet.report.page.overview import empty, in_stores
 from zerosnet.report.page.own_runs import own_runs_section
 from zerosnet.report.page.registered import registered_section
+from zerosnet.report.page.robustness_section import robustness_section
 from zerosnet.report.page.runs_section import damage, runs_section
 from zerosnet.report.page.tables import key_to_signs
 from zerosnet.training import Store
@@ -83,6 +84,7 @@ def render(evidence: Evidence, *, paper: bool = False, named: Collection[str] = 
     sections = [
         ("own", "The runs", own_runs_section(facts)),
         ("registered", "Predicted before training", registered_section(evidence)),
+        ("robustness", "What is robust, to what", robustness_section(evidence)),
         ("experiments", "Experiments", _experiments(found, every, runs, paper or bool(named))),
         ("more", "More figures", _figures(found, evidence, legible(grouped))),
         ("claims", "What the paper says, and what was found", _claims(found, evidence, paper=paper)),
@@ -134,8 +136,9 @@ def _figures(found: Sequence[Sequence[Measured]], evidence: Evidence, alike: Seq
         ("Noise", "paper-noise" in kinds, lambda: noise_section(alike)),
         ("Adversarial examples", bool(kinds - {"paper-noise"}), lambda: attack_section(alike)),
     )
-    there = [(title, make) for title, wanted, make in folds if wanted]
-    return [element("details", element("summary", title), make(), class_="folded long") for title, make in there]
+    made = [(title, make()) for title, wanted, make in folds if wanted]
+    made.insert(0, ("What is robust, at equal accuracy and depth", robustness_section(evidence)))
+    return [element("details", element("summary", title), part, class_="folded long") for title, part in made if part]
 
 
 def _claims(found: Sequence[Sequence[Measured]], evidence: Evidence, *, paper: bool) -> list[Html]:

@@ -33,9 +33,9 @@ _NUMBERS = 6  # columns that are flush right
 def own_runs_section(panels: Sequence[tuple[Panel, Sequence[NetworkFacts]]]) -> list[Html]:
     """Every setting, the one with the most runs first; the first ones are open."""
     ordered = sorted(panels, key=lambda one: -sum(len(member.runs) for member in one[0].members))
-    parts = []
+    parts: list[Html] = []
     for place, (panel, facts) in enumerate(ordered):
-        content = [_tables(panel.title, facts), _curves(panel)]
+        content = [*_tables(panel.title, facts), *_curves(panel)]
         if place < _OPEN_PANELS:
             parts += [element("h3", panel.title), *content]
         else:

@@ -91,9 +91,8 @@ def _row(one: Mapping[str, Any], runs: Mapping[str, RunEvidence]) -> tuple[str, 
         run = runs.get(str(one.get("run")))
         matching = [] if run is None else [run]
     else:
-        accuracy, depth = one.get("accuracy"), one.get("effective_depth")
-        predicted = {"accuracy": float(accuracy)} if is_number(accuracy) else {}
-        predicted |= {_DEPTH: float(depth)} if is_number(depth) else {}
+        given = {"accuracy": one.get("accuracy"), _DEPTH: one.get("effective_depth")}
+        predicted = {name: float(value) for name, value in given.items() if value is not None and is_number(value)}
         matching = [run for run in runs.values() if _is_about(one, run)]
     results = [run.record.result for run in matching if run.record.result is not None]
     best = [100 * found.best_test_accuracy for found in results if found.best_test_accuracy is not None]

@@ -42,7 +42,7 @@ def _noise(networks: Sequence[NoisyNetwork]) -> list[Html]:
     both, depth = explain_loss(networks, NOISE), explain_loss(networks, NOISE, [DEPTH])
     law = fit_noise_law(networks, NOISE)
     words = (
-        f"Under {NOISE} depth in use explains {100 * depth.explained:.0f} % of how much accuracy networks lose "
+        f"Under {NOISE} effective parameters explain {100 * depth.explained:.0f} % of how much accuracy networks lose "
         f"({len(networks)} of them). The root condition adds {100 * both[ROOTS].alone:.0f} %. Predicted from the "
         f"coefficients of each network and the other networks, accuracy under this noise is missed by "
         f"{law.left_out['parts']:.1f} points; by the root condition alone, by {law.left_out['root_condition']:.1f}."

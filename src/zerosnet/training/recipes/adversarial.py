@@ -8,6 +8,8 @@ from zerosnet.errors import InputError
 
 KINDS = ("surrogate", "white-box")
 
+_MOST_STEPS = 1_000_000
+
 
 @dataclass(frozen=True)
 class Adversarial:
@@ -37,8 +39,8 @@ class Adversarial:
             value = getattr(self, name)
             if not is_number(value) or not 0 <= value <= 1:
                 raise InputError(f"adversarial {name} is {value!r}; expected a number from 0 to 1")
-        if not is_whole(self.steps) or self.steps < 1:
-            raise InputError(f"adversarial steps is {self.steps!r}; expected 1 or more")
+        if not is_whole(self.steps) or not 1 <= self.steps <= _MOST_STEPS:
+            raise InputError(f"adversarial steps is {self.steps!r}; expected 1 or more, at most {_MOST_STEPS:,}")
         for name in ("project", "random_start", "clean_step"):
             value = getattr(self, name)
             if not isinstance(value, bool):

@@ -6,6 +6,7 @@ from typing import Any
 
 from zerosnet.data import source
 from zerosnet.errors import InputError, did_you_mean
+from zerosnet.models import find_name
 from zerosnet.training.recipes.adversarial import Adversarial
 from zerosnet.training.recipes.recipe import Recipe, read_settings
 from zerosnet.training.recipes.schedule import Constant, Cosine, OneCycle, StepDecay
@@ -172,9 +173,7 @@ def imagenet_batch(base: Recipe, model: str | None, batch: int | None) -> Recipe
     18 layers 0.2 and 1024, 34 layers 0.1 and 512, 50 layers 0.05 and 256; the paper has no setting for deeper networks,
     which here have that of 50 layers.
     """
-    from zerosnet.models import find_entry  # loads torch
-
-    depth = None if model is None else find_entry(model).structure.depth
+    depth = None if model is None else find_name(model)[1]
     batch = batch or {None: base.batch, 18: 1024, 34: 512}.get(depth, 256)
     return replace(base, batch=batch, lr=0.2 * batch / 1024)
 

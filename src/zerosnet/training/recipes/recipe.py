@@ -13,6 +13,7 @@ from zerosnet.training.recipes.schedule import Schedule, schedule_from_json, sch
 
 OPTIMISERS = ("sgd", "adam")
 _LATER_FIELDS = ("decay_norms", "noise")  # which the oldest records do not have
+_MOST = 1_000_000_000  # epochs, or images in a batch
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,8 @@ class Recipe:
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch"):
-            _check(name, getattr(self, name), is_whole(getattr(self, name)) and getattr(self, name) >= 1, "1 or more")
+            given = getattr(self, name)
+            _check(name, given, is_whole(given) and 1 <= given <= _MOST, f"1 or more, at most {_MOST:,}")
         _number("lr", self.lr, 0, math.inf)
         _number("momentum", self.momentum, 0, 1)
         _number("weight_decay", self.weight_decay, 0, math.inf)

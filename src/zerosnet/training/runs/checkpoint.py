@@ -23,9 +23,9 @@ from torch import Tensor
 from zerosnet.errors import InputError
 from zerosnet.files import read_bytes, remove_temporaries, write_bytes
 from zerosnet.models import tensor_file
+from zerosnet.training.runs.positions import SUFFIX, positions
 
 KEEP = 2
-_SUFFIX = ".safetensors"
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -105,13 +105,8 @@ def read_checkpoint(folder: Path, at_most: int | None = None, run: str = "") -> 
     return None
 
 
-def positions(folder: Path) -> list[int]:
-    """List the positions of the checkpoints in a folder, whole or not, in order."""
-    return sorted(int(path.stem) for path in folder.glob(f"*{_SUFFIX}") if path.stem.isdigit())
-
-
 def _path(folder: Path, position: int) -> Path:
-    return folder / f"{position:012d}{_SUFFIX}"
+    return folder / f"{position:012d}{SUFFIX}"
 
 
 class Damaged(Exception):

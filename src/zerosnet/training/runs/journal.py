@@ -1,17 +1,20 @@
 """The record of a group in training: a line per epoch for every run, in its folder and in loggers, and its end.
 
-Loggers (TensorBoard, Weights & Biases) write into the run's folder too, take one row per epoch, and go on where an
-interrupted run goes on. A new one is a class with the two methods of `Logger`, a line in `LOGGERS`, and an extra in
-pyproject.toml. Names are checked without torch.
+Loggers (TensorBoard, Weights & Biases, Trackio) take one row per epoch, and go on where an interrupted run goes on. A
+new one is a class with the two methods of `Logger`, a line in `LOGGERS`, and an extra in pyproject.toml. Names are
+checked without torch.
 """
 
 import secrets
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import redirect_stdout
+from contextvars import Context
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
 from zerosnet.checks import finite
-from zerosnet.errors import InputError, MissingExtra
+from zerosnet.errors import InputError, MissingExtra, did_you_mean
 from zerosnet.training.recipes.recipe import lr_at
 from zerosnet.training.runs.spec import Result
 
@@ -173,7 +176,40 @@ class WeightsAndBiases:
         self._run.finish()
 
 
-LOGGERS: "dict[str, Callable[[Run], Logger]]" = {"tensorboard": TensorBoard, "wandb": WeightsAndBiases}
+class Trackio:
+    """A run of trackio's project "zerosnet", in trackio's own folder; `trackio show` opens its page.
+
+    A run that was interrupted stays one: it is known by the run's id. An epoch that is trained again is logged again.
+    """
+
+    def __init__(self, run: "Run") -> None:
+        import trackio
+
+        with redirect_stdout(sys.stderr):  # where it reports what it does: stdout is for results
+            self._run = Context().run(  # a context of its own: otherwise trackio ends the run that was begun before
+                trackio.init,
+                project="zerosnet",
+                name=run.id,
+                config=run.spec.to_json(),
+                resume="allow",
+                embed=False,
+                auto_log_gpu=False,
+                auto_log_cpu=False,
+            )
+
+    def log(self, row: Row) -> None:
+        self._run.log(dict(_scalars(row)), step=row["epoch"])
+
+    def close(self) -> None:
+        with redirect_stdout(sys.stderr):
+            self._run.finish()
+
+
+LOGGERS: "dict[str, Callable[[Run], Logger]]" = {
+    "tensorboard": TensorBoard,
+    "wandb": WeightsAndBiases,
+    "trackio": Trackio,
+}
 """Loggers by name; package and extra have the same name."""
 
 
@@ -181,7 +217,7 @@ def check_loggers(names: Iterable[str]) -> None:
     """Raise an error, before anything is trained, for a logger that is unknown or not installed."""
     for name in names:
         if name not in LOGGERS:
-            raise InputError(f"log is {name!r}; expected one of {', '.join(LOGGERS)}")
+            raise InputError(f"log is {name!r}{did_you_mean(name, LOGGERS)}; expected one of {', '.join(LOGGERS)}")
         found = find_spec(name)
         if found is None or found.origin is None:  # a folder ./wandb is no package
             raise MissingExtra(name, name)

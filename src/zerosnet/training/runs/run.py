@@ -16,16 +16,18 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, Self
 
 from zerosnet import files
 from zerosnet.checks import finite
 from zerosnet.environment import today
 from zerosnet.errors import InputError
-from zerosnet.training.runs.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from zerosnet.training.runs.spec import Result, RunSpec
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from zerosnet.training.runs.checkpoint import Checkpoint
 
 WEIGHTS = "weights.safetensors"
 CHECKPOINTS = "checkpoints"
@@ -94,15 +96,19 @@ class Run:
         text = "".join(json.dumps(row, allow_nan=False) + "\n" for row in kept)
         files.write_bytes(self.folder / "metrics.jsonl", text.encode())
 
-    def save_checkpoint(self, position: int, tensors: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
+    def save_checkpoint(self, position: int, tensors: "Mapping[str, Tensor]", state: Mapping[str, Any]) -> None:
         """Write a checkpoint; the metrics up to here are on the disk before it is."""
         path = self.folder / "metrics.jsonl"
         if path.exists():
             files.sync(path)
+        from zerosnet.training.runs.checkpoint import write_checkpoint  # loads torch, which listings do without
+
         write_checkpoint(self.checkpoints, position, tensors, state, self.id)
 
-    def load_checkpoint(self, at_most: int | None = None) -> Checkpoint | None:
+    def load_checkpoint(self, at_most: int | None = None) -> "Checkpoint | None":
         """Read the newest checkpoint that is whole (and not past a position); None if there is none."""
+        from zerosnet.training.runs.checkpoint import read_checkpoint
+
         return read_checkpoint(self.checkpoints, at_most, self.id)
 
     # -- its end -------------------------------------------------------------------------------------------------------

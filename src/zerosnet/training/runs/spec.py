@@ -9,7 +9,7 @@ from typing import Any
 
 from zerosnet.checks import is_number, is_whole
 from zerosnet.data import source
-from zerosnet.errors import InputError
+from zerosnet.errors import InputError, did_you_mean
 from zerosnet.numerics import Number, Scheme, find_stage_change, number
 from zerosnet.training.machine import PRECISIONS
 from zerosnet.training.recipes.book import changes, recipe
@@ -53,12 +53,15 @@ class RunSpec:
             raise InputError(f"recipe is {self.recipe!r}; expected a Recipe")
         if not is_whole(self.seed) or not 0 <= self.seed < 2**63:
             raise InputError(f"seed is {self.seed!r}; expected a whole number from 0 on, below 2^63")
+        if isinstance(self.scheme, str):
+            object.__setattr__(self, "scheme", _scheme(self.scheme))
         if not isinstance(self.scheme, Scheme | None):
-            raise InputError(f"scheme is {self.scheme!r}; expected a Scheme")
+            raise InputError(f"scheme is {self.scheme!r}; expected a Scheme, or its text")
         if self.scheme is not None:
             check_scheme(self.scheme)
         if self.precision is not None and self.precision not in tuple(PRECISIONS):
-            raise InputError(f"precision is {self.precision!r}; expected one of {', '.join(PRECISIONS)}")
+            near = did_you_mean(self.precision, PRECISIONS)
+            raise InputError(f"precision is {self.precision!r}{near}; expected one of {', '.join(PRECISIONS)}")
         fraction = self.validation
         if fraction is not None and (not isinstance(fraction, float) or not 0 < fraction < 1):
             raise InputError(f"validation is {fraction!r}; expected a fraction between 0 and 1, exclusive")

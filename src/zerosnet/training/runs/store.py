@@ -10,7 +10,7 @@ from typing import Any
 from zerosnet import files
 from zerosnet.environment import origin_problem
 from zerosnet.errors import InputError
-from zerosnet.training.runs.checkpoint import positions
+from zerosnet.training.runs.positions import positions
 from zerosnet.training.runs.run import (
     WEIGHTS,
     Run,

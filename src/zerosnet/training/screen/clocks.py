@@ -15,6 +15,7 @@ from typing import Any, Protocol, Self
 
 from zerosnet.errors import InputError
 
+FIRST_SAVE = 5.0  # seconds of training after which the first checkpoint is due: a new user stops early
 ECHO = 1.0  # seconds in which a signal is the same one again: torchrun hands on what the terminal sent to all
 
 
@@ -44,19 +45,21 @@ class SaveInterval:
 
 
 class SaveTimer:
-    """A timer that knows when a checkpoint is due."""
+    """A timer that knows when a checkpoint is due; the first one comes soon, whatever the interval."""
 
     def __init__(self, every: SaveInterval) -> None:
-        self.every, self._saved = every, time.monotonic()
+        self.every, self._saved, self._first = every, time.monotonic(), True
 
     def due_after_step(self) -> bool:
+        if self._first and time.monotonic() - self._saved >= FIRST_SAVE:
+            return True
         return self.every.seconds is not None and time.monotonic() - self._saved >= self.every.seconds
 
     def due_after_epoch(self, epoch: int) -> bool:
         return self.due_after_step() or (self.every.epochs is not None and epoch % self.every.epochs == 0)
 
     def saved(self) -> None:
-        self._saved = time.monotonic()
+        self._saved, self._first = time.monotonic(), False
 
 
 class Clock:

@@ -48,6 +48,13 @@ class GroupProgress:
         self.changed(self, True)
 
     @property
+    def label(self) -> str:
+        """What is trained, in a few words: "3 x zerosnet20 on digits, quick"."""
+        models = ", ".join(dict.fromkeys(spec.model for spec in self.specs))
+        count = f"{len(self.specs)} x " if len(self.specs) > 1 else ""
+        return f"{count}{models} on {self.specs[0].dataset}, {self.specs[0].recipe.name}"
+
+    @property
     def over(self) -> bool:
         return self.done >= self.total or not any(self.living)
 
@@ -201,15 +208,16 @@ class LiveTable:
             table.add_column(heading, justify="right")
         for group in self.groups:
             for spec, row in zip(group.specs, group.rows):
-                table.add_row(describe(spec), f"{row['epoch'] if row else 0}/{spec.recipe.epochs}", *_cells(row or {}))
+                name = f"{network_words(spec)} seed {spec.seed}"  # data and recipe stand beside the bar
+                table.add_row(name, f"{row['epoch'] if row else 0}/{spec.recipe.epochs}", *_cells(row or {}))
             if not group.over:
-                bar = ProgressBar(total=group.total, completed=group.done, width=40)
+                bar = ProgressBar(total=group.total, completed=group.done, width=20)
                 seconds = group.seconds_left() if group.done - group.first >= WARM_UP else None
                 left = group.countdown.show(seconds, time.monotonic())
-                bars.add_row("training", bar, f"step {group.done}/{group.total}", f"left {left}")
+                bars.add_row(group.label, bar, f"step {group.done}/{group.total}", f"left {left}")
         in_all = self.outlook.seconds_left()
         if in_all is not None:
-            bars.add_row("", "", "in all", f"left {self._countdown.show(in_all, time.monotonic())}")
+            bars.add_row("in all", "", "", f"left {self._countdown.show(in_all, time.monotonic())}")
         return Group(bars, table)
 
     def measure(self, done: int, total: int) -> None:
@@ -250,8 +258,12 @@ def say_recipes(specs: Sequence[RunSpec], progress: Progress) -> None:
 
 def describe(spec: RunSpec) -> str:
     """Describe a run in a few words: model, scheme if it is not the model's own, data set, recipe, seed."""
-    scheme = [] if spec.scheme is None else [f"({spec.scheme.name})"]
-    return " ".join([spec.model, *scheme, spec.dataset, spec.recipe.name, f"seed {spec.seed}"])
+    return " ".join([network_words(spec), spec.dataset, spec.recipe.name, f"seed {spec.seed}"])
+
+
+def network_words(spec: RunSpec) -> str:
+    """Describe the network of a run: model, and scheme if it is not the model's own."""
+    return spec.model if spec.scheme is None else f"{spec.model} ({spec.scheme.name})"
 
 
 def _epoch_line(group: GroupProgress) -> str:

@@ -1,0 +1,104 @@
+"""`zerosnet sweep --dry-run`: what would run, what would be trained as one, and about how long it would take."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from zerosnet.cli import output
+from zerosnet.cli.run_groups import scheme_text
+
+if TYPE_CHECKING:
+    from zerosnet.training import Options, RunSpec, Store
+
+_IN_STORE, _MEASURED = "finished runs in this store", "rates that come with the package"
+
+
+@dataclass(frozen=True)
+class PlannedGroup:
+    """Runs that would be trained as one, and the seconds they would take; None if nothing is known."""
+
+    specs: "tuple[RunSpec, ...]"
+    seconds: float | None
+    source: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        return {"runs": [spec.id for spec in self.specs], "seconds": self.seconds, "estimated_from": self.source}
+
+
+def show_plan(specs: "Sequence[RunSpec]", store: "Store", options: "Options", json: bool) -> None:
+    """Print what a training of these runs would do; nothing is written."""
+    from zerosnet.training import distinct, duration, plan_runs
+
+    wanted = distinct(specs)
+    known = [store.get(spec) for spec in wanted]
+    ended = [record.id for record in known if record is not None and record.result is not None]
+    begun = [record.id for record in known if record is not None and record.result is None]
+    plan = plan_runs(wanted, store, options)
+    groups = [_planned(group, store, options.device) for group in plan.groups]
+    seconds = _total(group.seconds for group in groups)
+    if seconds is not None:
+        seconds /= max(plan.at_once, 1)
+    if json:
+        document = {"ended": ended, "begun": begun, "groups": [group.to_json() for group in groups]}
+        output.print_json({**document, "groups_at_once": plan.at_once, "seconds": seconds})
+        return
+    new = len(wanted) - len(ended) - len(begun)
+    print(f"{len(wanted)} runs: {len(ended)} have ended, {len(begun)} to be continued, {new} new")
+    for number, group in enumerate(groups, start=1):
+        first = group.specs[0]
+        about = "" if group.seconds is None else f", about {duration(group.seconds)}"
+        as_one = "1 network" if len(group.specs) == 1 else f"{len(group.specs)} networks as one"
+        print(f"\ngroup {number}: {as_one}, {first.model} on {first.dataset}, {first.recipe.epochs} epochs{about}")
+        for line in _lines(group.specs):
+            print(f"  {line}")
+    if groups:
+        sources = ", ".join(dict.fromkeys(group.source for group in groups if group.source is not None))
+        whole = f"about {duration(seconds)} (by {sources})" if seconds is not None else "no time known for some of it"
+        side_by_side = f", {plan.at_once} groups at a time" if plan.at_once > 1 else ""
+        print(f"\nIn all {whole}{side_by_side}. Nothing was trained.")
+
+
+def _lines(specs: "Sequence[RunSpec]") -> list[str]:
+    """Write the schemes of a group, each with its seeds."""
+    seeds: dict[str, list[int]] = {}
+    for spec in specs:
+        seeds.setdefault(f"{spec.model}, {scheme_text(spec)}", []).append(spec.seed)
+    return [
+        f"{name}: seed{'s' if len(found) > 1 else ''} {', '.join(map(str, found))}" for name, found in seeds.items()
+    ]
+
+
+def _planned(specs: "Sequence[RunSpec]", store: "Store", device: str) -> PlannedGroup:
+    """Estimate a group's time: by the store's runs of that kind, or by the rates that the package has."""
+    seconds, source = _by_store(specs, store), _IN_STORE
+    if seconds is None:
+        seconds, source = _by_rates(specs, device), _MEASURED
+    return PlannedGroup(tuple(specs), seconds, None if seconds is None else source)
+
+
+def _by_store(specs: "Sequence[RunSpec]", store: "Store") -> float | None:
+    """Add up what finished runs of the same network, data and kind of recipe took per epoch."""
+    paces: dict[tuple[str, str, bool], list[float]] = {}
+    for record in store.scan()[0]:
+        if record.result is not None and record.status == "finished" and record.result.epochs:
+            paces.setdefault(_kind(record.spec), []).append(record.result.seconds / record.result.epochs)
+    return _total(
+        spec.recipe.epochs * sum(found) / len(found) if (found := paces.get(_kind(spec))) else None for spec in specs
+    )
+
+
+def _kind(spec: "RunSpec") -> tuple[str, str, bool]:
+    return spec.model.partition("_")[0], spec.dataset, spec.recipe.adversarial is not None
+
+
+def _by_rates(specs: "Sequence[RunSpec]", device: str) -> float | None:
+    from zerosnet.experiments import cost
+    from zerosnet.training import find_device
+
+    found = cost(specs)
+    return found.gpu_seconds if find_device(device).type == "cuda" else found.cpu_seconds
+
+
+def _total(parts: "Iterable[float | None]") -> float | None:
+    known = list(parts)
+    return None if any(part is None for part in known) else sum(part or 0.0 for part in known)

@@ -1,0 +1,47 @@
+"""`zerosnet sweep --dry-run`."""
+
+import json
+
+import pytest
+
+from zerosnet.cli.main import run
+from zerosnet.training import Result, Store, read_sweep
+
+GRID = {
+    "model": "zerosnet20",
+    "scheme": ["zerosnet(-9/5)", "1,1,1;1"],
+    "dataset": "digits",
+    "recipe": {"name": "quick", "epochs": 4},
+    "seed": [1, 2],
+}
+
+
+@pytest.fixture
+def sweep(tmp_path):
+    path = tmp_path / "sweep.json"
+    path.write_text(json.dumps({"grid": GRID}))
+    return path
+
+
+def dry_run(capsys, sweep, *arguments):
+    assert run(["sweep", str(sweep), "--dry-run", "--device", "cpu", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_groups_schemes_and_time_are_listed_and_nothing_is_written(capsys, sweep, tmp_path):
+    out = dry_run(capsys, sweep, "--store", str(tmp_path / "store"))
+    assert out.startswith("4 runs: 0 have ended, 0 to be continued, 4 new\n")
+    assert "zerosnet20, zerosnet(-9/5): seed" in out and "zerosnet20, 1,1,1;1: seed" in out
+    assert "4 epochs, about 0:" in out
+    assert not (tmp_path / "store").exists()
+
+
+def test_finished_runs_are_left_out_and_tell_how_long_others_take(capsys, sweep, tmp_path):
+    store = Store(tmp_path / "store")
+    with store.claim(read_sweep(sweep)[0]) as claimed:
+        claimed.finish(Result("finished", 4, 40.0, test_accuracy=0.9))
+    document = json.loads(dry_run(capsys, sweep, "--store", str(store.root), "--json"))
+    assert len(document["ended"]) == 1
+    assert sum(len(group["runs"]) for group in document["groups"]) == 3
+    assert sum(group["seconds"] for group in document["groups"]) == pytest.approx(3 * 40)
+    assert document["seconds"] == pytest.approx(3 * 40 / document["groups_at_once"])
