@@ -62,7 +62,7 @@ def test_accuracies_leave_noise_and_attacks_out(evidence):
 
 def test_runs_are_listed_with_seeds_and_hardware(evidence):
     page = KINDS["runs"](evidence)
-    assert "| 1, 2, 3 |" in page and "Made-up processor" in page
+    assert "| 1°, 2°, 3° |" in page and "Made-up processor" in page, "made-up runs have no commit"
 
 
 def test_timed_numbers_are_shown_and_quoted_ones_are_not_expected(evidence):
