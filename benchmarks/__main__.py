@@ -28,6 +28,7 @@ BENCHMARKS = {
     "kernels": "every kernel of the native step beside its memory floor (CUDA)",
     "torture": "kills, full disks, damaged files and power cuts; every run beside its undisturbed twin",
     "robustness": "the paper's noises and PGD-20 on ten networks, fused against one by one (CUDA)",
+    "diagnose": "other people's networks: seconds of a diagnosis, and shares predicted at initialisation",
     "explorer": "from the movement of a slider to the page drawn, in Chromium",
     "imagenet": "images a second of 50-layer networks: compute, beside timm's, and from JPEG files (CUDA)",
     "decode": "what a worker takes for a JPEG file: decoding, resizing, copying",

@@ -12,7 +12,7 @@ import json
 from collections import defaultdict
 from pathlib import Path
 from statistics import fmean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from zerosnet.experiments import wiring_of_run
 from zerosnet.models import configure
@@ -60,7 +60,7 @@ def _is_usual(spec: RunSpec, dataset: str, recipe: str) -> bool:
 
 
 def _wired(spec: RunSpec, wiring: Wiring) -> Wired:
-    options = {} if spec.stage_change is None else {"stage_change": spec.stage_change}
+    options: dict[str, Any] = {} if spec.stage_change is None else {"stage_change": spec.stage_change}
     change = configure(spec.model, scheme=spec.scheme, block_schemes=spec.block_schemes, **options).stage_change
     schemes = () if spec.block_schemes is None else tuple(map(str, spec.block_schemes))
     first_multistep = max(wiring.alphas, wiring.betas) - 1

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from tools import (
     cost_tables,
+    diagnose_tables,
     fault_tables,
     law_tables,
     mosaic_tables,
@@ -49,6 +50,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **speed_tables.TABLES,
     **cost_tables.TABLES,
     **law_tables.TABLES,
+    **diagnose_tables.TABLES,
     **fault_tables.TABLES,
     **mosaic_tables.TABLES,
     **robustness_tables.TABLES,
@@ -60,6 +62,7 @@ VALUES: dict[str, Callable[[], str]] = {
     **cost_tables.VALUES,
     **law_tables.VALUES,
     **mosaic_tables.VALUES,
+    **fault_tables.VALUES,
     **robustness_tables.VALUES,
     **verify_tables.VALUES,
 }

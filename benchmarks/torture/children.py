@@ -26,7 +26,7 @@ IMAGES, TESTS, BATCH = 64, 20, 32
 STEPS = IMAGES // BATCH  # per epoch
 PATIENCE = 240.0  # seconds that a command may take
 SAVE = ("--deterministic", "--device", "cpu", "--checkpoint-every", "0.05s")
-TIMES = ("seconds", "environment")
+TIMES = ("seconds", "environment", "date")
 
 
 def warm_up() -> None:

@@ -35,7 +35,13 @@ def test_the_cpu_has_no_kernels_and_says_so():
     assert "no CUDA device" in reason_against(model, (32, 32), torch.bfloat16, torch.device("cpu"))
 
 
-@pytest.mark.parametrize("name", ["zerosnet20_opt", "zerosnet56_tra", "zerosnet20_stable", "preresnet32", "lmresnet44"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("zerosnet20_opt", "zerosnet56_tra", "zerosnet20_stable", "preresnet32", "lmresnet44"),
+        *("zerosnet56_simplex", "preresnet56_gains", "preresnet56_scaled"),
+    ],
+)
 def test_cifar_networks_with_basic_blocks_are_served(name):
     assert reason_against_network(create_model(name, in_chans=1), (32, 32), torch.bfloat16) is None
 

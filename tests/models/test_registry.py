@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from zerosnet.errors import InputError
-from zerosnet.models import Config, configure, create_model, list_models
+from zerosnet.models import Config, StreamsLaw, configure, create_model, list_models
 from zerosnet.numerics import Scheme, euler, lm, zerosnet
 
 DEEP = ("101", "152", "326", "650", "1298")
@@ -30,8 +30,9 @@ def test_every_registered_model_is_built_and_trains_all_its_parameters(name: str
     assert logits.shape == (2, 5) and logits.isfinite().all()
     logits.square().sum().backward()
     assert [n for n, p in model.named_parameters() if p.grad is None or not p.grad.isfinite().all()] == []
-    assert len(model.schemes()) == sum(model.config.structure.blocks)
-    assert f"resnet{model.config.structure.depth}" in name or f"snet{model.config.structure.depth}" in name
+    streams = isinstance(model.config.law, StreamsLaw)
+    assert len(model.schemes()) == (0 if streams else sum(model.config.structure.blocks))
+    assert any(f"{front}{model.config.structure.depth}" in name for front in ("resnet", "snet", "streams"))
     assert Config.from_json(model.config.to_json()) == model.config
 
 
@@ -57,8 +58,10 @@ def test_lmresnet_has_one_projection_a_stage_change_like_preresnet() -> None:
 
 
 def test_names_are_found_by_pattern() -> None:
-    assert len(list_models()) == 6 * 14 + 2 * 5
-    assert list_models("zerosnet56*") == [f"zerosnet56{back}" for back in ("", "_opt", "_tra", "_stable", "_nonorm")]
+    assert len(list_models()) == 6 * 14 + 8 * 5
+    assert list_models("zerosnet56*") == [
+        f"zerosnet56{back}" for back in ("", "_opt", "_tra", "_stable", "_simplex", "_nonorm")
+    ]
     assert list_models("nothing*") == []
 
 

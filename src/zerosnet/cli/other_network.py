@@ -30,7 +30,7 @@ class OtherNetwork:
         if self.example is not None:
             return self.example
         generator = torch.Generator().manual_seed(seed)
-        config = getattr(self.model, "config", None)
+        config: Any = getattr(self.model, "config", None)
         if hasattr(config, "vocab_size"):
             return torch.randint(config.vocab_size, (count, _TOKENS), generator=generator)
         like = example_of(self.model)
@@ -80,7 +80,7 @@ def _function(name: str, module: str, attribute: str) -> Callable[[], Any]:
         sys.path.remove(here)
     if not callable(found):
         raise InputError(f"{name!r} is {type(found).__name__}; expected a function that returns a network")
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _package(name: str) -> Any:

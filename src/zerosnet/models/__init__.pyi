@@ -70,5 +70,7 @@ from zerosnet.models.stepping.block_plan import BlockPlan as BlockPlan
 from zerosnet.models.stepping.blocks import Basic as Basic
 from zerosnet.models.stepping.blocks import Block as Block
 from zerosnet.models.stepping.stack import BlockStep as BlockStep
+from zerosnet.models.stepping.streams import StreamsLaw as StreamsLaw
+from zerosnet.models.stepping.streams import StreamStack as StreamStack
 from zerosnet.models.structure import CifarStem as CifarStem
 from zerosnet.models.structure import Structure as Structure

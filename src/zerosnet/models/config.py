@@ -10,7 +10,9 @@ from zerosnet.checks import is_whole
 from zerosnet.errors import InputError
 from zerosnet.models.stepping.block_plan import BlockPlan, plan
 from zerosnet.models.stepping.laws import LambdaLaw, Law, LmLaw, StableLambdaLaw, StableRootsLaw
+from zerosnet.models.stepping.mixing_laws import GainsLaw, SimplexLaw
 from zerosnet.models.stepping.stack import Coefficients, FixedCoefficients, TrainedCoefficients
+from zerosnet.models.stepping.streams import StreamCoefficients, StreamsLaw
 from zerosnet.models.structure import Structure
 from zerosnet.numerics import Number, Scheme, find_stage_change, number
 
@@ -19,6 +21,9 @@ LAWS: dict[str, type[Any]] = {
     "lm": LmLaw,
     "stable-roots": StableRootsLaw,
     "stable-lambda": StableLambdaLaw,
+    "simplex": SimplexLaw,
+    "gains": GainsLaw,
+    "streams": StreamsLaw,
 }
 
 
@@ -27,7 +32,7 @@ class Config:
     """The value that a `Network` is built from."""
 
     structure: Structure
-    law: Law | None = None
+    law: Law | StreamsLaw | None = None
     """How coefficients are trained; None if they are fixed."""
     schemes: tuple[Scheme, ...] = ()
     """One per replica: the fixed schemes, or the start of training (none: the law's own start)."""
@@ -79,6 +84,8 @@ class Config:
             for growth in getattr(self, argument):
                 if growth <= 0:
                     raise InputError(f"{argument} is {growth}; expected a positive number")
+        if isinstance(self.law, StreamsLaw) and (self.schemes or self.shared or self.stage_change != "project-each"):
+            raise InputError("start, shared or stage_change is given for a network of streams; leave it out")
         if self.init_growth and not self.structure.normalised:
             raise InputError("init_growth is given for a network whose last convolutions start at 0; leave it out")
 
@@ -140,6 +147,8 @@ class Config:
     def coefficients(self, plans: tuple[BlockPlan, ...]) -> Coefficients:
         if self.law is None:
             return FixedCoefficients(self.fixed_schemes(), plans)
+        if isinstance(self.law, StreamsLaw):
+            return StreamCoefficients(self.law, len(plans), replicas=self.replicas)
         slots = sum(block.multistep for block in plans)
         return TrainedCoefficients(self.law, slots, shared=self.shared, starts=self.schemes, replicas=self.replicas)
 
@@ -177,7 +186,7 @@ class Config:
         law = None
         if self.law is not None:
             kind = next(name for name, cls in LAWS.items() if isinstance(self.law, cls))
-            law = {"kind": kind, **asdict(self.law)}  # type: ignore[call-overload]
+            law = {"kind": kind, **asdict(self.law)}  # type: ignore[arg-type]
         data = {
             **{name: getattr(self, name) for name in ("shared", "stage_change", "num_classes", "in_chans", "replicas")},
             "name": self.name,
@@ -218,12 +227,12 @@ def _read_field(name: str, value: Any) -> Any:
         raise InputError(f"{name} is {_brief(value)}: {error}") from None
 
 
-def _read_law(data: Any) -> Law | None:
+def _read_law(data: Any) -> Law | StreamsLaw | None:
     if data is None:
         return None
     if not isinstance(data, dict) or not isinstance(data.get("kind"), str) or data["kind"] not in LAWS:
         raise InputError(f"expected null, or an object whose kind is one of {', '.join(LAWS)}")
-    law: Law = LAWS[data["kind"]](**{name: value for name, value in data.items() if name != "kind"})
+    law: Law | StreamsLaw = LAWS[data["kind"]](**{name: value for name, value in data.items() if name != "kind"})
     return law
 
 

@@ -38,6 +38,12 @@ FORMS: Mapping[tuple[str, str], NameForm] = {
     ("zerosnet", "_opt"): NameForm(takes_scheme=False, scheme=OPTIMUM),
     ("zerosnet", "_tra"): NameForm(takes_scheme=False),
     ("zerosnet", "_stable"): NameForm(takes_scheme=False),
+    ("zerosnet", "_simplex"): NameForm(BASIC_DEPTHS, takes_scheme=False),
+    ("preresnet", "_gains"): NameForm(BASIC_DEPTHS, takes_scheme=False),
+    ("preresnet", "_scaled"): NameForm(BASIC_DEPTHS, takes_scheme=False),
+    ("preresnet", "_x0"): NameForm(BASIC_DEPTHS, takes_scheme=False),
+    ("streams", ""): NameForm(BASIC_DEPTHS, takes_scheme=False),
+    ("streams", "_sinkhorn"): NameForm(BASIC_DEPTHS, takes_scheme=False),
     ("preresnet", "_nonorm"): NameForm(BASIC_DEPTHS, steps=1, scheme=EULER),
     ("zerosnet", "_nonorm"): NameForm(BASIC_DEPTHS, needs_scheme=True),
 }

@@ -13,7 +13,8 @@ from zerosnet.models.config import Config
 from zerosnet.models.io.timm import TimmMethods
 from zerosnet.models.layers.replicated import BatchNorm, Bias, Conv, Linear, average, initialise, rows
 from zerosnet.models.stepping.block_plan import BlockPlan
-from zerosnet.models.stepping.stack import BlockStep, Stack
+from zerosnet.models.stepping.stack import BlockStep, Coefficients, Stack
+from zerosnet.models.stepping.streams import StreamCoefficients, StreamStack
 from zerosnet.numerics import Number, Scheme
 
 KEEP_STATES = {"realize_reads_threshold": 3}  # of torch.compile: see Network.compile
@@ -45,7 +46,7 @@ class Network(TimmMethods):
         )
         self.stem = size.stem(config.in_chans, size.stem_channels, replicas=replicas)
         coefficients = config.coefficients(plans)
-        self.stack = Stack(config.structure, plans, coefficients, replicas=replicas)
+        self.stack = self._stack(coefficients, plans)
         if config.init_growth:
             for block, gains in zip(self.stack.steps, config.initial_gains(plans)):
                 block.f.last.gain = gains
@@ -54,6 +55,11 @@ class Network(TimmMethods):
         self.fc = self._classifier(config.num_classes)
         self._conv_dtype: torch.dtype | None = None
         initialise(self, self._draw_seeds() if seeds is None else list(seeds))
+
+    def _stack(self, coefficients: Coefficients, plans: tuple[BlockPlan, ...]) -> Stack:
+        if isinstance(coefficients, StreamCoefficients):
+            return StreamStack(self.config.structure, plans, coefficients, replicas=self.replicas)
+        return Stack(self.config.structure, plans, coefficients, replicas=self.replicas)
 
     def forward(self, images: Tensor) -> Tensor:
         return self.logits(self.stack(self.first_state(images)))

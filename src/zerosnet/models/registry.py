@@ -1,6 +1,6 @@
 """Networks by name: a family, its depth, and how its coefficients are found, such as zerosnet56_opt."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from fractions import Fraction
@@ -10,60 +10,17 @@ import torch
 
 from zerosnet.errors import InputError
 from zerosnet.models.config import Config, check_integer
+from zerosnet.models.families import FAMILIES, ModelFamily
 from zerosnet.models.io.weights import load_model
-from zerosnet.models.names import FORMS, NameForm, check_model, find_name
+from zerosnet.models.names import check_model, find_name
 from zerosnet.models.network import Network
 from zerosnet.models.pretrained import tagged
-from zerosnet.models.stepping.laws import LambdaLaw, Law, LmLaw, StableLambdaLaw, StableRootsLaw
-from zerosnet.models.structure import FIXUP_STRUCTURES, STRUCTURES, Structure
-from zerosnet.numerics import LM_BETAS, LM_NETWORK_BETA, Number, Scheme, number
+from zerosnet.models.stepping.streams import StreamsLaw
+from zerosnet.models.structure import Structure
+from zerosnet.numerics import Number, Scheme, number
 
 AnyScheme = Scheme | str
 AnyNumber = int | float | str | Fraction
-
-
-@dataclass(frozen=True)
-class ModelFamily:
-    """Everything that the networks of one kind share."""
-
-    form: NameForm
-    """Depths, and the schemes that can be given."""
-    law: Callable[..., Law] | None = None
-    """Makes the law of trained coefficients from the options named in `options`."""
-    options: tuple[str, ...] = ()
-    stage_change: str = "project-each"
-    structures: Mapping[int, Structure] = field(default_factory=lambda: STRUCTURES)
-    """By depth."""
-
-
-def _lm_law(beta: str = LM_NETWORK_BETA) -> Law:
-    if not isinstance(beta, str) or beta not in LM_BETAS:
-        raise InputError(f"beta is {beta!r}; expected one of {', '.join(LM_BETAS)}")
-    return LmLaw(LM_BETAS[beta])
-
-
-def _stable_law(order: int = 1, steps: int = 3) -> Law:
-    if order == 1:
-        return StableRootsLaw(steps)
-    if order == 2 and steps == 3:
-        return StableLambdaLaw()
-    raise InputError(f"order is {order!r} with steps {steps!r}; expected order 1 and 2 steps or more, or order 2 and 3")
-
-
-_TRAITS: Mapping[tuple[str, str], dict[str, Any]] = {
-    ("preresnet", ""): {},
-    ("lmresnet", ""): {"law": _lm_law, "options": ("beta",), "stage_change": "restart"},
-    ("zerosnet", ""): {},
-    ("zerosnet", "_opt"): {},
-    ("zerosnet", "_tra"): {"law": LambdaLaw},
-    ("zerosnet", "_stable"): {"law": _stable_law, "options": ("order", "steps")},
-    ("preresnet", "_nonorm"): {"structures": FIXUP_STRUCTURES},
-    ("zerosnet", "_nonorm"): {"structures": FIXUP_STRUCTURES},
-}
-FAMILIES: Mapping[tuple[str, str], ModelFamily] = {
-    key: ModelFamily(form, **_TRAITS[key]) for key, form in FORMS.items()
-}
-"""(front, back) of a name; the depth stands between them."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +82,7 @@ def create_model(
         options: `stage_change` for all: "project-each", "project-shared" or "restart". For trained coefficients
             `start`, the scheme(s) to start from, and `shared=True` for one set in all blocks. For `lmresnetN`
             `beta`: "original" (1), "consistent" (1 + k) or "paper" (1 + 2k). For `zerosnetN_stable` `order` (1, 2)
-            and `steps`.
+            and `steps`; for `zerosnetN_simplex` `steps`; for `streamsN` and `streamsN_sinkhorn` `streams`.
 
     Examples:
         >>> model = create_model("zerosnet20", scheme="1/3,5/9,1/9;16/9", in_chans=1)
@@ -213,17 +170,23 @@ def _coefficient_fields(
         _refuse(options, ("beta_growth", "init_growth"), family, f"{name} with a fixed scheme")
         if block_schemes is not None:
             return {**fields, "block_schemes": _lists_per_replica(block_schemes, replicas, family.form.steps)}
+        if family.block_schemes is not None:
+            each = family.block_schemes(sum(entry.structure.blocks))
+            return {**fields, "block_schemes": (each,) * replicas}
         given = family.form.scheme if scheme is None else scheme
         if given is None:
             check_model(name)
+        assert given is not None, "a name that needs a scheme was refused"
         return {**fields, "schemes": _one_per_replica(given, replicas, family.form.steps)}
     own = {option: options.pop(option) for option in family.options if option in options}
-    start, shared = options.pop("start", None), options.pop("shared", False)
-    _refuse(options, ("init_growth", "start", "shared", *family.options), family, name)
+    law = family.law(**own)
+    schemes = () if isinstance(law, StreamsLaw) else ("start", "shared")
+    start, shared = (options.pop(option, None) if option in schemes else None for option in ("start", "shared"))
+    _refuse(options, ("init_growth", *schemes, *family.options), family, name)
     return {
         **fields,
-        "law": family.law(**own),
-        "shared": shared,
+        "law": law,
+        "shared": False if shared is None else shared,
         "schemes": () if start is None else _one_per_replica(start, replicas, None),
     }
 

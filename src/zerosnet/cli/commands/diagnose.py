@@ -71,7 +71,7 @@ def diagnose(
     target = output.checked_plot(plot)
     output.announce(f"diagnosing {model} ...")
     if is_other(model):
-        unused = {"--scheme": scheme, "--dataset": dataset, "--data": data, "--depth": depth or None}
+        unused: dict[str, object] = {"--scheme": scheme, "--dataset": dataset, "--data": data, "--depth": depth or None}
         _refuse_for_others(model, unused)
         _diagnose_other(model, images or _EXAMPLES_OF_OTHERS, statistics, seed, json=json, target=target)
         return

@@ -11,7 +11,8 @@ from zerosnet.models.convert.places import Place
 from zerosnet.models.convert.probe import example_for, residual_chains
 from zerosnet.models.convert.stage import MultistepStage
 from zerosnet.models.network import Network
-from zerosnet.models.reading.trace import Example, arguments, evaluation
+from zerosnet.models.reading.modes import evaluation
+from zerosnet.models.reading.trace import Example, arguments
 from zerosnet.numerics import Scheme
 
 

@@ -18,7 +18,8 @@ from torch.autograd.graph import Node
 
 from zerosnet.errors import InputError
 from zerosnet.models.convert.places import Path, Place, replaced, tensors_in
-from zerosnet.models.reading.trace import Example, arguments, describe, evaluation
+from zerosnet.models.reading.modes import evaluation
+from zerosnet.models.reading.trace import Example, arguments, describe
 
 _SIDE = 64  # of images for networks that do not say what they are made for
 
@@ -92,7 +93,7 @@ class _Look:
 
     module: nn.Module
     calls: list[Place | None] = field(default_factory=list)
-    _inputs: list[dict[Path, tuple[Tensor, Node]]] = field(default_factory=list)
+    _inputs: list[dict[Path, tuple[Tensor, Node | None]]] = field(default_factory=list)
 
     @property
     def place(self) -> Place | None:
@@ -113,7 +114,7 @@ class _Look:
 
     def _enter(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Mark the inputs in autograd's record: by copies, into which the block may even write."""
-        marked: dict[Path, tuple[Tensor, Node]] = {}
+        marked: dict[Path, tuple[Tensor, Node | None]] = {}
         given: Any = (args, kwargs)
         if next(module.parameters(), None) is not None:
             for path, tensor in list(tensors_in(given)):
@@ -130,7 +131,7 @@ class _Look:
             Place(given, returned)
             for returned, tensor in tensors_in(output)
             for given, (y, mark) in marked.items()
-            if tensor.shape == y.shape and y.grad_fn is mark and _is_sum_with(mark, tensor.grad_fn)
+            if mark is not None and tensor.shape == y.shape and y.grad_fn is mark and _is_sum_with(mark, tensor.grad_fn)
         )
         self.calls.append(next(found, None))
 

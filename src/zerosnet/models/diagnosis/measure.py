@@ -31,13 +31,14 @@ from zerosnet.models.reading.diagnose import diagnose_network
 from zerosnet.models.reading.diagnosis import WiringDiagnosis
 from zerosnet.models.reading.trace import Example
 from zerosnet.models.stepping.stack import BlockStep
+from zerosnet.models.stepping.streams import StreamsLaw
 from zerosnet.numerics import Scheme, companion
 
 DISTURBANCE = 1e-6
 
 
 @overload
-def diagnose(
+def diagnose(  # type: ignore[overload-overlap]
     model: Network, images: Tensor, labels: Tensor | None = ..., *, statistics: str | None = ..., seed: int = ...
 ) -> Diagnosis: ...
 
@@ -74,9 +75,9 @@ def diagnose(
         >>> found.blocks[0].name, len(found.blocks), found.wiring.streams
         ('layer1.0.bn2', 8, 1)
     """
-    if isinstance(model, nn.Module) and not isinstance(model, Network):
+    if isinstance(model, nn.Module) and not (isinstance(model, Network) and _has_schemes(model)):
         if labels is not None:
-            raise InputError("labels are given for a network of another package; expected none")
+            raise InputError("labels are given for a network of another package, or of several streams; expected none")
         return diagnose_network(model, images, statistics=statistics, seed=seed)
     require_single(model)
     chosen = choose_statistics(model, statistics)
@@ -114,6 +115,10 @@ def diagnose(
         for n, step in enumerate(steps)
     )
     return Diagnosis(network_name(model), len(images), chosen, blocks, accuracy)
+
+
+def _has_schemes(model: Network) -> bool:
+    return not isinstance(model.config.law, StreamsLaw)
 
 
 # -- measuring ---------------------------------------------------------------------------------------------------------

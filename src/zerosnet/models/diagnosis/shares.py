@@ -3,6 +3,7 @@
 from zerosnet.errors import InputError
 from zerosnet.models.diagnosis.inputs import require_single
 from zerosnet.models.network import Network
+from zerosnet.models.stepping.streams import StreamCoefficients
 from zerosnet.numerics import BOTTLENECK_STEM, STEM, Wiring
 
 _COLOURS = 3
@@ -10,7 +11,10 @@ _COLOURS = 3
 
 def wiring_of_network(model: Network) -> Wiring:
     """Build the wiring of a network from the coefficients that its blocks have now, fixed or trained."""
-    schemes = require_single(model).schemes()
+    coefficients = require_single(model).stack.coefficients
+    if isinstance(coefficients, StreamCoefficients):
+        return coefficients.wiring(model.config.structure)
+    schemes = model.schemes()
     if not schemes:
         raise InputError("model has coefficients that are not finite; expected a network that did not diverge")
     return Wiring.per_block(schemes, model.config.structure.blocks, model.config.stage_change)

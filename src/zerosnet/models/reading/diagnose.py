@@ -1,5 +1,6 @@
 """Diagnose any residual network: read its wiring, then measure its states, branches and gradients."""
 
+import math
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 from typing import Any
@@ -12,9 +13,10 @@ from torch.utils._pytree import tree_leaves, tree_map
 from zerosnet.errors import InputError
 from zerosnet.models.reading.diagnosis import BranchDiagnosis, WiringDiagnosis
 from zerosnet.models.reading.fit import layouts
+from zerosnet.models.reading.modes import untrained_batch_norms
 from zerosnet.models.reading.plan import resolved
 from zerosnet.models.reading.read import NetworkReading, passage_gains, read_network, taken
-from zerosnet.models.reading.trace import Example, Trace, arguments, run, untrained_batch_norms
+from zerosnet.models.reading.trace import Example, Trace, arguments, run
 
 READ_WITH = 2
 """Number of examples that are enough to read a wiring."""
@@ -76,7 +78,9 @@ def diagnose_network(
                 backward_gain=backward[n],
                 wiring_gain=float(gains[n]),
                 cosine=_cosine(part, after - part),
-                influence=1 - _cosine(before, after),
+                influence=1 - _cosine(before.reshape(after.shape), after)
+                if before.numel() == after.numel()
+                else math.nan,
                 likeness=_likeness(reading, n, clean),
             )
         )
@@ -104,8 +108,8 @@ def _contribution(reading: NetworkReading, n: int, clean: Trace) -> tuple[Tensor
     factor = sum(float(c) * float(b) for c, b in zip(weights, reading.wiring.steps[n].b))
     entries = [*reading.entries, reading.read]
     branch = _branch(reading, n, clean)
-    before, after = (_value(reading, clean, entries[m], m).reshape(branch.shape) for m in (n, n + 1))
-    return before, after, factor * branch
+    before, after = (_value(reading, clean, entries[m], m) for m in (n, n + 1))
+    return before, after.reshape(branch.shape), factor * branch
 
 
 def _value(reading: NetworkReading, clean: Trace, entry: int | None, n: int) -> Tensor:
@@ -194,6 +198,11 @@ def _share(part: Tensor, whole: Tensor) -> tuple[float, float]:
     each = part.norm(dim=axis) / whole.norm(dim=axis).clamp_min(torch.finfo(whole.dtype).tiny)
     size = _rms(whole)
     return _rms(part) / size if size else float("inf"), float(each.std(correction=0))
+
+
+def _influence(before: Tensor, after: Tensor) -> float:
+    """1 - cosine of two states; not a number if their shapes differ."""
+    return 1 - _cosine(before.reshape(after.shape), after) if before.numel() == after.numel() else math.nan
 
 
 def _cosine(a: Tensor, b: Tensor) -> float:

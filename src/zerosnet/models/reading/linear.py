@@ -53,9 +53,16 @@ def entries_of(plan: StepPlan) -> dict[int, int | None]:
     """Find what the branch of every part with several streams reads, by the place of the part."""
     found: dict[int, int | None] = {}
     for place, part in enumerate(plan.parts):
-        if part.kind == "step" and _streams_before(plan.flow, part) > 1:
-            goal = part.sums[0].branches[0] if part.sums[0].branches else part.sums[-1].branches[0]
-            found[place] = entry_of(plan, part.before, part.begin, goal, base_numel(plan.flow, part))
+        if part.kind not in ("step", "opening"):
+            continue
+        whole = resolved(plan.flow, part)
+        opening = part.kind == "opening"
+        streams = len(part.before) if opening else _streams_before(plan.flow, part)
+        if streams > 1:
+            goal = next(v for s in whole.sums for v in s.branches)
+            sizes = [plan.flow.vertices[v].numel for v in part.before]
+            numel = min(sizes) if opening else base_numel(plan.flow, part)
+            found[place] = entry_of(plan, part.before, part.begin, goal, numel)
     return found
 
 
@@ -100,8 +107,10 @@ def _measure(plan: StepPlan, part: Part, entry: int | None, run_: DisturbedRun, 
     shaped = branches[0] if branches else min((*part.before, part.sums[0].target), key=lambda v: flow.vertices[v].numel)
     base = tuple(size for size in flow.vertices[shaped].shape if size != 1) or (1,)
     old, new = (stream_roots(flow, roots, numel) for roots in (part.before, part.after))
-    if part.kind == "opening":  # the projection is the state
-        old = [flow.root[part.sums[0].states[0]]]
+    raw = old
+    if part.kind == "opening":  # the projections are the state
+        old = list(dict.fromkeys(flow.root[v] for s in part.sums for v in s.states))
+        raw = stream_roots(flow, part.before, min(flow.vertices[v].numel for v in part.before))
     if not old or not new:
         return None
     columns, total = _places(flow, old, numel)
@@ -126,7 +135,7 @@ def _measure(plan: StepPlan, part: Part, entry: int | None, run_: DisturbedRun, 
         b[rows[s.target]] = found[0].mean[:, -len(branches) :] if branches else 0
     if not fits:
         return None
-    c, reading = _reading(flow, old, entry, base, run_, total)
+    c, reading = _reading(flow, raw, entry, run_, total)
     weights = _weights(b)
     if weights is None:
         return None
@@ -159,15 +168,16 @@ def _fit_sum(
 
 
 def _reading(
-    flow: Flow, old: list[int], entry: int | None, base: tuple[int, ...], run_: DisturbedRun, total: int
+    flow: Flow, roots: list[int], entry: int | None, run_: DisturbedRun, total: int
 ) -> tuple[Tensor, list[Fit]]:
     """Fit what is read as a mixture of the streams."""
     if total == 1 or entry is None:
         return torch.ones(total, dtype=torch.float64), []
-    if entry in old:
-        numel = int(torch.Size(base).numel())
-        return torch.eye(total, dtype=torch.float64)[_places(flow, old, numel)[0][entry].start], []
-    found = fit_mixture(entry, old, base, run_)
+    if entry in roots:
+        numel = flow.vertices[entry].numel
+        return torch.eye(total, dtype=torch.float64)[_places(flow, roots, numel)[0][entry].start], []
+    base = tuple(size for size in flow.vertices[entry].shape if size != 1) or (1,)
+    found = fit_mixture(entry, roots, base, run_)
     return found.mean[0], [found]
 
 

@@ -67,7 +67,7 @@ def plan_of(trace: Trace, blocks: Iterable[str] | None = None) -> StepPlan:
     widest = levels[-1]
     if not widest:
         return StepPlan(flow, (), trace.output, called)
-    parts = _refined(flow, levels, 0, widest[0], widest[-1])
+    parts = _coalesced(flow, _refined(flow, levels, 0, widest[0], widest[-1]))
     return StepPlan(flow, tuple(_simplified(parts)), trace.output, called)
 
 
@@ -78,13 +78,39 @@ def _refined(flow: Flow, levels: Sequence[Sequence[Moment]], level: int, first: 
     for (begin, before), (end, after) in pairwise([first, *inner, last]):
         part = _part(flow, before, after, begin, end)
         series = part.kind in ("step", "opening") and _in_series(flow, part)
-        if level + 1 < len(levels) and (series or part.kind == "passage"):
+        if level + 1 < len(levels) and (series or part.kind in ("passage", "opening")):
             finer = _refined(flow, levels, level + 1, (begin, before), (end, after))
-            if any(one.kind in ("step", "opening") for one in finer):
+            if sum(one.kind in ("step", "opening") for one in finer) > (part.kind == "opening" and not series):
                 found += finer
                 continue
         found.append(part)
     return found
+
+
+def _coalesced(flow: Flow, parts: list[Part]) -> list[Part]:
+    """Join parts that only together are a step: a branch cut in pieces, or a sum that is finished by the next part."""
+    found: list[Part] = []
+    n = 0
+    while n < len(parts):
+        joined = _joined(flow, parts, n)
+        found.append(parts[n] if joined is None else joined[0])
+        n = n + 1 if joined is None else joined[1]
+    return found
+
+
+def _joined(flow: Flow, parts: list[Part], n: int) -> tuple[Part, int] | None:
+    """Join part n with the fewest later ones that make it a step; return it and the place of the next part."""
+    first = parts[n]
+    unfinished = first.kind == "step" and any(s.branches and not s.states for s in first.sums)
+    if first.kind in ("step", "opening") and not unfinished:
+        return None
+    for m in range(n + 1, len(parts)):
+        if parts[m].kind in ("step", "opening"):
+            return None
+        whole = _part(flow, first.before, parts[m].after, first.begin, parts[m].end)
+        if whole.kind == "step" and all(s.states for s in whole.sums) and not _in_series(flow, whole):
+            return whole, m + 1
+    return None
 
 
 def _in_series(flow: Flow, part: Part) -> bool:
@@ -104,24 +130,36 @@ def _kind(flow: Flow, before: State, sums: tuple[Sum, ...]) -> Kind:
     branches = any(s.branches for s in sums)
     if any(s.states for s in sums):
         return "step" if branches else "mixing"
-    if len(sums) == 1 and len(sums[0].branches) == 2 and _opening(flow, before, sums[0]) is not None:
+    if branches and _opening(flow, before, sums):
         return "opening"
     return "passage"
 
 
-def _opening(flow: Flow, before: State, found: Sum) -> Sum | None:
-    """Tell the projection of the state from the branch: less is done on the way to it. None if there is no telling.
+def _opening(flow: Flow, before: State, sums: tuple[Sum, ...]) -> tuple[Sum, ...]:
+    """Tell the projections of the state's tensors from the branch: each is made of one tensor, with less work.
 
-    A projection is there to change the shape.
+    The result is empty if there is no telling. A projection is there to change the shape.
     """
-    if any(flow.vertices[root].shape == flow.vertices[found.target].shape for root in before):
-        return None
-    work = [(_operations(flow, before, vertex), vertex) for vertex in found.branches]
-    (least, projection), (most, branch) = sorted(work)
-    if least == most or flow.vertices[projection].numel != flow.vertices[branch].numel:
-        return None
-    scaled = found.scaled[found.branches.index(branch)]
-    return Sum(found.target, (projection,), (branch,), (scaled,))
+    found = {v: scaled for s in sums for v, scaled in zip(s.branches, s.scaled)}
+    shapes = {flow.vertices[v].shape for v in before} & {flow.vertices[s.target].shape for s in sums}
+    if shapes or len(found) != len(before) + 1 or len({flow.vertices[v].numel for v in found}) != 1:
+        return ()
+    *projections, branch = sorted(found, key=lambda v: _operations(flow, before, v))
+    if _operations(flow, before, projections[-1]) == _operations(flow, before, branch):
+        return ()
+    origins = {projection: _origins(flow, before, projection) for projection in projections}
+    if any(len(roots) != 1 for roots in origins.values()) or set().union(*origins.values()) != set(before):
+        return ()
+    projected = sorted(projections, key=lambda v: min(origins[v]))
+    return tuple(
+        Sum(s.target, tuple(v for v in projected if v in s.branches), (branch,), (found[branch],)) for s in sums
+    )
+
+
+def _origins(flow: Flow, before: State, vertex: int) -> set[int]:
+    """List the tensors of a state that a tensor is made of."""
+    made = _ancestors(flow, before, vertex)
+    return {flow.root[i] for v in made for i in flow.vertices[v].inputs if flow.root[i] in before}
 
 
 def _operations(flow: Flow, before: State, vertex: int) -> int:
@@ -185,9 +223,7 @@ def resolved(flow: Flow, part: Part) -> Part:
     """Return an opening with its projection in place of a state; other parts are returned as they are."""
     if part.kind != "opening":
         return part
-    opening = _opening(flow, part.before, part.sums[0])
-    assert opening is not None, "an opening was told from a passage by this"
-    return replace(part, sums=(opening,))
+    return replace(part, sums=_opening(flow, part.before, part.sums))
 
 
 def is_norm(flow: Flow, part: Part) -> bool:

@@ -136,10 +136,17 @@ def passage_gains(plan: StepPlan, steps: Sequence[Part], kept: Mapping[int, Tens
     """Measure how much larger every block takes the state than the block before left it, where they do not meet."""
     gains = [1.0]
     for earlier, later in pairwise(steps):
-        left = _rms(kept[max(s.target for s in earlier.sums)])
-        meets = later.kind == "step" and earlier.after == later.before
-        gains.append(1.0 if meets or not left or len(later.before) > 1 else _rms(kept[taken(plan, later)]) / left)
+        if later.kind == "step" and (earlier.after == later.before or len(later.before) > 1):
+            gains.append(1.0)
+            continue
+        left = _rms_of([kept[s.target] for s in earlier.sums])
+        took = {v for s in resolved(plan.flow, later).sums for v in s.states}
+        gains.append(_rms_of([kept[v] for v in took]) / left if left else 1.0)
     return tuple(gains)
+
+
+def _rms_of(tensors: Sequence[Tensor]) -> float:
+    return _rms(torch.cat([tensor.flatten() for tensor in tensors]))
 
 
 def _measured_parts(

@@ -18,8 +18,7 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.weak import WeakIdKeyDictionary
 
 from zerosnet.errors import InputError
-
-BatchNorms = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+from zerosnet.models.reading.modes import evaluation
 
 Example = Tensor | Sequence[Any] | Mapping[str, Any]
 
@@ -221,35 +220,6 @@ def describe(example: Example) -> str:
     """Name the shapes of an example."""
     shapes = [tuple(tensor.shape) for tensor in _tensors(arguments(example))]
     return f"of shape {shapes[0]}" if len(shapes) == 1 else f"of shapes {shapes}"
-
-
-@contextmanager
-def evaluation(model: nn.Module, statistics: str = "running") -> Iterator[None]:
-    """Evaluation mode, no random numbers used up, every module back in its own mode afterwards."""
-    modes = {module: module.training for module in model.modules()}
-    norms = [module for module in modes if isinstance(module, BatchNorms) and statistics == "batch"]
-    kept = [(norm.momentum, norm.num_batches_tracked) for norm in norms]
-    with torch.random.fork_rng(devices=[]):
-        model.eval()
-        for norm in norms:
-            norm.training = True
-            norm.momentum = 0.0
-            norm.num_batches_tracked = None  # not counted
-        try:
-            yield
-        finally:
-            for module, mode in modes.items():
-                module.training = mode
-            for norm, (momentum, counted) in zip(norms, kept):
-                norm.momentum, norm.num_batches_tracked = momentum, counted
-
-
-def untrained_batch_norms(model: nn.Module) -> bool:
-    """Tell whether a network has batch norms, all of which have never seen a batch."""
-    norms = [module for module in model.modules() if isinstance(module, BatchNorms)]
-    seen = [n for n in norms if n.running_mean is not None and n.running_var is not None
-            and bool(n.running_mean.any() or (n.running_var != 1).any())]  # fmt: skip
-    return bool(norms) and not seen
 
 
 @contextmanager

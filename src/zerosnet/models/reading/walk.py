@@ -52,10 +52,10 @@ class Walk:
         if not self.touches(vertex):
             factor = self._scaled_by(vertex)
             if factor is not None:
-                self._follow(factor, states, branches, vertex if at is None else at)
+                self._follow(factor, states, branches, vertex if at is None else at, top)
             elif top and v.operation in SUMS and len(through) > 1:  # perhaps the opening of a stage
                 for i in through:
-                    self._follow(i, states, branches, None)
+                    self._follow(i, states, branches, None, top)
             else:
                 branches.append((vertex, vertex if at is None else at))
             return

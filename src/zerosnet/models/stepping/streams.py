@@ -1,0 +1,239 @@
+"""Several streams: X_{n+1} = A_n X_n + b_n f_n(c_n^T X_n) with trained matrices, as in hyper-connections.
+
+| Mixing | A_n | b_n | c_n |
+|---|---|---|---|
+| "free" | any matrix, 1 at the start | any, 1 at the start | any, one stream after the other at the start |
+| "doubly-stochastic" | rows and columns add up to 1, by Sinkhorn's iteration in float32 | in (0, 2) | in (0, 1) |
+| "first-state" | y and the first state, y <- keep y + first y_0 + add f(y) | add | y |
+
+With the matrices of the start, "free" and "first-state" are a pre-activation ResNet. At a change of shape every stream
+has a projection of its own. The head reads the mean of the streams ("first-state": y).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NoReturn
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from zerosnet.errors import InputError
+from zerosnet.models.layers.replicated import Coefficient, Conv, rows
+from zerosnet.models.stepping.block_plan import BlockPlan
+from zerosnet.models.stepping.blocks import Block
+from zerosnet.models.stepping.stack import Coefficients, Stack, _once_and_again
+from zerosnet.models.stepping.sums import BlockCoefficients, History, weighted_sum
+from zerosnet.models.structure import Structure
+from zerosnet.numerics import Scheme, Wiring
+
+ITERATIONS = 20
+"""Of Sinkhorn's algorithm."""
+
+_CERTAIN = 6.0  # logit of what is nearly 1 at the start
+MOST = 8
+
+Matrices = tuple[Tensor, Tensor, Tensor]
+"""A (..., m, m), b (..., m) and c (..., m)."""
+
+
+def _split(values: Tensor, m: int) -> Matrices:
+    A, b, c = values.split((m * m, m, m), -1)
+    return A.unflatten(-1, (m, m)), b, c
+
+
+def _free(values: Tensor, m: int) -> Matrices:
+    return _split(values, m)
+
+
+def _doubly_stochastic(values: Tensor, m: int) -> Matrices:
+    A, b, c = _split(values.float(), m)
+    return sinkhorn(A), 2 * torch.sigmoid(b), torch.sigmoid(c)
+
+
+def _first_state(values: Tensor, m: int) -> Matrices:
+    keep, first, add = values.unbind(-1)
+    zero, one = torch.zeros_like(keep), torch.ones_like(keep)
+    A = torch.stack((torch.stack((keep, first), -1), torch.stack((zero, one), -1)), -2)
+    return A, torch.stack((add, zero), -1), torch.stack((one, zero), -1)
+
+
+def sinkhorn(logits: Tensor, iterations: int = ITERATIONS) -> Tensor:
+    """Make matrices doubly stochastic: rows and columns of exp(logits) divided by their sums in turn, in logarithms."""
+    for _ in range(iterations):
+        logits = logits - logits.logsumexp(-1, keepdim=True)
+        logits = logits - logits.logsumexp(-2, keepdim=True)
+    return logits.exp()
+
+
+def _start_free(block: int, m: int) -> Tensor:
+    return torch.cat((torch.eye(m).flatten(), torch.ones(m), torch.eye(m)[block % m]))
+
+
+def _start_stochastic(block: int, m: int) -> Tensor:
+    read = _CERTAIN * (2 * torch.eye(m)[block % m] - 1)
+    return torch.cat(((_CERTAIN * torch.eye(m)).flatten(), torch.zeros(m), read))
+
+
+def _start_first(block: int, m: int) -> Tensor:
+    return torch.tensor([1.0, 0.0, 1.0])
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """How trained numbers become matrices, and where they start."""
+
+    matrices: Callable[[Tensor, int], Matrices]
+    start: Callable[[int, int], Tensor]
+    read: Callable[[int], list[float]]
+
+
+def _mean(m: int) -> list[float]:
+    return [1 / m] * m
+
+
+MIXINGS = {
+    "free": Mixing(_free, _start_free, _mean),
+    "doubly-stochastic": Mixing(_doubly_stochastic, _start_stochastic, _mean),
+    "first-state": Mixing(_first_state, _start_first, lambda m: [1.0, 0.0]),
+}
+
+
+@dataclass(frozen=True)
+class StreamsLaw:
+    """m streams, mixed by matrices that are trained block by block."""
+
+    streams: int = 4
+    mixing: str = "free"
+
+    steps = 1
+
+    def __post_init__(self) -> None:
+        if self.mixing not in MIXINGS:
+            raise InputError(f"mixing is {self.mixing!r}; expected one of {', '.join(MIXINGS)}")
+        least, most = (2, 2) if self.mixing == "first-state" else (1, MOST)
+        if not isinstance(self.streams, int) or not least <= self.streams <= most:
+            raise InputError(f"streams is {self.streams!r}; expected a whole number from {least} to {most}")
+
+    @property
+    def kind(self) -> Mixing:
+        return MIXINGS[self.mixing]
+
+
+class StreamCoefficients(Coefficients):
+    """Numbers `values` (K * blocks, size), trained, which a mixing turns into matrices."""
+
+    covers_start = True
+    alphas = betas = 1
+
+    def __init__(self, law: StreamsLaw, slots: int, *, replicas: int = 1) -> None:
+        super().__init__()
+        self.law, self.slots, self.replicas = law, slots, replicas
+        size = len(law.kind.start(0, law.streams))
+        self.values = nn.Parameter(torch.empty(replicas * slots, size))
+
+    def reset_replica(self, replica: int, generator: torch.Generator) -> None:
+        start = torch.stack([self.law.kind.start(n, self.law.streams) for n in range(self.slots)])
+        with torch.no_grad():
+            rows(self.values, self.replicas)[replica] = start.to(self.values)
+
+    def matrices(self) -> Matrices:
+        """(blocks, K, ...)."""
+        return self.law.kind.matrices(rows(self.values, self.replicas).transpose(0, 1), self.law.streams)
+
+    def forward(self, like: Tensor) -> list[BlockCoefficients]:
+        raise _no_scheme("rows of coefficients")
+
+    def schemes(self) -> list[list[Scheme]]:
+        """Streams have no schemes: an empty list per replica."""
+        return [[] for _ in range(self.replicas)]
+
+    @torch.no_grad()
+    def wiring(self, structure: Structure, replica: int = 0) -> Wiring:
+        """The wiring of one replica with the matrices that it has now."""
+        A, b, c = (part[:, replica].double().cpu().tolist() for part in self.matrices())
+        read = self.law.kind.read(self.law.streams)
+        return Wiring.of_matrices(A, b, c, read, blocks=structure.blocks, projection="each")
+
+    def extra_repr(self) -> str:
+        return f"{self.law}, blocks={self.slots}, replicas={self.replicas}"
+
+
+class StreamStack(Stack):
+    """y_0 -> the mean of m streams, one block a step, in plain torch."""
+
+    def __init__(
+        self, structure: Structure, plans: tuple[BlockPlan, ...], coefficients: StreamCoefficients, *, replicas: int
+    ) -> None:
+        super().__init__(structure, plans, coefficients, replicas=replicas)
+        self.law, self.replicas = coefficients.law, replicas
+        self.others = nn.ModuleList(
+            nn.ModuleList(
+                Conv(
+                    shape.channels,
+                    plan.target.channels,
+                    1,
+                    stride=plan.target.stride // shape.stride,
+                    replicas=replicas,
+                )
+                for shape in plan.convolutions.values()
+                for _ in range(self.law.streams - 1)
+            )
+            for plan in plans
+        )
+        """Projections of all streams but the first, whose projection is the block's own."""
+
+    def forward(self, y: Tensor) -> Tensor:
+        coefficients: Any = self.coefficients
+        A, b, c = (part.to(y.dtype) for part in coefficients.matrices())
+        streams = (y,) * self.law.streams
+        for n, block in enumerate(self.steps):
+            step = partial(self._advance, block, self.others[n])
+            if self.checkpointing and torch.is_grad_enabled() and not torch.compiler.is_compiling():
+                contexts = partial(_once_and_again, block)
+                streams = checkpoint(step, streams, A[n], b[n], c[n], use_reentrant=False, context_fn=contexts)
+            else:
+                streams = step(streams, A[n], b[n], c[n])
+        read = self.law.kind.read(self.law.streams)
+        used = [(r, stream) for r, stream in zip(read, streams) if r]
+        return weighted_sum([r for r, _ in used], [stream for _, stream in used], self.replicas)
+
+    def _advance(
+        self, block: Block, others: nn.Module, streams: tuple[Tensor, ...], A: Tensor, b: Tensor, c: Tensor
+    ) -> tuple[Tensor, ...]:
+        """One block; A (K, m, m), b and c (K, m)."""
+        m = len(streams)
+        activated = block.f.activate(weighted_sum(c.unbind(1), streams, self.replicas))
+        first = block.project(History((streams[0],)), activated)
+        kept = [first.states[0], *(self._project(block, others, j, streams[j]) for j in range(1, m))]
+        slope = block.slope(activated, first)
+        terms = (*kept, slope)
+        return tuple(weighted_sum((*A[:, i].unbind(1), b[:, i]), terms, self.replicas) for i in range(m))
+
+    def _project(self, block: Block, others: nn.Module, j: int, stream: Tensor) -> Tensor:
+        if block.opening is not None:
+            return block.opening(stream).to(stream.dtype)
+        convolutions = list(others.children())
+        return convolutions[j - 1](stream).to(stream.dtype) if convolutions else stream
+
+    def scaled_convolutions(self, like: Tensor) -> list[tuple[Conv, Coefficient]]:
+        return [(block.f.last, 1.0) for block in self.steps]
+
+    def schemes(self) -> list[list[Scheme]]:
+        return self.coefficients.schemes()
+
+    def rows(self, like: Tensor) -> NoReturn:
+        raise _no_scheme("rows of coefficients")
+
+
+def _projection(plan: BlockPlan, replicas: int) -> Conv:
+    stride = plan.target.stride // plan.source.stride
+    return Conv(plan.source.channels, plan.target.channels, 1, stride=stride, replicas=replicas)
+
+
+def _no_scheme(what: str) -> InputError:
+    return InputError(
+        f"a network of several streams has no {what}; expected a network of schemes, or diagnose and "
+        "wiring_of_network, which take both"
+    )
