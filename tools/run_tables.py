@@ -102,7 +102,7 @@ def ten_schemes() -> str:
         "test accuracy, best epoch, %": best,
         "accuracy on the training images, %": fitted,
         "training less test accuracy, last epoch, points": lambda run: fitted(run) - last(run),
-        "blocks used of 27": used,
+        "used depth of 27 blocks": used,
     }
     noises = {
         "uniform noise in [-0.08, 0], %": "uniform [-0.08, 0]",
@@ -179,7 +179,7 @@ def pairs() -> str:
         shown = _said(over_seeds(runs[0], runs[1]) if all(runs) else None)
         blocks = [_blocks(each) for each in runs]
         rows.append((group, first.labels[1], second.labels[1], shown, " and ".join(blocks)))
-    heads = ("What differs", "First", "Second", "First less second, points", "Blocks used of 27")
+    heads = ("What differs", "First", "Second", "First less second, points", "Used depth of 27")
     return table(heads, rows)
 
 
@@ -193,7 +193,7 @@ def _blocks(runs: Runs) -> str:
 
 
 def correlations() -> str:
-    """Rank correlations of accuracy with the blocks used and with the largest parasitic modulus."""
+    """Rank correlations of accuracy with the used depth and with the largest parasitic modulus."""
     rows = []
     for name, schemes in (("the paper's ten", PAPERS), ("all", tuple(deep()))):
         chosen = [scheme for scheme in schemes if all(run.ablation is not None for run in deep()[scheme])]
@@ -201,7 +201,7 @@ def correlations() -> str:
         blocks = spearman([mean(map(used, deep()[scheme])) for scheme in chosen], accuracy)
         moduli = spearman([parasitic_modulus(scheme) for scheme in chosen], accuracy)
         rows.append((name, str(len(chosen)), str(blocks), str(moduli)))
-    heads = ("Schemes of 56 layers", "Number", "With the blocks used", "With the largest parasitic modulus")
+    heads = ("Schemes of 56 layers", "Number", "With the used depth", "With the largest parasitic modulus")
     return table(heads, rows)
 
 

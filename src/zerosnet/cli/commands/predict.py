@@ -24,7 +24,7 @@ _BAR = 24
 
 @app.command(
     help=_HELP,
-    short_help="Predict depth in use and accuracy of a network, before training.",
+    short_help="Predict effective depth and accuracy of a network, before training.",
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
 )
 def predict(
