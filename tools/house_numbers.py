@@ -26,14 +26,18 @@ LOOP = "training/loop.py"
 SHORT_FOR_A_REASON = {
     "cli/commands/explore.py": "one file per command",
     "cli/commands/report.py": "one file per command",
+    "cli/commands/verify.py": "one file per command",
     "checks.py": "all rooms import it",
     "errors.py": "all rooms import it",
     "lazy.py": "all rooms import it",
     "data/for_test.py": "needs both shelves of the room",
     "experiments/registry.py": "the table that a new experiment goes into",
     "kernels/weight_gradients.py": "the second stream, alone",
+    "numerics/display.py": "all values that notebooks show import it",
     "numerics/paper.py": "the paper's coefficients, alone",
     "numerics/polynomials/one_at_a_time.py": "one lock for two libraries",
+    "report/page/names.py": "all sections import it",
+    "robustness/corruptions/draws.py": "random numbers that all corruptions import",
     "robustness/perturbations/counter.py": "random numbers that the tests hold to a reference",
 }
 _MARKED = re.compile(r"(<!-- the (house|calls) -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -1,4 +1,4 @@
-"""Write the sweeps of the experiments that tell depth in use from stability, and of tables, by stated rules.
+"""Write the sweeps of the experiments that tell effective depth from stability, and of tables, by stated rules.
 
     python -m tools.make_sweeps
 
@@ -22,7 +22,7 @@ fgsm-seeds      the networks behind the FGSM table, seeds 2 and 3
 no-norm-search  five schemes without normalisation at four learning rates, eight epochs, on nine tenths of the images
 no-norm         the five at one learning rate: the one with the best mean validation accuracy over all five
 best-designs    the optimum, PreResNet and the law's best three-step scheme at 56 and 110 layers, five seeds
-stopped-early   the optimum and Euler's scheme after 1 to 16 epochs: all depth in use, and no better than unstable rows
+stopped-early   the optimum and Euler's scheme after 1 to 16 epochs: deep, and no better than unstable rows
 smoothing       the optimum, (1,1,1), and a stable and an unstable scheme of equal effective parameters (of `depth`),
                 trained on images with noise of 0.25
 adversarial     the same four, trained on white-box adversarial examples

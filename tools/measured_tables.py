@@ -15,7 +15,7 @@ _NOTHING = "Nothing has been measured yet."
 
 def runs_table(evidence: Evidence) -> str:
     """A line for every network, all seeds of it together: accuracies, time and hardware."""
-    heads = ("Network", "Data, recipe", "Seeds", "Last epoch, %", "Best epoch, %", "Seconds a network", "Trained on")
+    heads = ("Network", "Data, recipe", "Seeds", "Last epoch, %", "Best epoch, %", "Seconds per network", "Trained on")
     lines = (_run_line(panel.title, one) for panel in panels(evidence.runs) for one in panel.members)
     return "\n\n".join([_table(heads, lines), *_origin_legend(evidence.runs)])
 

@@ -18,6 +18,7 @@ from zerosnet.experiments import (
     Evidence,
     RunEvidence,
     parasitic_modulus,
+    pooled_difference,
     read_evidence,
     spearman,
     summarise,
@@ -101,7 +102,7 @@ def ten_schemes() -> str:
         "test accuracy, best epoch, %": best,
         "accuracy on the training images, %": fitted,
         "training less test accuracy, last epoch, points": lambda run: fitted(run) - last(run),
-        "blocks used of 27": used,
+        "used depth of 27 blocks": used,
     }
     noises = {
         "uniform noise in [-0.08, 0], %": "uniform [-0.08, 0]",
@@ -153,11 +154,19 @@ def optimum_against() -> str:
     for name, runs in sorted(rivals.items(), key=lambda one: -mean(map(best, one[1]))):
         values = [best(run) for run in runs]
         shown = name if name.startswith("Pre") else f"`{name}`"
-        rows.append((shown, str(summarise(values)), str(welch(optimum, values))))
+        rows.append((shown, str(summarise(values)), _said(over_seeds(deep()[OPTIMUM], runs))))
     return table(("Scheme", "Best epoch, %", "Optimum less this"), rows)
 
 
 # -- pairs and all schemes ---------------------------------------------------------------------------------------------
+
+
+def over_seeds(first: Runs, second: Runs) -> Difference | None:
+    """Compare two networks of 56 layers, deviations pooled over all schemes that are as stable."""
+    kinds = [runs[0].scheme is None or bool(is_zero_stable(runs[0].scheme)) for runs in (first, second)]
+    pools = [[list(map(best, runs)) for s, runs in deep().items() if is_zero_stable(s) is kind] for kind in kinds]
+    alike = None if kinds[0] == kinds[1] else pools[1]
+    return pooled_difference(list(map(best, first)), list(map(best, second)), pools[0], alike)
 
 
 def pairs() -> str:
@@ -167,13 +176,15 @@ def pairs() -> str:
     for group in dict.fromkeys(row.group for row in experiment.rows):
         first, second = (row for row in experiment.rows if row.group == group)
         runs = [deep().get(row.scheme, []) if row.scheme is not None else [] for row in (first, second)]
-        accuracies = [[best(run) for run in each] for each in runs]
-        difference = welch(accuracies[0], accuracies[1]) if all(runs) else None
-        shown = "too few seeds" if difference is None else str(difference)
+        shown = _said(over_seeds(runs[0], runs[1]) if all(runs) else None)
         blocks = [_blocks(each) for each in runs]
         rows.append((group, first.labels[1], second.labels[1], shown, " and ".join(blocks)))
-    heads = ("What differs", "First", "Second", "First less second, points", "Blocks used of 27")
+    heads = ("What differs", "First", "Second", "First less second, points", "Used depth of 27")
     return table(heads, rows)
+
+
+def _said(difference: Difference | None) -> str:
+    return "not measured" if difference is None else f"{difference}, {difference.verdict}"
 
 
 def _blocks(runs: Runs) -> str:
@@ -182,7 +193,7 @@ def _blocks(runs: Runs) -> str:
 
 
 def correlations() -> str:
-    """Rank correlations of accuracy with the blocks used and with the largest parasitic modulus."""
+    """Rank correlations of accuracy with the used depth and with the largest parasitic modulus."""
     rows = []
     for name, schemes in (("the paper's ten", PAPERS), ("all", tuple(deep()))):
         chosen = [scheme for scheme in schemes if all(run.ablation is not None for run in deep()[scheme])]
@@ -190,16 +201,14 @@ def correlations() -> str:
         blocks = spearman([mean(map(used, deep()[scheme])) for scheme in chosen], accuracy)
         moduli = spearman([parasitic_modulus(scheme) for scheme in chosen], accuracy)
         rows.append((name, str(len(chosen)), str(blocks), str(moduli)))
-    heads = ("Schemes of 56 layers", "Number", "With the blocks used", "With the largest parasitic modulus")
+    heads = ("Schemes of 56 layers", "Number", "With the used depth", "With the largest parasitic modulus")
     return table(heads, rows)
 
 
-def less(first: str, second: str) -> Difference:
-    """Return the accuracy of one scheme less that of another, over seeds."""
-    ours, theirs = ([best(run) for run in deep()[Scheme.parse(text)]] for text in (first, second))
-    difference = welch(ours, theirs)
-    assert difference is not None
-    return difference
+def less(first: str, second: str) -> float:
+    """Return the mean accuracy of one scheme less that of another."""
+    ours, theirs = (mean(map(best, deep()[Scheme.parse(text)])) for text in (first, second))
+    return ours - theirs
 
 
 # -- twenty layers -----------------------------------------------------------------------------------------------------
@@ -215,12 +224,13 @@ SHALLOW = {
 
 def twenty_layers() -> str:
     """Compare the five networks of 20 layers, seed by seed."""
-    reference = [best(run) for run in of_model("preresnet20")]
+    every = {model: [best(run) for run in of_model(model)] for model in SHALLOW}
     rows = []
     for model, name in SHALLOW.items():
         runs = of_model(model)
-        values = [best(run) for run in runs]
-        against = "" if model == "preresnet20" else str(welch(values, reference))
+        values = every[model]
+        same = model == "preresnet20"
+        against = "" if same else _said(pooled_difference(values, every["preresnet20"], every.values()))
         rows.append((name, str(summarise(values)), str(summarise([last(run) for run in runs])), against))
     heads = ("20 layers, CIFAR-10", "Best epoch, %", "Last epoch, %", "Best epoch less PreResNet's")
     return table(heads, rows)
@@ -279,13 +289,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "trained coefficients": coefficients,
 }
 VALUES: dict[str, Callable[[], str]] = {
-    "cost of a root at -1.88": lambda: f"{less('zerosnet(-9/5)', 'zerosnet(-1/2)').mean:.1f}",
+    "cost of a root at -1.88": lambda: f"{less('zerosnet(-9/5)', 'zerosnet(-1/2)'):.1f}",
     "cost of a root at -1.2": lambda: span(
-        (
-            less("zerosnet(-9/5)", "-4/495,613/495,-38/165;16/9").mean,
-            less("zerosnet(1/2)", "63/110,149/110,-51/55;1/2").mean,
-        ),
-        1,
+        (less("zerosnet(-9/5)", "-4/495,613/495,-38/165;16/9"), less("zerosnet(1/2)", "63/110,149/110,-51/55;1/2")), 1
     ),
     "blocks used with a root at -1.2": lambda: _blocks(deep()[Scheme.parse("-4/495,613/495,-38/165;16/9")]),
     "FGSM 0.15, zero-stable": lambda: span(attacked("fgsm", 0.15)[0], 0),

@@ -41,7 +41,7 @@ def verdicts() -> str:
 
 def busy() -> str:
     """Compare epochs on idle cores with epochs beside other programs."""
-    heads = ("Other processes", "Load before", "`train`, s an epoch", "`train --deterministic`, s an epoch")
+    heads = ("Other processes", "Load before", "`train`, s per epoch", "`train --deterministic`, s per epoch")
     rows: dict[int, list[str]] = {}
     for case in benchmark("busy-cpu")["cases"]:
         row = rows.setdefault(case["others"], [str(case["others"]), str(case["load"])])

@@ -36,6 +36,14 @@ def test_groups_schemes_and_time_are_listed_and_nothing_is_written(capsys, sweep
     assert not (tmp_path / "store").exists()
 
 
+def test_networks_that_differ_in_their_wiring_are_told_apart(capsys, tmp_path):
+    path = tmp_path / "sweep.json"
+    path.write_text(json.dumps({"grid": {**GRID, "beta_growth": ["1", "1.839"], "stage_change": "restart", "seed": 1}}))
+    out = dry_run(capsys, path, "--store", str(tmp_path / "store"))
+    assert "zerosnet20, stage change restart, 1,1,1;1: seed 1\n" in out
+    assert "zerosnet20, stage change restart, beta growth 1839/1000, 1,1,1;1: seed 1\n" in out
+
+
 def test_finished_runs_are_left_out_and_tell_how_long_others_take(capsys, sweep, tmp_path):
     store = Store(tmp_path / "store")
     with store.claim(read_sweep(sweep)[0]) as claimed:

@@ -103,8 +103,8 @@ def announce(line):
     print(line, sorted({"torch", "torchvision"} & set(sys.modules)))
     raise KeyboardInterrupt
 output.announce = announce
-import zerosnet.cli.before_training as before
-before.announce = announce
+import zerosnet.cli.options
+zerosnet.cli.options.announce = announce
 run(sys.argv[1:])
 """
 

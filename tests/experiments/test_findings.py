@@ -85,7 +85,7 @@ def test_pairs_are_compared_seed_by_seed(tmp_path):
     assert len(found) == 7
     same_beta = found["stability, with the same beta 16/9"]
     assert same_beta.difference.mean == pytest.approx(14) and same_beta.difference.certain
-    assert "undecided" in found["size of beta and so consistency, optimum"].verdict
+    assert "equal within 0.5" in found["size of beta and so consistency, optimum"].verdict
     assert json.loads(json.dumps(same_beta.to_json()))["group"] == same_beta.group
     assert pair_findings(collect(TABLE, read_evidence(store))) == []
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zerosnet.experiments import spearman, summarise, welch
+from zerosnet.experiments import pooled_difference, spearman, summarise, welch
 from zerosnet.experiments.statistics import ranks
 
 numbers = st.lists(st.floats(0, 100).map(lambda x: round(x, 3)), min_size=4, max_size=12)
@@ -68,3 +68,36 @@ def test_perfect_order_of_ten_is_certain_and_repeatable():
     assert spearman(x, x).p < 1e-3
     assert spearman(x, x) == spearman(x, x)
     assert "(p < 1e-4, n =" in str(spearman(x, x)), "no permutation that was drawn reached it"
+
+
+def test_with_two_groups_the_pooled_interval_is_student_s():
+    from scipy.stats import ttest_ind
+
+    a, b = [93.1, 93.4, 93.2], [92.9, 93.0]
+    ours, theirs = pooled_difference(a, b, [a, b]), ttest_ind(a, b)
+    assert ours.p == pytest.approx(theirs.pvalue)
+    assert (ours.low, ours.high) == pytest.approx(tuple(theirs.confidence_interval(0.95)))
+
+
+def test_two_pools_without_other_groups_give_welch_s_interval():
+    a, b = [93.1, 93.4, 93.2], [92.9, 93.0]
+    assert pooled_difference(a, b, [a], [b]) == welch(a, b)
+
+
+def test_more_groups_narrow_the_interval_and_a_repeated_one_does_not():
+    a, b, others = [93.1, 93.4], [93.0, 93.3], [[90.0, 90.3], [80.0, 80.3]]
+    few, many, repeated = (pooled_difference(a, b, [a, b, *more]) for more in ([], others, [a, b]))
+    assert many.high - many.low < few.high - few.low
+    assert repeated == few
+
+
+def test_one_seed_each_is_compared_by_what_others_vary():
+    others = [[90.0, 90.1, 90.2], [80.0, 80.1, 80.2]]
+    assert pooled_difference([93.0], [92.0], others).verdict == "a difference"
+    assert pooled_difference([93.0], [93.05], others).verdict == "equal within 0.5"
+    assert pooled_difference([93.0], [92.7], others).verdict == "undecided"
+
+
+def test_nothing_is_pooled_from_single_numbers():
+    assert pooled_difference([93.0], [92.0], [[93.0], [92.0]]) is None
+    assert pooled_difference([], [92.0], [[93.0, 93.1]]) is None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from zerosnet.cli import output
-from zerosnet.cli.run_groups import scheme_text
+from zerosnet.cli.run_groups import network_text, scheme_text
 
 if TYPE_CHECKING:
     from zerosnet.training import Options, RunSpec, Store
@@ -62,7 +62,7 @@ def _lines(specs: "Sequence[RunSpec]") -> list[str]:
     """Write the schemes of a group, each with its seeds."""
     seeds: dict[str, list[int]] = {}
     for spec in specs:
-        seeds.setdefault(f"{spec.model}, {scheme_text(spec)}", []).append(spec.seed)
+        seeds.setdefault(f"{network_text(spec)}, {scheme_text(spec)}", []).append(spec.seed)
     return [
         f"{name}: seed{'s' if len(found) > 1 else ''} {', '.join(map(str, found))}" for name, found in seeds.items()
     ]

@@ -14,7 +14,6 @@ from zerosnet.numerics import Scheme
 if TYPE_CHECKING:
     from zerosnet.training import RunRecord, RunSpec
 
-_LONGEST_NAME = 24
 STATUSES = ("finished", "running", "stopped", "diverged")
 _WIRING = {
     "precision": "precision",
@@ -43,10 +42,7 @@ class RunGroup:
 
     @property
     def network(self) -> str:
-        """The model, and what was changed in its wiring or arithmetic."""
-        given = {words: getattr(self.spec, name) for name, words in _WIRING.items()}
-        changed = [f"{words} {value}" for words, value in given.items() if value is not None]
-        return ", ".join([self.spec.model, *changed])
+        return network_text(self.spec)
 
     @property
     def scheme_text(self) -> str:
@@ -93,26 +89,18 @@ def spread_text(values: Sequence[float]) -> str:
     return f"{mean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "")
 
 
+def network_text(spec: "RunSpec") -> str:
+    """Write the model of a run, and what was changed in its wiring or arithmetic."""
+    given = {words: getattr(spec, name) for name, words in _WIRING.items()}
+    return ", ".join([spec.model, *(f"{words} {value}" for words, value in given.items() if value is not None)])
+
+
 def scheme_text(spec: "RunSpec") -> str:
     """Write the scheme of a run by its name, also if it is the model's own."""
     if spec.block_schemes is not None:
         return "one per block"
     scheme = scheme_of_run(spec)
-    return "trained" if scheme is None else short_scheme(scheme)
-
-
-def short_scheme(scheme: Scheme) -> str:
-    """Write a scheme's name, or its coefficients to three digits if the name is long.
-
-    Examples:
-        >>> short_scheme(Scheme.parse("31/100,856497/1000000,-97239663/500000000;5/4"))
-        '≈0.31,0.856,-0.194;1.25'
-    """
-    name = scheme.name
-    if len(name) <= _LONGEST_NAME:
-        return name
-    groups = (",".join(f"{float(c):.3g}" for c in group) for group in (scheme.alphas, scheme.betas))
-    return "≈" + ";".join(groups)
+    return "trained" if scheme is None else scheme.short_name
 
 
 def grouped(records: "Iterable[RunRecord]", *, each: bool = False) -> list[RunGroup]:

@@ -81,6 +81,7 @@ from zerosnet.experiments.scales import scale as scale
 from zerosnet.experiments.statistics import Correlation as Correlation
 from zerosnet.experiments.statistics import Difference as Difference
 from zerosnet.experiments.statistics import Summary as Summary
+from zerosnet.experiments.statistics import pooled_difference as pooled_difference
 from zerosnet.experiments.statistics import spearman as spearman
 from zerosnet.experiments.statistics import summarise as summarise
 from zerosnet.experiments.statistics import welch as welch

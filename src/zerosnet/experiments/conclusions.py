@@ -12,7 +12,7 @@ from zerosnet.experiments.definition import TableRow
 from zerosnet.experiments.evidence import NOTHING, Evidence
 from zerosnet.experiments.measured import Measured, MeasuredCell, Number
 from zerosnet.experiments.predictions import wiring_of_run
-from zerosnet.experiments.statistics import Correlation, Difference, spearman, welch
+from zerosnet.experiments.statistics import Correlation, Difference, pooled_difference, spearman, welch
 from zerosnet.numerics import OPTIMUM, Scheme, root_condition
 from zerosnet.training import RunSpec
 
@@ -70,7 +70,7 @@ _NO_INTERVAL = "too few or too equal seeds for an interval"
 
 @dataclass(frozen=True)
 class PairFinding:
-    """Two rows that differ in what their group is called after: first less second, with Welch's interval over seeds."""
+    """Two rows that differ in what their group is called after: first less second, over seeds, deviations pooled."""
 
     experiment: str
     scale: str
@@ -92,7 +92,7 @@ class PairFinding:
         """The difference in words, or that there is none, or none that is certain."""
         if self.difference is None:
             return _NO_INTERVAL
-        return str(self.difference) + ("" if self.difference.certain else ", undecided")
+        return str(self.difference) + ("" if self.difference.certain else f", {self.difference.verdict}")
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self) | {"difference": None if self.difference is None else self.difference.to_json()}
@@ -171,12 +171,22 @@ def pair_findings(measured: Measured) -> list[PairFinding]:
             cells = [cell for row in rows if (cell := measured.cell(row.key, column.key)) is not None and cell.values]
             if len(rows) != 2 or len(cells) != 2:
                 continue
-            difference = welch(_compared_values(cells[0]), _compared_values(cells[1]))
+            like = [_alike(measured, column.key, row.zero_stable) for row in rows]
+            one_kind = rows[0].zero_stable == rows[1].zero_stable
+            difference = pooled_difference(
+                _compared_values(cells[0]), _compared_values(cells[1]), like[0], None if one_kind else like[1]
+            )
             label = f"{rows[0].labels[1]} against {rows[1].labels[1]}"
             verdict = f"{label}: {_pair_verdict(difference, cells)}"
             names = (experiment.name, measured.scale, group, column.key)
             found.append(PairFinding(*names, rows[0].key, rows[1].key, difference, verdict))
     return found
+
+
+def _alike(measured: Measured, column: str, zero_stable: bool | None) -> list[list[float]]:
+    """List the values of all rows that are as stable: unstable networks differ more from seed to seed."""
+    keys = {row.key for row in measured.experiment.rows if row.zero_stable == zero_stable}
+    return [_compared_values(cell) for cell in measured.cells if cell.column == column and cell.row in keys]
 
 
 def _compared_values(cell: MeasuredCell) -> list[float]:
@@ -186,7 +196,7 @@ def _compared_values(cell: MeasuredCell) -> list[float]:
 def _pair_verdict(difference: Difference | None, cells: list[MeasuredCell]) -> str:
     if difference is None:
         return f"{cells[0].compared} and {cells[1].compared}, {_NO_INTERVAL}"
-    return f"{difference}, {'a difference' if difference.certain else 'undecided'}"
+    return f"{difference}, {difference.verdict}"
 
 
 def _finding(

@@ -1,4 +1,4 @@
-"""Robustness to noise, compared fairly: relative to clean, at equal clean accuracy, and against depth in use.
+"""Robustness to noise, compared fairly: relative to clean, at equal clean accuracy, and against effective depth.
 
 A network whose scheme is not zero-stable is less accurate without noise too. So that a difference under noise is not
 just this one again, everything here is relative to clean accuracy, or compares networks that are equally good. The unit
@@ -100,7 +100,7 @@ def _network(runs: Sequence[tuple[Wiring, dict[str, float]]]) -> NoisyNetwork:
 
 
 def explain_loss(networks: Sequence[NoisyNetwork], noise: str, by: Sequence[str] = (DEPTH, ROOTS)) -> Regression:
-    """Explain the relative loss under a noise, in percent of clean, by depth in use, the root condition, or both."""
+    """Explain the relative loss under a noise, in percent of clean, by effective depth, the root condition, or both."""
     columns = {
         DEPTH: [log(network.parameters) for network in networks],
         ROOTS: [float(network.zero_stable) for network in networks],

@@ -1,7 +1,7 @@
-"""Statistics of few numbers: means with sample deviations, Welch intervals, rank correlations with p-values."""
+"""Statistics of few numbers: means with sample deviations, intervals of differences, rank correlations."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import permutations
 from typing import Any
@@ -10,6 +10,8 @@ import numpy as np
 
 _EXACT = 7  # up to so many points all permutations are taken, 5040
 _DRAWS = 20_000
+EQUAL = 0.5
+"""Points of accuracy below which two schemes count as equal."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ def summarise(values: Sequence[float]) -> Summary | None:
 
 @dataclass(frozen=True)
 class Difference:
-    """mean(a) - mean(b) with Welch's interval, which assumes no equal variances."""
+    """mean(a) - mean(b) with its interval, by `welch` or `pooled_difference`."""
 
     mean: float
     low: float
@@ -57,6 +59,15 @@ class Difference:
     def certain(self) -> bool:
         """The interval does not contain 0."""
         return not self.low <= 0 <= self.high
+
+    @property
+    def negligible(self) -> bool:
+        """The interval lies within half a point: a test of equivalence, at a level of (1 - `level`) / 2."""
+        return self.low > -EQUAL and self.high < EQUAL
+
+    @property
+    def verdict(self) -> str:
+        return "a difference" if self.certain else f"equal within {EQUAL:g}" if self.negligible else "undecided"
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self) | {"n": list(self.n)}
@@ -77,12 +88,60 @@ def welch(a: Sequence[float], b: Sequence[float], level: float = 0.95) -> Differ
     error, mean = math.sqrt(sum(parts)), first.mean - second.mean
     if error == 0:
         return None
+    nu = sum(parts) ** 2 / (parts[0] ** 2 / (first.n - 1) + parts[1] ** 2 / (second.n - 1))
+    return _with_interval(mean, error, nu, level, (first.n, second.n))
+
+
+def pooled_difference(
+    a: Sequence[float],
+    b: Sequence[float],
+    like_a: Iterable[Sequence[float]],
+    like_b: Iterable[Sequence[float]] | None = None,
+    level: float = 0.95,
+) -> Difference | None:
+    """Interval of mean(a) - mean(b) from deviations pooled over groups, since two or three seeds alone tell little.
+
+        s^2 = sum_g sum_i (x_gi - mean_g)^2 / nu,   nu = sum_g (n_g - 1)
+
+    Args:
+        a: The seeds of one scheme, at least one.
+        b: Those of the other.
+        like_a: Groups that vary as a does, a among them; equal groups count once.
+        like_b: Groups that vary as b does; None for those of a.
+        level: How often such intervals hold the difference.
+
+    Returns:
+        None if a side is empty, or if the groups do not vary or have no second seed.
+    """
+    first, second = summarise(a), summarise(b)
+    if first is None or second is None:
+        return None
+    pool_a = _pooled(like_a)
+    pool_b = pool_a if like_b is None else _pooled(like_b)
+    if pool_a is None or pool_b is None:
+        return None
+    parts = [pool_a[0] / first.n, pool_b[0] / second.n]
+    if sum(parts) == 0:
+        return None
+    nu = float(pool_a[1])
+    if like_b is not None:
+        nu = sum(parts) ** 2 / (parts[0] ** 2 / pool_a[1] + parts[1] ** 2 / pool_b[1])
+    return _with_interval(first.mean - second.mean, math.sqrt(sum(parts)), nu, level, (first.n, second.n))
+
+
+def _pooled(groups: Iterable[Sequence[float]]) -> tuple[float, int] | None:
+    """Pool the variance within groups; return it with its degrees of freedom."""
+    found = [one for one in map(summarise, dict.fromkeys(map(tuple, groups))) if one is not None]
+    freedom = sum(one.n - 1 for one in found)
+    squares = math.fsum((one.n - 1) * one.deviation**2 for one in found if one.deviation is not None)
+    return (squares / freedom, freedom) if freedom else None
+
+
+def _with_interval(mean: float, error: float, nu: float, level: float, n: tuple[int, int]) -> Difference:
     from scipy.special import stdtr, stdtrit  # Student's t; scipy.stats would take a second to load
 
-    nu = sum(parts) ** 2 / (parts[0] ** 2 / (first.n - 1) + parts[1] ** 2 / (second.n - 1))
     reach = float(stdtrit(nu, 0.5 + level / 2)) * error
-    p = float(2 * stdtr(nu, -abs(mean) / error))
-    return Difference(mean, mean - reach, mean + reach, level, (first.n, second.n), p)
+    return Difference(mean, mean - reach, mean + reach, level, n, float(2 * stdtr(nu, -abs(mean) / error)))
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,6 @@ from zerosnet.report import region_window
 _BOUNDARY_POINTS = 361
 _WINDOW_COLUMNS = 64  # enough for a window in coarse steps
 _CHUNK = 8_192  # grid points between two looks at the clock
-_LONGEST_LABEL = 18
 _SIZES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 
 Window = tuple[tuple[float, float], tuple[float, float]]
@@ -104,20 +103,12 @@ def accuracies_document() -> dict[str, Any]:
             scheme = Scheme.parse(entry["scheme"])
             verdict = root_condition(scheme)
             promised = _promised(entry["model"], scheme)
-            entry["label"] = _label(scheme)
+            entry["label"] = scheme.short_name
             entry["parasitic_modulus"] = 1 - verdict.margin
             entry["zero_stable"] = verdict.zero_stable
             entry["effective_depth"] = promised.effective_depth
             entry["outlier"] = kind == "measured" and is_outlier(promised.prediction, entry["accuracy"])
     return stored
-
-
-def _label(scheme: Scheme) -> str:
-    """The scheme in few characters: rounded if its fractions are long."""
-    text = str(scheme)
-    if len(text) <= _LONGEST_LABEL:
-        return text
-    return ";".join(",".join(f"{float(c):.3g}" for c in group) for group in (scheme.alphas, scheme.betas))
 
 
 def _promised(model: str, scheme: Scheme) -> Forecast:

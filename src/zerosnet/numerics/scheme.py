@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from rich.table import Table
 
+_LONGEST_NAME = 24
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scheme:
@@ -57,6 +59,20 @@ class Scheme:
         from zerosnet.numerics.methods.naming import name_of
 
         return name_of(self)
+
+    @property
+    def short_name(self) -> str:
+        """The name; if it is long, the coefficients to three digits after "≈".
+
+        Examples:
+            >>> Scheme.parse("1/3,5/9,1/9;16/9").short_name
+            'zerosnet(-9/5)'
+            >>> Scheme.parse("31/100,856497/1000000,-97239663/500000000;5/4").short_name
+            '≈0.31,0.856,-0.194;1.25'
+        """
+        if len(self.name) <= _LONGEST_NAME:
+            return self.name
+        return "≈" + ";".join(",".join(f"{float(c):.3g}" for c in group) for group in (self.alphas, self.betas))
 
     @property
     def rho(self) -> tuple[Number, ...]:

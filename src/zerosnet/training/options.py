@@ -52,9 +52,9 @@ class StreamOptions:
 
     workers: Annotated[int | None, "imagefolder: processes that decode; as many as cores by default."] = None
     broken: Annotated[str, "imagefolder: a file that cannot be decoded is fatal, or skip."] = "fatal"
-    micro_batch: Annotated[int | None, "imagefolder: images that batch norm sees at once, a process."] = None
+    micro_batch: Annotated[int | None, "imagefolder: images per process that batch norm sees at once."] = None
     sync_bn: Annotated[bool, "imagefolder: batch norm sees the images of all processes."] = False
-    decoder: Annotated[str, "imagefolder: workers or gpu, whoever is to decode training images."] = "workers"
+    decoder: Annotated[str, "imagefolder: what decodes training images, workers or gpu."] = "workers"
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 0:

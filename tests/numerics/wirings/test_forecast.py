@@ -58,3 +58,12 @@ def test_a_forecast_takes_at_most_20_ms() -> None:
         return time.perf_counter() - start
 
     assert best_of(9, once, 0.02) < 0.02
+
+
+def test_all_blocks_of_a_deep_network_with_equal_parts_reach_the_head() -> None:
+    assert "432 of 432 blocks reach the head" in forecast("euler", 1298).limit
+
+
+def test_measured_networks_nearby_have_the_names_of_their_schemes() -> None:
+    assert "zerosnet(-9/5)" in [one.label for one in forecast("zerosnet(-9/5)").nearest]
+    assert all(len(one.label) < 40 for one in forecast("zerosnet(-9/5)").nearest)

@@ -153,3 +153,7 @@ def test_leapfrog_keeps_two_interleaved_sums() -> None:
     head = Wiring.of(leapfrog(), 8).contributions()[-1]
     assert (head[2::2] > 0.3).all()
     assert (head[3::2] == 0).all()
+
+
+def test_a_wiring_is_shown_in_a_few_words() -> None:
+    assert repr(Wiring.of("zerosnet(-9/5)", (9, 9, 9))) == "Wiring(9+9+9 blocks, streams: 3, exact: True)"

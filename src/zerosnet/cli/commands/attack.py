@@ -40,7 +40,7 @@ def attack(
     images: int | None = typer.Option(None, help="Use so many test images, chosen at random by seed 1 (all)."),
     again: bool = typer.Option(False, "--again", help="Measure anew what the store has already."),
     plot: str | None = typer.Option(None, metavar="FILE", help=output.PLOT_HELP),
-    json: bool = typer.Option(False, "--json", help="One JSON document on stdout: a list of objects, one a run."),
+    json: bool = typer.Option(False, "--json", help="One JSON document on stdout: a list of objects, one per run."),
 ) -> None:
     """Run a robustness protocol on finished runs; the results are kept in the store, beside the runs.
 

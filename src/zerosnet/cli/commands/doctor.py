@@ -8,7 +8,7 @@ import typer
 from zerosnet.cli.main import app
 
 
-@app.command(short_help="Say what is installed and found here, and what is missing.")
+@app.command(short_help="Show what is installed and found here, and what is missing.")
 def doctor(
     data: Annotated[str | None, typer.Option(metavar="DIR", help="A folder to look for data sets in.")] = None,
     store: Annotated[str, typer.Option(help="The folder that holds the runs.")] = "runs",

@@ -24,7 +24,7 @@ _BAR = 24
 
 @app.command(
     help=_HELP,
-    short_help="Predict depth in use and accuracy of a network, before training.",
+    short_help="Predict effective depth and accuracy of a network, before training.",
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
 )
 def predict(
@@ -72,9 +72,10 @@ def predict(
 
 def _show_one(found: "Forecast") -> None:
     predicted = found.prediction
+    fits = len(found.shares) * found.law.tau < 0.5  # in deeper networks equal parts are below the law's tau
     rows = [
         ("effective depth", f"{found.effective_depth:.1f} of {len(found.shares)} blocks"),
-        ("parameters in use", f"{100 * _used(found):.0f} % (those of blocks that reach the head)"),
+        *([("parameters in use", f"{100 * _used(found):.0f} % (those of blocks that reach the head)")] if fits else []),
         ("accuracy", _accuracy_text(found)),
     ]
     if predicted.calibrated:
@@ -90,11 +91,8 @@ def _show_one(found: "Forecast") -> None:
 
 
 def _show_several(found: "list[Forecast]") -> None:
-    from zerosnet.cli.run_groups import short_scheme
-
     lines = [
-        (short_scheme(one.scheme), f"{one.effective_depth:.1f}", f"{100 * _used(one):.0f} %", _short(one))
-        for one in found
+        (one.scheme.short_name, f"{one.effective_depth:.1f}", f"{100 * _used(one):.0f} %", _short(one)) for one in found
     ]
     columns = ("scheme", "effective depth", "parameters in use", "accuracy")
     title = f"{found[0].layers} layers, {len(found[0].shares)} blocks, before training"

@@ -23,7 +23,7 @@ def runs(
     status: str | None = typer.Option(None, help="Only these runs: finished, running, stopped or diverged."),
     sort: str = typer.Option("name", help="name, test, best, train or seconds; numbers from the highest down."),
     each: bool = typer.Option(False, "--each", help="A line for every run with its id, not one for all seeds."),
-    json: bool = typer.Option(False, "--json", help="One JSON document on stdout: a list of objects, one a run."),
+    json: bool = typer.Option(False, "--json", help="One JSON document on stdout: a list of objects, one per run."),
 ) -> None:
     """Show what is in the store: runs that differ by their seed together, with mean and deviation of accuracies."""
     import sys
@@ -87,7 +87,7 @@ def _lines_of_groups(groups: "list[RunGroup]", width: int) -> None:
         )
         for group in groups
     ]
-    output.print_table(None, ("network", "scheme", "runs", *shown), lines, right=list(shown), whole=("network", *shown))
+    output.print_table(None, ("network", "scheme", "runs", *shown), lines, right=list(shown), whole=("scheme", *shown))
 
 
 def _lines_of_runs(groups: "list[RunGroup]", width: int) -> None:

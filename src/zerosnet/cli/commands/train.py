@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from zerosnet.cli.before_training import begin
 from zerosnet.cli.main import app
 from zerosnet.cli.options import (
     BetaGrowth,
@@ -13,6 +12,7 @@ from zerosnet.cli.options import (
     Precision,
     Session,
     StageChangeOption,
+    begin,
     note_unused,
     show_outcome,
     with_fields,

@@ -58,7 +58,7 @@ class TensorFile:
 
 
 class _Place:
-    """Where a tensor lies in a file, and what it is."""
+    """The place of a tensor in a file, and what it is."""
 
     def __init__(self, dtype: str, shape: list[int], data_offsets: list[int]) -> None:
         self.type, self.shape = _TYPES.get(dtype, dtype), tuple(shape)

@@ -1,4 +1,4 @@
-"""Where the state is in what a block takes and returns: tuples, lists and dictionaries, however nested."""
+"""The place of the state in what a block takes and returns: tuples, lists and dictionaries, however nested."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple

@@ -19,7 +19,7 @@ from zerosnet.models.reading.read import NetworkReading, passage_gains, read_net
 from zerosnet.models.reading.trace import Example, Trace, arguments, run
 
 READ_WITH = 2
-"""So many of the examples are enough to read a wiring."""
+"""Number of examples that are enough to read a wiring."""
 
 _DISTURBANCE = 1e-2
 _STATISTICS = ("running", "batch")

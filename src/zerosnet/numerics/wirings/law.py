@@ -64,7 +64,7 @@ class FittedNetwork:
 
     @property
     def plain(self) -> bool:
-        """Whether it is one scheme in all blocks, with the usual stage change."""
+        """True for one scheme in all blocks, with the usual stage change."""
         return self.stage_change == "project-each" and self.beta_growth == "1" and not self.block_schemes
 
     @property
@@ -75,7 +75,7 @@ class FittedNetwork:
             *([] if self.beta_growth == "1" else [f"beta growth {float(Scheme([self.beta_growth], [1]).alphas[0]):g}"]),
             *(["a scheme per block"] if self.block_schemes else []),
         ]
-        return self.scheme + (f" ({', '.join(unusual)})" if unusual else "")
+        return Scheme.parse(self.scheme).short_name + (f" ({', '.join(unusual)})" if unusual else "")
 
     @cached_property
     def wiring(self) -> Wiring:

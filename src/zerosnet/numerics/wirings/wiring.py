@@ -39,7 +39,7 @@ BOTTLENECK_STEM = 1.0
 """The same for networks of bottlenecks, whose first skip is normalised."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Wiring:
     """A residual network seen from outside: which streams every block keeps, writes and reads.
 
@@ -71,6 +71,10 @@ class Wiring:
         for n, (size, wanted) in enumerate(zip(sizes, reads)):
             if size != wanted:
                 raise InputError(f"{size} streams enter step {n}; expected {wanted}, as many as it reads")
+
+    def __repr__(self) -> str:
+        streams = max(len(step.b) for step in self.steps)
+        return f"Wiring({'+'.join(map(str, self.counts))} blocks, streams: {streams}, exact: {self.is_exact})"
 
     # -- constructors -------------------------------------------------------------------------------------------------
 

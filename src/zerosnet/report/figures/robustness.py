@@ -23,7 +23,7 @@ OTHER: dict[str, Any] = {"color": VERMILION, "marker": "s", "linestyle": "", "ma
 
 
 def noise_figure(networks: Sequence[NoisyNetwork], noise: str = NOISE) -> "Figure":
-    """Draw what a noise takes away from every network against its depth in use, and against its clean accuracy."""
+    """Draw what a noise takes away from every network against its effective depth, and against its clean accuracy."""
     with styled():
         figure = new_figure(9, 3.8)
         depth, clean = figure.subplots(1, 2)

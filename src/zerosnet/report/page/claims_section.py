@@ -76,7 +76,8 @@ def _pairs(pairs: Sequence[PairFinding]) -> list[Html]:
     if not pairs:
         return []
     caption = (
-        "Pairs of schemes that differ in what is named: first less second, with Welch's 95 % interval over the seeds"
+        "Pairs of schemes that differ in what is named: first less second, with the 95 % interval over seeds "
+        "(deviations pooled over rows that are as stable; equal within 0.5: the interval leaves out half a point)"
     )
     heads = ("what differs", "first", "second", "difference, points")
     rows = (

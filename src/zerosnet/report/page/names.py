@@ -5,7 +5,6 @@ from functools import cache
 from zerosnet.numerics import PAPER_ROWS, Scheme, root_condition
 from zerosnet.report.page.html import Html, element
 
-_LONGEST = 26
 _ROWS = {row.scheme: row.label for row in PAPER_ROWS}
 
 
@@ -16,10 +15,7 @@ def scheme_name(scheme: Scheme) -> str:
         >>> scheme_name(Scheme.parse("1/3,5/9,1/9;16/9")), scheme_name(Scheme.parse("1,1,1;1"))
         ('zerosnet(-9/5)', '1,1,1;1')
     """
-    name = scheme.name
-    if len(name) <= _LONGEST:
-        return name
-    return ";".join(",".join(f"{float(a):.4g}" for a in part) for part in (scheme.alphas, scheme.betas))
+    return scheme.short_name
 
 
 @cache

@@ -23,7 +23,7 @@ from torch import Tensor
 from zerosnet.errors import InputError
 from zerosnet.files import read_bytes, remove_temporaries, write_bytes
 from zerosnet.models import tensor_file
-from zerosnet.training.runs.positions import SUFFIX, positions
+from zerosnet.training.runs.run import CHECKPOINT_SUFFIX, positions
 
 KEEP = 2
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -106,7 +106,7 @@ def read_checkpoint(folder: Path, at_most: int | None = None, run: str = "") -> 
 
 
 def _path(folder: Path, position: int) -> Path:
-    return folder / f"{position:012d}{SUFFIX}"
+    return folder / f"{position:012d}{CHECKPOINT_SUFFIX}"
 
 
 class Damaged(Exception):

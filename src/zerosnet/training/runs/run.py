@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 WEIGHTS = "weights.safetensors"
 CHECKPOINTS = "checkpoints"
+CHECKPOINT_SUFFIX = ".safetensors"
 
 
 class Run:
@@ -178,6 +179,11 @@ def try_lock(folder: Path, *, create: bool) -> int | None:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def positions(folder: Path) -> list[int]:
+    """List the positions of the checkpoints in a folder, whole or not, in order."""
+    return sorted(int(path.stem) for path in folder.glob(f"*{CHECKPOINT_SUFFIX}") if path.stem.isdigit())
 
 
 def remove_checkpoints(folder: Path) -> None:

@@ -10,11 +10,11 @@ from typing import Any
 from zerosnet import files
 from zerosnet.environment import origin_problem
 from zerosnet.errors import InputError
-from zerosnet.training.runs.positions import positions
 from zerosnet.training.runs.run import (
     WEIGHTS,
     Run,
     find_folder,
+    positions,
     read_metrics,
     read_result,
     remove_checkpoints,

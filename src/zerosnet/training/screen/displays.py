@@ -10,11 +10,11 @@ from typing import Any, Protocol, Self
 
 from zerosnet.training.runs.spec import RunSpec
 from zerosnet.training.screen.clocks import Countdown, Outlook, duration
+from zerosnet.training.screen.words import Row, cells, describe, epoch_line, network_words
 
 REFRESH = 0.25  # seconds between two pictures of the live table
 WARM_UP = 3  # steps before a time left is shown
 SILENCE = 60.0  # seconds after which a line reports how many steps are done
-Row = Mapping[str, Any]
 
 
 @dataclass
@@ -134,7 +134,7 @@ class Lines:
     def _changed(self, group: GroupProgress, epoch: bool) -> None:
         if epoch and any(row is not None for row in group.rows):
             in_all = self.outlook.left()
-            self.say(self._whose(group) + _epoch_line(group) + (f", in all {in_all}" if in_all else ""))
+            self.say(self._whose(group) + epoch_line(group) + (f", in all {in_all}" if in_all else ""))
         elif not epoch and self._clock() - self._said >= SILENCE:
             self.say(f"{self._whose(group)}step {group.done}/{group.total}  left {group.left()}")
 
@@ -184,7 +184,7 @@ class LiveTable:
             self.groups = [other for other in self.groups if other not in over] + [group]
         for other in over:
             for spec, row in zip(other.specs, other.rows):
-                self.say(f"{describe(spec)}: test {_cells(row or {})[2]}")
+                self.say(f"{describe(spec)}: test {cells(row or {})[2]}")
         self._changed(group, True)
         return group
 
@@ -209,7 +209,7 @@ class LiveTable:
         for group in self.groups:
             for spec, row in zip(group.specs, group.rows):
                 name = f"{network_words(spec)} seed {spec.seed}"  # data and recipe stand beside the bar
-                table.add_row(name, f"{row['epoch'] if row else 0}/{spec.recipe.epochs}", *_cells(row or {}))
+                table.add_row(name, f"{row['epoch'] if row else 0}/{spec.recipe.epochs}", *cells(row or {}))
             if not group.over:
                 bar = ProgressBar(total=group.total, completed=group.done, width=20)
                 seconds = group.seconds_left() if group.done - group.first >= WARM_UP else None
@@ -254,54 +254,3 @@ def say_recipes(specs: Sequence[RunSpec], progress: Progress) -> None:
     for recipe in dict.fromkeys(spec.recipe for spec in specs):
         for line in f"recipe {recipe.describe()}".splitlines():
             progress.say(line)
-
-
-def describe(spec: RunSpec) -> str:
-    """Describe a run in a few words: model, scheme if it is not the model's own, data set, recipe, seed."""
-    return " ".join([network_words(spec), spec.dataset, spec.recipe.name, f"seed {spec.seed}"])
-
-
-def network_words(spec: RunSpec) -> str:
-    """Describe the network of a run: model, and scheme if it is not the model's own."""
-    return spec.model if spec.scheme is None else f"{spec.model} ({spec.scheme.name})"
-
-
-def _epoch_line(group: GroupProgress) -> str:
-    """Describe an epoch of a group: the range over the living networks, and the seconds of all together."""
-    networks, epochs = len(group.specs), group.specs[0].recipe.epochs
-    rows = [row for row, lives in zip(group.rows, group.living) if row is not None and lives]
-    if not rows:
-        reached = max(row["epoch"] for row in group.rows if row is not None)
-        return f"epoch {reached}/{epochs}  " + ("all networks" if networks > 1 else "the network") + " diverged"
-    count = f"{networks}" if len(rows) == networks else f"{len(rows)} of {networks}"
-    parts = [
-        f"epoch {rows[0]['epoch']}/{epochs}",
-        f"{count} x" if networks > 1 else "",
-        "loss " + _span([row["train_loss"] for row in rows], "{:.4f}"),
-        "train " + _span([row["train_accuracy"] for row in rows], "{:.2%}"),
-        "test " + _span([row["test_accuracy"] for row in rows], "{:.2%}"),
-        f"{networks * rows[0]['seconds']:.1f} s",
-        f"left {group.left()}",
-    ]
-    return "  ".join(part for part in parts if part)
-
-
-_FORMS = {
-    "train_loss": "{:.4f}",
-    "train_accuracy": "{:.2%}",
-    "test_accuracy": "{:.2%}",
-    "best_test_accuracy": "{:.2%}",
-}
-
-
-def _cells(row: Row) -> list[str]:
-    return [_span([row.get(name)], form) for name, form in _FORMS.items()]
-
-
-def _span(values: Sequence[float | None], form: str) -> str:
-    """Write the lowest and highest of several numbers; "-" if there is none."""
-    finite = [value for value in values if value is not None and value - value == 0]
-    if not finite:
-        return "-"
-    low, high = form.format(min(finite)), form.format(max(finite))
-    return low if low == high else f"{low}..{high}"

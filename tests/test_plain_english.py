@@ -1,0 +1,27 @@
+"""The rules of CONTRIBUTING.md about docstrings and the length of files."""
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+FILES = [path for folder in ("src", "tools", "benchmarks") for path in sorted((ROOT / folder).rglob("*.py"))]
+FRAGMENT = re.compile(r"(Of|That|So|Who|Whose|Whether|Where)\b")
+CEILING = 300
+WITH_DOCSTRINGS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def test_no_docstring_begins_with_a_fragment() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}: {text.splitlines()[0]}"
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, WITH_DOCSTRINGS) and (text := ast.get_docstring(node)) and FRAGMENT.match(text)
+    ]
+    assert found == []
+
+
+def test_no_file_of_package_and_tools_is_longer_than_the_ceiling() -> None:
+    parts = [path for path in FILES if path.parts[len(ROOT.parts)] != "benchmarks"]  # scripts for one measurement each
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in parts}
+    assert {str(path.relative_to(ROOT)): n for path, n in lengths.items() if n > CEILING} == {}
