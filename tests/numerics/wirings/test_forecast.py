@@ -58,3 +58,7 @@ def test_a_forecast_takes_at_most_20_ms() -> None:
         return time.perf_counter() - start
 
     assert best_of(9, once, 0.02) < 0.02
+
+
+def test_leapfrog_is_limited_by_the_blocks_that_the_head_does_not_read() -> None:
+    assert forecast("leapfrog", layers=56).limit.startswith("The head does not read every block: 14 of 27 reach it")

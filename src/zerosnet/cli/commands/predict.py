@@ -43,8 +43,10 @@ def predict(
     output.refuse_options(words, context)
     if not words and accuracies is None:
         raise InputError('no scheme given; expected one such as "zerosnet(-9/5)" or "1/3,5/9,1/9;16/9", or --map FILE')
+    from zerosnet.data import source
     from zerosnet.numerics import forecast
 
+    source(dataset)
     figure_path, map_path = output.checked_plot(plot), output.checked_plot(accuracies)
     if plot is not None and not words:
         raise InputError("--plot draws a scheme, and none is given")
@@ -74,7 +76,7 @@ def _show_one(found: "Forecast") -> None:
     predicted = found.prediction
     rows = [
         ("effective depth", f"{found.effective_depth:.1f} of {len(found.shares)} blocks"),
-        ("parameters in use", f"{100 * _used(found):.0f} % (those of blocks that reach the head)"),
+        ("parameters in use", f"{100 * _used(found):.0f} % (those of every block, by how much of it reaches the head)"),
         ("accuracy", _accuracy_text(found)),
     ]
     if predicted.calibrated:
