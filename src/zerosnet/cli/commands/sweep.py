@@ -35,13 +35,16 @@ def sweep(
     init_growth: InitGrowth = None,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="List what would run, how it is grouped and about how long; train nothing."),
+        typer.Option(
+            "--dry-run",
+            help="List what would run, how it is grouped and about how long; data are read, nothing is trained.",
+        ),
     ] = False,
     *,
     options: Options,
     session: Session,
 ) -> None:
-    """Train all runs of a file, those that can as one. Finished runs are left as they are."""
+    """Train all runs of a file; those that can share a step are trained as one. Finished runs are left as they are."""
     from zerosnet.training import Clock, read_sweep
 
     clock = Clock(session.max_seconds)
