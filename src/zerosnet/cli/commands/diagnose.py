@@ -140,8 +140,7 @@ def _diagnose_other(
         return
     console = output.console()
     console.print(wiring_table.headline(found, subject.label))
-    console.print(wiring_table.table(found))
-    console.print(wiring_table.LEGEND)
+    wiring_table.print_table(found, console)
 
 
 def _load(dataset: str, data: str | None) -> "DataSet | None":
