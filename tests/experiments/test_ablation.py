@@ -62,6 +62,18 @@ def test_fused_networks_are_ablated_as_each_alone_is_diagnosed(small, few_digits
         assert written["device"] == "cpu" and written["environment"]["packages"]["torch"] and written["seconds"] > 0
 
 
+def test_a_network_has_the_same_curve_to_the_bit_alone_and_among_others(small, few_digits, tmp_path, monkeypatch):
+    store = Store(tmp_path / "runs")
+    monkeypatch.setattr("zerosnet.experiments.runner.cores", lambda: 2)
+    monkeypatch.setattr("zerosnet.experiments.ablation.cores", lambda: 1)  # one worker, so that both are fused
+    reproduce([small], TINY, store, Options("cpu"))
+    for record in store.records():
+        among_others = read_ablation(record)
+        (record.folder / "ablation.json").unlink()
+        ablation.ablate([record], torch.device("cpu"))
+        assert read_ablation(record) == among_others
+
+
 def test_a_store_that_cannot_be_written_is_refused_before_data_are_loaded(small, few_digits, tmp_path, monkeypatch):
     store, cpu = Store(tmp_path), torch.device("cpu")
     train(small.specs(TINY)[:1], store, Options("cpu"))

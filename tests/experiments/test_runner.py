@@ -29,10 +29,14 @@ def test_an_experiment_is_trained_attacked_and_ablated_and_never_again(small, fe
     def never(*arguments, **options):
         raise AssertionError("it was done already")
 
+    left = [run.record.folder / "checkpoints" for run in evidence.runs]  # as after a kill just after the end
+    for folder in left:
+        folder.mkdir()
     monkeypatch.setattr(Local, "train", never)
     monkeypatch.setattr("zerosnet.experiments.runner.attack_runs", never)
     monkeypatch.setattr("zerosnet.experiments.ablation._ablations", never)
     assert reproduce([small, small], TINY, store, CPU) == evidence
+    assert not any(folder.exists() for folder in left)
 
 
 def test_measurements_say_how_many_there_are_and_how_long_they_will_take():

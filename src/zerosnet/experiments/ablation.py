@@ -171,9 +171,12 @@ def _ablations(group: Sequence[Member], data: DataSet, device: torch.device) -> 
 
 
 def _squares(tensor: Tensor, replicas: int) -> Tensor:
-    """The sum of squares of every replica's part, in float64: states of unstable networks may reach 1e30."""
-    parts = tensor.unflatten(1, (replicas, -1))
-    return torch.linalg.vector_norm(parts, dim=(0, 2, 3, 4), dtype=torch.float64).square()
+    """The sum of squares of every replica's part, in float64: states of unstable networks may reach 1e30.
+
+    A part is copied before it is summed, so that a network has the same sum to the bit alone and among others.
+    """
+    parts = (part.contiguous() for part in tensor.unflatten(1, (replicas, -1)).unbind(1))
+    return torch.stack([torch.linalg.vector_norm(part, dtype=torch.float64) for part in parts]).square()
 
 
 def _betas(step: BlockStep, replicas: int) -> Tensor:

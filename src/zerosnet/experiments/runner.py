@@ -28,6 +28,7 @@ from zerosnet.training import (
     attack_runs,
     cores,
     distinct,
+    remove_checkpoints,
 )
 
 Item = TypeVar("Item")
@@ -99,7 +100,10 @@ def _check_folders(experiments: Sequence[Experiment], at: Scale, store: Store, d
 
 
 def _not_ended(store: Store, specs: Sequence[RunSpec]) -> list[RunSpec]:
-    """The specs whose runs have still to be trained; a run that cannot be read is not one of them."""
+    """List the specs whose runs have still to be trained; a run that cannot be read is not one of them.
+
+    Checkpoints that a kill just after the end of a run has left are removed.
+    """
     waiting = []
     for spec in specs:
         try:
@@ -108,6 +112,8 @@ def _not_ended(store: Store, specs: Sequence[RunSpec]) -> list[RunSpec]:
             continue
         if record is None or record.result is None:
             waiting.append(spec)
+        else:
+            remove_checkpoints(record.folder)
     return waiting
 
 

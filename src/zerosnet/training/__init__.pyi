@@ -53,6 +53,7 @@ from zerosnet.training.runs.journal import best_epoch as best_epoch
 from zerosnet.training.runs.run import WEIGHTS as WEIGHTS
 from zerosnet.training.runs.run import Run as Run
 from zerosnet.training.runs.run import read_metrics as read_metrics
+from zerosnet.training.runs.run import remove_checkpoints as remove_checkpoints
 from zerosnet.training.runs.spec import Result as Result
 from zerosnet.training.runs.spec import RunSpec as RunSpec
 from zerosnet.training.runs.spec import check_scheme as check_scheme
