@@ -23,7 +23,7 @@ from zerosnet.cli.output import scheme_option
 from zerosnet.training import Options
 
 
-@app.command()
+@app.command(short_help="Train all runs of a file, as one if they can share a step.")
 @with_fields
 def sweep(
     file: Annotated[Path, typer.Argument(help="JSON or TOML: a list of specs, or an object with specs or a grid.")],

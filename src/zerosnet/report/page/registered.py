@@ -49,8 +49,8 @@ class RegisteredFile:
 
     def error(self, law: str) -> float | None:
         """Root mean square of a law's errors, in points; a law of the last epoch is held to the last epoch."""
-        epoch = 3 if law.endswith(_LAST) else 2
-        pairs = [(row[1][law], row[epoch]) for row in self.rows if law in row[1]]
+        of_last = law.endswith(_LAST)
+        pairs = [(given[law], last if of_last else best) for _, given, best, last in self.rows if law in given]
         errors = [(predicted - measured) ** 2 for predicted, measured in pairs if measured is not None]
         return sqrt(fmean(errors)) if errors and law != _DEPTH else None
 
