@@ -74,6 +74,7 @@ def test_data_sets_are_there_damaged_or_not_there(tmp_path: Path) -> None:
     states = {name: row["state"] for name, row in found.items()}
     assert states == {
         "digits": "yes",
+        "mosaics": "yes",
         "mnist": "damaged",
         "fashion-mnist": "no",
         "cifar10": "damaged",

@@ -11,7 +11,7 @@ from zerosnet.data import DataSet
 from zerosnet.errors import InputError
 from zerosnet.training import CheckpointError, Store, read_checkpoint, write_checkpoint
 from zerosnet.training.engine import train
-from zerosnet.training.runs import run as run_module
+from zerosnet.training.runs import checkpoint as checkpoint_module
 
 
 def test_a_full_disk_stops_the_training_and_costs_nothing_but_the_last_checkpoint(
@@ -19,17 +19,17 @@ def test_a_full_disk_stops_the_training_and_costs_nothing_but_the_last_checkpoin
 ) -> None:
     whole, store = Store(tmp_path / "whole"), Store(tmp_path / "full")
     train(make_specs(1, epochs=3), whole, OPTIONS)
-    original = run_module.write_checkpoint
+    original = checkpoint_module.write_checkpoint
 
     def full(folder: Path, position: int, *rest: Any) -> Path:
         if position >= 12:
             raise CheckpointError(errno.ENOSPC, "the disk is full")
         return original(folder, position, *rest)
 
-    monkeypatch.setattr(run_module, "write_checkpoint", full)
+    monkeypatch.setattr(checkpoint_module, "write_checkpoint", full)
     with pytest.raises(CheckpointError, match="full"):
         train(make_specs(1, epochs=3), store, OPTIONS)
-    monkeypatch.setattr(run_module, "write_checkpoint", original)
+    monkeypatch.setattr(checkpoint_module, "write_checkpoint", original)
     assert store.records()[0].status == "stopped"
     train(make_specs(1, epochs=3), store, OPTIONS)
     assert outcome(store) == outcome(whole)

@@ -69,9 +69,9 @@ def reproduce(
 
     page, clock = page_file(output), Clock(session.max_seconds)
     note_unused(options, (spec.dataset for one in chosen for spec in one.specs(part)))
-    if not names and scale == DEMO_SCALE:
-        predict_first(chosen[0], store.root, quiet=session.json)
     with open_engine(session) as engine:
+        if not names and scale == DEMO_SCALE:
+            predict_first(chosen[0], store.root, quiet=session.json)
         evidence = run(chosen, part, store, options, clock, progress(), engine)
     left = what_is_left(chosen, part, evidence)
     stopped = clock.must_stop() and not left.nothing
