@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from functools import cache
+from math import floor
 from statistics import mean
 
 from tools.law_tables import PREDICTIONS, rms
@@ -95,7 +96,7 @@ def agreement() -> str:
     rows = []
     for name, one in benchmark("corruptions")["corruptions"].items():
         equal = [100 * severity["equal"] for severity in one["severities"]]
-        lowest = "all" if min(equal) == 100 else f"{min(equal):.1f} %"
+        lowest = "all" if min(equal) == 100 else f"{floor(10 * min(equal)) / 10:.1f} %"
         most = max(severity["most"] for severity in one["severities"])
         rows.append([name.replace("_", " "), "drawn by index" if one["random"] else "none", lowest, str(most)])
     return table(["Corruption", "Random numbers", "Values that are equal", "Largest difference, of 255"], rows)

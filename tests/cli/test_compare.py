@@ -50,6 +50,11 @@ def test_schemes_stand_side_by_side(capsys):
         assert f"{found.prediction.accuracy:.1f} (" in out
 
 
+def test_growth_is_that_of_the_networks_depth(capsys):
+    _, out, _ = compare(capsys, "euler", "1,1,1;1", "--layers", "20")
+    assert out.count("-fold over 9 blocks") == 2
+
+
 def test_schemes_as_json_have_their_forecasts(capsys):
     code, out, _ = compare(capsys, "euler", "leapfrog", "--layers", "20", "--json")
     first, second = json.loads(out)
@@ -98,7 +103,9 @@ def test_tables_fit_80_columns(capsys, store, monkeypatch, words):
     [
         (("euler",), "expected two or more schemes"),
         (("euler", "nobody"), "'nobody' is no scheme, and others are"),
-        (("nobody", "nothing"), "run is 'nobody'"),
+        (("nobody", "zerosnet56_opt"), "'nobody' is neither a scheme nor a run in store"),
+        (("euler", "leapfrog", "--dataset", "cifar-10"), "dataset is 'cifar-10'"),
+        (("nobody", "nothing"), "expected schemes such as"),
         (("euler", "zerosnet(0)"), "lambda is 0"),
         (("euler", "leapfrog", "--jsn"), "did you mean --json?"),
     ],

@@ -94,6 +94,12 @@ def test_a_run_is_diagnosed_on_its_own_data_and_the_used_depth_comes_first(capsy
     assert code == 0 and 0 <= found["used_depth"] <= 9
 
 
+def test_the_used_depth_of_a_network_that_guesses_tells_nothing(capsys):
+    code, out, _ = diagnose(capsys, "zerosnet20_opt", "--dataset", "digits", "--images", "256")
+    assert code == 0
+    assert "hardly more than chance, so that the used depth tells nothing" in out.splitlines()[1]
+
+
 def test_noise_can_be_asked_for(capsys, finished):
     code, out, _ = diagnose(capsys, "quick-s7-", "--store", str(finished), "--dataset", "random", "--images", "2")
     assert code == 0

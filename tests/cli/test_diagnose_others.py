@@ -54,6 +54,19 @@ def test_a_function_may_return_an_example_too(builders: str, capsys: pytest.Capt
     assert "2.f" in printed
 
 
+@pytest.mark.parametrize(("width", "left_out"), [(80, False), (60, True)])
+def test_names_of_blocks_stay_whole_on_narrow_screens(
+    width: int, left_out: bool, builders: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert run(["diagnose", f"{builders}:chain"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines if ".f " in line] == ["1.f", "2.f", "3.f"]
+    assert any(line.startswith("every block keeps 1") for line in lines)
+    assert any(line.startswith("left out on a screen of 60 columns: ±") for line in lines) is left_out
+    assert max(map(len, lines)) <= width
+
+
 def test_the_picture_is_drawn(builders: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["diagnose", f"{builders}:chain", "--plot", "chain.svg"]) == 0
     assert "effective depth" in Path("chain.svg").read_text()

@@ -223,7 +223,7 @@ BAD = {
     "--alphas is missing": ["analyze", "--betas", "1"],
     "--param is given without": ["analyze", "euler", "--param", "1"],
     "missing a required": ["analyze", "--family", "zerosnet"],
-    "neither": ["analyze", "zerosnet(1"],
+    "scheme is 'zerosnet(1'": ["analyze", "zerosnet(1"],
     "beta": ["analyze", "--family", "lm", "--param", "1", "--beta", "mine"],
     "steps is 9": ["design", "--steps", "9", "--order", "2"],
     "order is 4": ["design", "--steps", "3", "--order", "4"],

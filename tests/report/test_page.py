@@ -138,6 +138,29 @@ def test_registered_predictions_stand_beside_what_was_measured(store, tmp_path):
     assert "Not measured yet: later (1 networks, 2026-01-02 03:04 UTC)." in section
 
 
+def test_predictions_of_networks_that_had_a_result_are_left_out(store, tmp_path):
+    import json
+    import shutil
+
+    shutil.copytree(store, tmp_path / "runs")
+    first, second = specs_of_rows(seeds=(1,))[:2]
+    for spec, begun in ((first, "2026-01-01 00:00 UTC"), (second, "2026-01-03 00:00 UTC")):
+        place = tmp_path / "runs" / spec.id / "environment.json"
+        known = json.loads(place.read_text()) if place.exists() else {}
+        place.write_text(json.dumps({**known, "begun": begun}))
+    predicted = {"contributions, best": 80.0, "contributions, last": 70.0}
+    each = [{"run": spec.id, "scheme": str(spec.scheme), "predicted_accuracy": predicted} for spec in (first, second)]
+    (tmp_path / "predictions").mkdir()
+    file = tmp_path / "predictions" / "laws.json"
+    file.write_text(json.dumps({"date": "2026-01-02 03:04 UTC", "predictions": each}))
+    text = write_report(tmp_path / "report.html", [tmp_path / "runs"]).read_text()
+    result = json.loads((tmp_path / "runs" / second.id / "result.json").read_text())
+    best, last = 100 * result["best_test_accuracy"], 100 * result["test_accuracy"]
+    errors = f"weights in the head, best {abs(80 - best):.2f}; weights in the head, last {abs(70 - last):.2f}"
+    assert f"laws, 2026-01-02 03:04 UTC: 1 of 1 measured. Errors: {errors}" in text
+    assert "had a result before they were predicted: 1 of laws." in text
+
+
 def test_every_part_of_the_page_is_there(page):
     ids = set(Outline(page).ids)
     assert {"own", "experiments", "more", "claims", "runs", "words"} <= ids

@@ -73,6 +73,7 @@ def family_member(name: str, param: str | None, beta: str | None = None) -> "Sch
 def _parsed(text: str) -> "Scheme":
     from zerosnet.numerics import Scheme
 
+    _refuse_network(text)
     scheme = Scheme.parse(text) if len(text) <= _LONGEST_TEXT else None
     if scheme is None or scheme.steps > _MOST_STEPS or scheme.steps * len(str(scheme)) > _MOST_WORK:
         raise InputError(
@@ -80,6 +81,18 @@ def _parsed(text: str) -> "Scheme":
             f"and steps times characters at most {_MOST_WORK}"
         )
     return scheme
+
+
+def _refuse_network(text: str) -> None:
+    """Refuse a network's name in a scheme's place, and tell the scheme that it has."""
+    from zerosnet.models import find_name
+
+    try:
+        form, _ = find_name(text)
+    except InputError:
+        return
+    own = f"; that of {text} is {form.scheme.name}" if form.scheme is not None else ""
+    raise InputError(f'{text!r} is a network; expected a scheme such as "zerosnet(-9/5)"{own}')
 
 
 def parsed_scheme(text: str) -> "Scheme":

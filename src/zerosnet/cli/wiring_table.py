@@ -3,16 +3,23 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Console
 
     from zerosnet.models import WiringDiagnosis
 
-LEGEND = (
-    "share: rms of the branch's part over that of what is read next; ±: over tokens or pixels\n"
-    "predicted: from the wiring and the sizes of the branches; keeps, writes: largest entries of A and b\n"
-    "forward, backward: growth of a disturbance, a gradient; cosine: of the branch and what it is added to\n"
-    "influence: 1 - cosine of two states; alike: cosine of two streams"
-)
+_LEGEND = {
+    "share": "rms of the branch's part over that of what is read next",
+    "±": "deviation of the share over tokens or pixels",
+    "predicted": "share from the wiring and the sizes of the branches",
+    "keeps": "largest entry of A",
+    "writes": "largest entry of b",
+    "forward": "growth of a disturbance",
+    "backward": "growth of a gradient",
+    "cosine": "of the branch and what it is added to",
+    "influence": "1 - cosine of two states",
+    "alike": "cosine of two streams",
+}
+_CONSTANT, _DISPENSABLE, _NAME = ("keeps", "writes"), ("±", "influence", "cosine"), 16
 
 
 def headline(found: "WiringDiagnosis", label: str) -> str:
@@ -32,28 +39,56 @@ def headline(found: "WiringDiagnosis", label: str) -> str:
     )
 
 
-def table(found: "WiringDiagnosis") -> "Table":
-    """One row per block."""
+def print_table(found: "WiringDiagnosis", screen: "Console") -> None:
+    """Print a row per block, then what the columns mean.
+
+    What all blocks keep or write alike is said once. On a narrow screen columns are left out, and named, so that names
+    of blocks stay readable.
+    """
     from rich import box
     from rich.table import Table
 
+    columns = _columns(found)
+    same = {name: columns.pop(name)[0] for name in _CONSTANT if len(set(columns[name])) == 1}
+    names = [block.name for block in found.blocks]
+    wanted = min(_NAME, max(map(len, names)))
+    left_out = []
+    for name in _DISPENSABLE:
+        if wanted + sum(2 + max(map(len, (head, *cells))) for head, cells in columns.items()) > screen.width:
+            del columns[name]
+            left_out.append(name)
     made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    several = found.wiring.streams > 1
     made.add_column("block", overflow="fold")
-    columns = ["share", "±", "predicted", "keeps", "writes", "forward", "backward", "cosine", "influence"]
-    for name in [*columns, *(["alike"] if several else [])]:
+    for name in columns:
         made.add_column(name, justify="right", no_wrap=True)
-    for block, step in zip(found.blocks, found.wiring.steps):
-        keeps = max((float(a) for row in step.A for a in row), key=abs)
-        writes = max((float(b) for b in step.b), key=abs)
-        numbers = (block.share, block.share_spread, block.predicted_share, keeps, writes)
-        gains = (block.forward_gain, block.backward_gain)
-        cells = [_short(number) for number in (*numbers, *gains)]
-        cells += [f"{block.cosine:.3f}", _short(block.influence)]
-        if several:
-            cells.append("-" if block.likeness is None else f"{block.likeness:.3f}")
-        made.add_row(block.name, *cells)
-    return made
+    for name, *cells in zip(names, *columns.values()):
+        made.add_row(name, *cells)
+    screen.print(made)
+    for name in columns:
+        screen.print(f"{name}: {_LEGEND[name]}")
+    if same:
+        screen.print("every block " + ", ".join(f"{name} {value} ({_LEGEND[name]})" for name, value in same.items()))
+    if left_out:
+        screen.print(f"left out on a screen of {screen.width} columns: {', '.join(left_out)}")
+
+
+def _columns(found: "WiringDiagnosis") -> dict[str, list[str]]:
+    """Write the numbers of all blocks, by column."""
+    blocks, steps = found.blocks, found.wiring.steps
+    columns = {
+        "share": [_short(block.share) for block in blocks],
+        "±": [_short(block.share_spread) for block in blocks],
+        "predicted": [_short(block.predicted_share) for block in blocks],
+        "keeps": [_short(max((float(a) for row in step.A for a in row), key=abs)) for step in steps],
+        "writes": [_short(max((float(b) for b in step.b), key=abs)) for step in steps],
+        "forward": [_short(block.forward_gain) for block in blocks],
+        "backward": [_short(block.backward_gain) for block in blocks],
+        "cosine": [f"{block.cosine:.3f}" for block in blocks],
+        "influence": [_short(block.influence) for block in blocks],
+    }
+    if found.wiring.streams > 1:
+        columns["alike"] = ["-" if block.likeness is None else f"{block.likeness:.3f}" for block in blocks]
+    return columns
 
 
 def _short(number: float) -> str:

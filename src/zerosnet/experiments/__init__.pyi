@@ -86,4 +86,5 @@ from zerosnet.experiments.statistics import spearman as spearman
 from zerosnet.experiments.statistics import summarise as summarise
 from zerosnet.experiments.statistics import welch as welch
 from zerosnet.experiments.verification.outcome import Verification as Verification
+from zerosnet.experiments.verification.predictions import late_predictions as late_predictions
 from zerosnet.experiments.verification.store import verify_store as verify_store

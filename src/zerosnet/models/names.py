@@ -76,7 +76,7 @@ def check_model(name: str, scheme: Scheme | None = None, *, block_schemes: bool 
         raise InputError(f"{name} takes no scheme; the bare {name.rpartition('_')[0]} does")
     if form.needs_scheme and not given:
         without = f"; {name}_opt needs none" if f"{name}_opt" in NAMES else ""
-        raise InputError(f'{name} needs a scheme, such as scheme="zerosnet(-9/5)"{without}')
+        raise InputError(f'{name} needs a scheme, such as "zerosnet(-9/5)"{without}')
     if scheme is not None and form.steps not in (None, scheme.steps):
         raise InputError(
             f"scheme is {scheme}, with {scheme.steps} steps; expected {form.steps}, or use the bare zerosnet"

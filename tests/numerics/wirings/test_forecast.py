@@ -67,3 +67,7 @@ def test_all_blocks_of_a_deep_network_with_equal_parts_reach_the_head() -> None:
 def test_measured_networks_nearby_have_the_names_of_their_schemes() -> None:
     assert "zerosnet(-9/5)" in [one.label for one in forecast("zerosnet(-9/5)").nearest]
     assert all(len(one.label) < 40 for one in forecast("zerosnet(-9/5)").nearest)
+
+
+def test_leapfrog_is_limited_by_the_blocks_that_the_head_does_not_read() -> None:
+    assert forecast("leapfrog", layers=56).limit.startswith("The head does not read every block: 14 of 27 reach it")

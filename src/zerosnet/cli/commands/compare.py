@@ -45,8 +45,14 @@ def compare(
     known = [scheme for scheme in schemes if scheme is not None]
     if len(known) == len(words):
         _compare_schemes(known, layers, dataset, json, path)
-    elif not known or all(_is_there(word, store) for word in words):
+    elif all(_is_there(word, store) for word in words):
         _compare_runs(words, store, json, path)
+    elif not known:
+        other = next(word for word in words if not _is_there(word, store))
+        raise InputError(
+            f"{other!r} is neither a scheme nor a run in store {store}; "
+            'expected schemes such as "zerosnet(-9/5)", or runs by id or a part of it'
+        )
     else:
         other = next(word for word, scheme in zip(words, schemes) if scheme is None)
         raise InputError(f"{other!r} is no scheme, and others are; expected schemes only, or runs only")
@@ -70,8 +76,10 @@ def _is_there(name: str, store: str) -> bool:
 
 def _compare_schemes(schemes: "list[Scheme]", layers: int, dataset: str, json: bool, path: Any) -> None:
     from zerosnet.cli.side_by_side import print_side_by_side
+    from zerosnet.data import source
     from zerosnet.numerics import analyze, forecast
 
+    source(dataset)
     found = [forecast(scheme, layers, dataset=dataset) for scheme in schemes]
     if json:
         both = zip(schemes, found)
@@ -96,9 +104,10 @@ def _compare_schemes(schemes: "list[Scheme]", layers: int, dataset: str, json: b
 
 def _facts_of_scheme(found: "Forecast") -> dict[str, str]:
     from zerosnet.cli.side_by_side import sparkline
-    from zerosnet.numerics import analyze
+    from zerosnet.numerics import analyze, growth
 
     analysis = analyze(found.scheme)
+    grown = growth(found.scheme, len(found.shares))
     verdict = analysis.verdict
     answer = {True: "yes", False: "no", None: "undecided"}[verdict.zero_stable]
     accuracy, interval = found.prediction.accuracy, found.prediction.interval
@@ -109,7 +118,7 @@ def _facts_of_scheme(found: "Forecast") -> dict[str, str]:
         "zero-stable": f"{answer} ({verdict.kind})",
         "order": str(analysis.order) if analysis.consistent else "none (not consistent)",
         "moduli": ", ".join(f"{modulus:.3f}" for modulus in verdict.moduli),
-        "growth": f"{analysis.growth.constant:.3g}-fold over {analysis.growth.blocks} blocks",
+        "growth": f"{grown.constant:.3g}-fold over {grown.blocks} blocks",
         "effective depth": f"{found.effective_depth:.1f} of {len(found.shares)} blocks",
         "shares of blocks": sparkline([float(share) for share in found.shares]),
         "last share": f"{100 * float(found.shares[-1]):.2g} %",
@@ -130,7 +139,7 @@ def _compare_runs(words: list[str], store: str, json: bool, path: Any) -> None:
         print_side_by_side(names, [_facts_of_runs(group) for group in groups])
         print("accuracies in %, mean and deviation over seeds; curve: test accuracy by epoch")
         if not all(_used_depths(group) for group in groups):
-            print("used depth: zerosnet diagnose RUN measures it")
+            print("used depth: kept by reproduce only; zerosnet diagnose RUN prints it")
 
     def figure() -> Any:
         from zerosnet.report import runs_figure

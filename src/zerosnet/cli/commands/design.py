@@ -57,7 +57,7 @@ def design(
         columns = ("steps", "order", "modulus m", "exactly", "C/sigma(1)", "interval", "stable")
         output.print_table("The best schemes with one slope", columns, map(_line, table), right=columns[:3])
         print("stable no: proved that none is zero-stable (in brackets: m of the only scheme)")
-        print("C: error constant; interval: x, where [-x, 0] is the real interval of absolute stability")
+        print("C: error constant; interval: x of the real interval [-x, 0] of absolute stability")
     output.draw(path, lambda: design_figure(design_table(max(_MOST_STEPS_OF_TABLE, steps or 1)), chosen), quiet=json)
 
 

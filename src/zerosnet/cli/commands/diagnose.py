@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _RANDOM = "random"
 _IMAGES_OF_NOISE, _IMAGES_OF_DATA, _EXAMPLES_OF_OTHERS = 32, 256, 4
+_CHANCE = 1.5  # times the accuracy of a guess
 _LEGEND_OF_SHARES = "share: rms beta f / rms y; predicted: from the coefficients, at initialisation"
 _LEGEND = "forward, backward: growth of a disturbance, a gradient; alone: bound without f"
 _LEGEND_OF_DEPTH = (
@@ -140,8 +141,7 @@ def _diagnose_other(
         return
     console = output.console()
     console.print(wiring_table.headline(found, subject.label))
-    console.print(wiring_table.table(found))
-    console.print(wiring_table.LEGEND)
+    wiring_table.print_table(found, console)
 
 
 def _load(dataset: str, data: str | None) -> "DataSet | None":
@@ -191,7 +191,9 @@ def _headline(found: "Diagnosis", name: str, source: "DataSet | None") -> str:
     effective = f"effective depth {predicted}{depth.measured:.1f} measured, of {total} blocks"
     lines = [f"{name}: {effective}"]
     if found.accuracy is not None and found.used_depth is not None:
-        rest = "" if found.used_depth == total else " with f off in all later ones, within a point"
+        rest = "" if found.used_depth == total else "; within a point of it with f off in all later blocks"
+        if source is not None and found.accuracy < _CHANCE / source.num_classes:
+            rest = ": hardly more than chance, so that the used depth tells nothing"
         lines = [
             f"{name}: used depth {found.used_depth} of {total} blocks",
             f"accuracy {100 * found.accuracy:.1f} %{rest}",

@@ -20,6 +20,7 @@ networks on CIFAR-10 (recipe paper); for other data, and for depths far from the
 Examples: zerosnet predict "zerosnet(-9/5)"; zerosnet predict "1,1,1;1" --beta-growth 1.839 --layers 110."""
 
 _BAR = 24
+_USED = "those of every block, by how much of it reaches the head"
 
 
 @app.command(
@@ -43,8 +44,10 @@ def predict(
     output.refuse_options(words, context)
     if not words and accuracies is None:
         raise InputError('no scheme given; expected one such as "zerosnet(-9/5)" or "1/3,5/9,1/9;16/9", or --map FILE')
+    from zerosnet.data import source
     from zerosnet.numerics import forecast
 
+    source(dataset)
     figure_path, map_path = output.checked_plot(plot), output.checked_plot(accuracies)
     if plot is not None and not words:
         raise InputError("--plot draws a scheme, and none is given")
@@ -75,7 +78,7 @@ def _show_one(found: "Forecast") -> None:
     fits = len(found.shares) * found.law.tau < 0.5  # in deeper networks equal parts are below the law's tau
     rows = [
         ("effective depth", f"{found.effective_depth:.1f} of {len(found.shares)} blocks"),
-        *([("parameters in use", f"{100 * _used(found):.0f} % (those of blocks that reach the head)")] if fits else []),
+        *([("parameters in use", f"{100 * _used(found):.0f} % ({_USED})")] if fits else []),
         ("accuracy", _accuracy_text(found)),
     ]
     if predicted.calibrated:

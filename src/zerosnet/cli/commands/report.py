@@ -17,4 +17,5 @@ def report(
     from zerosnet.report import write_report
 
     path = write_report(output, stores or ["runs"], paper=paper)
-    print(f"Report: {path} ({path.stat().st_size / 1e6:.1f} MB)")
+    size = path.stat().st_size
+    print(f"Report: {path} ({size / 1e6:.1f} MB)" if size >= 1e5 else f"Report: {path} ({size / 1e3:.0f} kB)")

@@ -147,7 +147,7 @@ def _show_list(listed: "Sequence[Listed]") -> None:
         (
             one.name,
             one.reference.partition(" (")[0],
-            f"{one.runs_done}/{one.runs}" if one.runs else one.status.partition(" at ")[0],
+            f"{one.runs_done}/{one.runs}" if one.runs else _NO_RUNS.get(one.status, one.status),
             _duration(one.left.gpu_seconds),
             _duration(one.left.cpu_seconds),
             f"{one.measured}/{one.numbers}",
@@ -157,11 +157,16 @@ def _show_list(listed: "Sequence[Listed]") -> None:
     ]
     heads = ("experiment", "paper", "runs", "H200", "2 cores", "numbers", "seeds")
     print_table(f"Experiments at scale {listed[0].scale}", heads, rows, right=heads[2:])
+    if any(one.status in _NO_RUNS for one in listed):
+        print("runs: done and all of this scale; none: the experiment needs a larger one")
     print("H200, 2 cores: time left")
-    print("numbers: those in the paper, and of them measured at full scale, by so many seeds,")
+    print("numbers: those in the paper, and of them measured at full scale, by so many")
     printed = [one for one in listed if one.name.startswith("table-")]
     measured, numbers = sum(one.measured for one in printed), sum(one.numbers for one in printed)
-    print(f"  here or when this package was made: {measured} of {numbers} in its tables")
+    print(f"  seeds, here or when this package was made: {measured} of {numbers} in its tables")
+
+
+_NO_RUNS = {"not at this scale": "none"}
 
 
 def _span(seeds: tuple[int, int] | None) -> str:

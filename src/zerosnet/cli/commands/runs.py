@@ -66,7 +66,10 @@ def _show(groups: "list[RunGroup]", each: bool) -> None:
             _lines_of_runs(members, console.width)
         else:
             _lines_of_groups(members, console.width)
-    console.print("test, best: accuracies in %" + ("" if each else ", mean and deviation over seeds"))
+    what = "test: accuracy of the last epoch in %"
+    if not each or console.width >= _WIDE:
+        what = "test, best: accuracies of the last and the best epoch in %"
+    console.print(what + ("" if each else ", mean and deviation over seeds"))
     for problem, mark in ORIGIN_MARKS.items():
         if any(group.origin_mark == mark for group in groups):
             console.print(f"{mark} {problem}")

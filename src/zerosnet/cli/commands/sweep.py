@@ -23,7 +23,7 @@ from zerosnet.cli.output import scheme_option
 from zerosnet.training import Options
 
 
-@app.command()
+@app.command(short_help="Train all runs of a file, as one if they can share a step.")
 @with_fields
 def sweep(
     file: Annotated[Path, typer.Argument(help="JSON or TOML: a list of specs, or an object with specs or a grid.")],
@@ -35,13 +35,16 @@ def sweep(
     init_growth: InitGrowth = None,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="List what would run, how it is grouped and about how long; train nothing."),
+        typer.Option(
+            "--dry-run",
+            help="List what would run, how it is grouped and about how long; data are read, nothing is trained.",
+        ),
     ] = False,
     *,
     options: Options,
     session: Session,
 ) -> None:
-    """Train all runs of a file, those that can as one. Finished runs are left as they are."""
+    """Train all runs of a file; those that can share a step are trained as one. Finished runs are left as they are."""
     from zerosnet.training import Clock, read_sweep
 
     clock = Clock(session.max_seconds)

@@ -25,7 +25,10 @@ from zerosnet.training import Options
 @with_fields
 def train(
     model: Annotated[str, typer.Argument(help="A model's name, such as zerosnet20_opt.")],
-    dataset: Annotated[str, typer.Option(help="digits, mnist, fashion-mnist, cifar10, cifar100, [image]folder[:NAME]")],
+    dataset: Annotated[
+        str,
+        typer.Option(help="digits, mosaics, mnist, fashion-mnist, cifar10, cifar100, [image]folder[:NAME][@SIZE]."),
+    ],
     recipe: Annotated[str, typer.Option(help="paper, official, fast, quick, imagenet, mnist-fgsm, ...")] = "paper",
     seed: Annotated[list[int] | None, typer.Option(help="May be given several times; 1 by default.")] = None,
     scheme: Annotated[
@@ -48,7 +51,10 @@ def train(
     options: Options,
     session: Session,
 ) -> None:
-    """Train a network, for every seed and scheme given one, those that can as one. A finished run is not run again."""
+    """Train a network; several seeds or schemes make a run each, and runs that can share a step are trained as one.
+
+    A finished run is not run again.
+    """
     from zerosnet.training import Clock, RunSpec
     from zerosnet.training import recipe as find_recipe
 

@@ -46,6 +46,30 @@ def check_predictions(folder: Path, runs: Mapping[str, RunFolder], found: Verifi
             found.note(path.name, f"{count} predictions are {words}")
 
 
+def late_predictions(folder: Path, store: Path) -> set[tuple[str, str]]:
+    """Find predictions that are not older than the results of their runs: the names of file and run.
+
+    What neither git nor dates tell is not found; damaged files are passed over.
+    """
+    history = GitHistory(store)
+    committed, records = (history.added(place) if history.whole else {} for place in (folder, store))
+    late = set()
+    for path in sorted(folder.glob("*.json")):
+        try:
+            data = json.loads(read_bytes(path))
+            entries = _entries(data)
+        except (InputError, OSError, RecursionError, ValueError):
+            continue
+        for entry in entries:
+            place = store / str(entry.get("run"))
+            if "run" in entry and (place / "spec.json").is_file():
+                date = entry.get("date") or data.get("date")
+                run = RunFolder(place, Verification())
+                if _when(committed.get(path.resolve()), date, run, records, history) in ("after", _KNOWN):
+                    late.add((path.stem, place.name))
+    return late
+
+
 _BEFORE_RECORD = "older than the records of their runs, but not than the commit these were trained with"
 _KNOWN = "of runs whose records were committed before; they count as none"
 _UNKNOWN = "of runs that do not tell when they began"

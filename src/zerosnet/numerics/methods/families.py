@@ -168,7 +168,9 @@ def parse_member(text: str) -> Scheme:
     short = _SHORT_ADAMS_BASHFORTH.fullmatch(text.strip())
     match = _CALL.fullmatch(f"adams-bashforth({short.group(1)})" if short else text)
     if match is None:
-        raise InputError(f'scheme {text!r} is neither "alphas;betas" nor a family with its parameters')
+        raise InputError(
+            f'scheme is {text!r}; expected "alphas;betas" such as "1,1,1;1", or a family such as "zerosnet(-9/5)"'
+        )
     name, inside = match.groups()
     parameters: list[str] = []
     options: dict[str, str] = {}

@@ -130,6 +130,11 @@ class Forecast:
             return f"Early blocks are forgotten: the largest root of the scheme is {growth:.3g}."
         if early.size and early.mean() < LITTLE:
             return f"beta is small against the state: the first multistep blocks add {100 * early.mean():.2g} % to it."
+        if late.mean() > 2 * LITTLE:
+            return (
+                f"The head does not read every block: {counting} of {blocks} reach it, although the last ones add "
+                f"{100 * late.mean():.2g} % each."
+            )
         return (
             f"Later blocks add little to a state that has become large: {100 * late.mean():.2g} % each at the end, "
             f"{counting} of {blocks} blocks reach the head."

@@ -161,7 +161,7 @@ def _numbers(lead: LeadFigure) -> list[tuple[str, str]]:
     what = "the prediction" if lead.is_accuracy else "effective depth"
     ranks = [
         (signed(f"{by_predictor:+.2f}"), f"rank correlation of accuracy with {what}"),
-        (signed(f"{by_modulus:+.2f}"), "with the largest parasitic modulus"),
+        (signed(f"{by_modulus:+.2f}"), "the same with the largest parasitic modulus"),
     ]
     if lead.is_accuracy:
         error = sqrt(fmean((one.predictor - one.accuracy) ** 2 for one in lead.points))

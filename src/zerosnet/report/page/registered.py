@@ -1,6 +1,6 @@
 """Predictions that were written down before training, beside what was measured then."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
@@ -10,14 +10,21 @@ from typing import Any
 from zerosnet import files
 from zerosnet.checks import is_number
 from zerosnet.errors import InputError
-from zerosnet.experiments import Evidence, RunEvidence
+from zerosnet.experiments import Evidence, RunEvidence, late_predictions
 from zerosnet.numerics import Scheme
 from zerosnet.report.page.html import Html, element
 from zerosnet.report.page.names import named
 from zerosnet.report.page.tables import plain_table
 
 _FILE, _FOLDER = "predictions.json", "predictions"
-_DEPTH = "effective depth"
+_DEPTH, _LAST = "effective depth", ", last"
+_LAWS = {
+    "effective_parameters": "shares",
+    "contributions": "weights in the head",
+    "count": "blocks with a share of 10 %",
+    "modulus": "largest parasitic modulus",
+    "constant": "a constant",
+}
 
 
 @dataclass(frozen=True)
@@ -26,22 +33,26 @@ class RegisteredFile:
 
     name: str
     date: str
-    rows: tuple[tuple[str, Mapping[str, float], float | None], ...]
-    """Name of the scheme, predictions, and the accuracy that was measured, if it was."""
+    rows: tuple[tuple[str, Mapping[str, float], float | None, float | None], ...]
+    """Name of the scheme, predictions, and the accuracies of best and last epoch that were measured, if they were."""
+    late: int = 0
+    """How many of its networks had a result already; they are left out."""
 
     @property
     def measured(self) -> int:
         """How many of its networks were measured."""
-        return sum(measured is not None for _, _, measured in self.rows)
+        return sum(measured is not None for _, _, measured, _ in self.rows)
 
     @property
     def laws(self) -> list[str]:
-        return list(dict.fromkeys(law for _, predicted, _ in self.rows for law in predicted))
+        return list(dict.fromkeys(law for _, predicted, *_ in self.rows for law in predicted))
 
     def error(self, law: str) -> float | None:
-        """Root mean square of a law's errors, in points."""
-        pairs = [(row[1][law], row[2]) for row in self.rows if law in row[1] and row[2] is not None]
-        return sqrt(fmean((p - m) ** 2 for p, m in pairs)) if pairs and law != _DEPTH else None
+        """Root mean square of a law's errors, in points; a law of the last epoch is held to the last epoch."""
+        of_last = law.endswith(_LAST)
+        pairs = [(given[law], last if of_last else best) for _, given, best, last in self.rows if law in given]
+        errors = [(predicted - measured) ** 2 for predicted, measured in pairs if measured is not None]
+        return sqrt(fmean(errors)) if errors and law != _DEPTH else None
 
 
 def registered_section(evidence: Evidence) -> list[Html]:
@@ -49,13 +60,18 @@ def registered_section(evidence: Evidence) -> list[Html]:
     found = read_registered(evidence)
     parts = [_fold(one) for one in found if one.measured]
     waiting = [f"{one.name} ({len(one.rows)} networks, {one.date})" for one in found if not one.measured]
+    late = [f"{one.late} of {one.name}" for one in found if one.late]
     if not found:
         return []
     if waiting:
         parts.append(element("p", f"Not measured yet: {', '.join(waiting)}.", class_="small muted"))
+    if late:
+        words = f"Left out, since their networks had a result before they were predicted: {', '.join(late)}."
+        parts.append(element("p", words, class_="small muted"))
     words = (
-        "These were written down, with date and commit, before the networks were trained, and were not changed since. "
-        "Errors are root mean squares in points of accuracy."
+        "These were written down, with date and commit, before the networks had any result, and were not changed "
+        "since. Errors of a law are root mean squares in points of accuracy. The root condition, the largest parasitic "
+        "modulus and a constant stand beside the laws of depth for comparison."
     )
     return [element("p", words), *parts]
 
@@ -64,13 +80,15 @@ def read_registered(evidence: Evidence) -> list[RegisteredFile]:
     """Read the files of predictions that belong to some stores; files of another kind are left out."""
     found = []
     for store in evidence.stores:
-        for path in (store / _FILE, *sorted((store.parent / _FOLDER).glob("*.json"))):
-            if path.is_file() and (one := _read(path, evidence)) is not None and one.rows:
+        beside = store.parent / _FOLDER
+        late = late_predictions(beside, store)
+        for path in (store / _FILE, *sorted(beside.glob("*.json"))):
+            if path.is_file() and (one := _read(path, evidence, late)) is not None and one.rows:
                 found.append(one)
     return found
 
 
-def _read(path: Path, evidence: Evidence) -> RegisteredFile | None:
+def _read(path: Path, evidence: Evidence, late: Collection[tuple[str, str]]) -> RegisteredFile | None:
     try:
         data = files.read_json(path)
     except (OSError, ValueError, RecursionError, InputError):
@@ -79,15 +97,20 @@ def _read(path: Path, evidence: Evidence) -> RegisteredFile | None:
     if not isinstance(listed, list):
         return None
     runs = {run.record.id: run for run in evidence.runs}
-    rows = [_row(one, runs) for one in listed if isinstance(one, dict)]
+    entries = [one for one in listed if isinstance(one, dict)]
+    kept = [one for one in entries if (path.stem, str(one.get("run"))) not in late]
+    rows = [_row(one, runs) for one in kept]
     dates = [str(one["date"]) for one in (data, *listed) if isinstance(one, dict) and "date" in one]
-    return RegisteredFile(path.stem, min(dates, default="no date"), tuple(row for row in rows if row[1]))
+    predicted = tuple(row for row in rows if row[1])
+    return RegisteredFile(path.stem, min(dates, default="no date"), predicted, len(entries) - len(kept))
 
 
-def _row(one: Mapping[str, Any], runs: Mapping[str, RunEvidence]) -> tuple[str, Mapping[str, float], float | None]:
+def _row(
+    one: Mapping[str, Any], runs: Mapping[str, RunEvidence]
+) -> tuple[str, Mapping[str, float], float | None, float | None]:
     given = one.get("predicted_accuracy")
     if isinstance(given, dict):
-        predicted = {str(law).replace("_", " "): float(value) for law, value in given.items() if is_number(value)}
+        predicted = {_law(str(law)): float(value) for law, value in given.items() if is_number(value)}
         run = runs.get(str(one.get("run")))
         matching = [] if run is None else [run]
     else:
@@ -96,7 +119,8 @@ def _row(one: Mapping[str, Any], runs: Mapping[str, RunEvidence]) -> tuple[str, 
         matching = [run for run in runs.values() if _is_about(one, run)]
     results = [run.record.result for run in matching if run.record.result is not None]
     best = [100 * found.best_test_accuracy for found in results if found.best_test_accuracy is not None]
-    return _name(one), predicted, fmean(best) if best else None
+    last = [100 * found.test_accuracy for found in results if found.test_accuracy is not None]
+    return _name(one), predicted, fmean(best) if best else None, fmean(last) if last else None
 
 
 def _is_about(one: Mapping[str, Any], run: RunEvidence) -> bool:
@@ -109,6 +133,12 @@ def _is_about(one: Mapping[str, Any], run: RunEvidence) -> bool:
         and (spec.stage_change or "project-each") == one.get("stage_change", "project-each")
         and spec.block_schemes is None
     )
+
+
+def _law(key: str) -> str:
+    """Name a law in words: "contributions, best" is "weights in the head, best"."""
+    name, comma, epoch = key.partition(",")
+    return _LAWS.get(name, name.replace("_", " ")) + comma + epoch.replace("_", " ")
 
 
 def _name(one: Mapping[str, Any]) -> str:
@@ -127,12 +157,14 @@ def _fold(one: RegisteredFile) -> Html:
     errors = [(law, error) for law in one.laws if (error := one.error(law)) is not None]
     told = "; ".join(f"{law} {error:.2f}" for law, error in errors)
     line = f"{one.name}, {one.date}: {one.measured} of {len(one.rows)} measured{f'. Errors: {told}' if told else ''}"
-    heads = ("scheme", *(f"{law}" for law in one.laws), "measured %")
+    last = ("last epoch %",) if any(law.endswith(_LAST) for law in one.laws) else ()
+    heads = ("scheme", *one.laws, "measured %", *last)
     table = plain_table(f"Predicted {one.date}", heads, _lines(one), right=len(heads) - 1)
     return element("details", element("summary", line), table, class_="folded long")
 
 
 def _lines(one: RegisteredFile) -> Iterable[Sequence[object]]:
-    for name, predicted, measured in one.rows:
+    epochs = 2 if any(law.endswith(_LAST) for law in one.laws) else 1
+    for name, predicted, *measured in one.rows:
         numbers = (f"{predicted[law]:.1f}" if law in predicted else "" for law in one.laws)
-        yield [_scheme(name), *numbers, "" if measured is None else f"{measured:.1f}"]
+        yield [_scheme(name), *numbers, *("" if value is None else f"{value:.1f}" for value in measured[:epochs])]
