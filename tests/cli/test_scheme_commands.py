@@ -210,6 +210,7 @@ BAD = {
     "unknown family 'no'": ["region", "--family", "no"],
     "--nope": ["analyze", "--nope"],
     "no such option: -x": ["analyze", "-x"],
+    "option '--alphas' requires an argument; see zerosnet": ["analyze", "--alphas"],
     "no such option: --alpha (did you mean --alphas?); see zerosnet analyze --help": ["analyze", "--alpha", "1"],
     "a scheme is one word, in quotes if need be": ["analyze", "zerosnet", "-9/5"],
     "missing option '--family'; see zerosnet region --help": ["region"],

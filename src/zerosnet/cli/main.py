@@ -92,7 +92,8 @@ def _usage(error: Any) -> str:
     """Write a usage error as our own errors are written, and name the help to read."""
     where = "zerosnet" if error.ctx is None else error.ctx.command_path
     message = error.format_message().rstrip(".")
-    if wrong := getattr(error, "option_name", None):
+    if message.startswith("No such option"):
+        wrong = error.option_name
         message = f"no such option: {wrong}{did_you_mean(wrong, option_names(error.ctx))}"
     elif message.startswith("No such command"):
         wrong = message.split("'")[1]
