@@ -1,8 +1,8 @@
 """The pictures of the tour: a scheme, a forecast, a diagnosis; and how fast training is."""
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING
-
-from tools.markdown_tables import benchmark
 
 from zerosnet.numerics import Scheme, forecast
 from zerosnet.report import diagnosis_figure, forecast_figure, scheme_figure
@@ -10,6 +10,8 @@ from zerosnet.report.figures.style import BLUE, GREY, VERMILION, new_figure, sty
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 
 
 def tour_scheme_figure() -> "Figure":
@@ -34,7 +36,7 @@ def tour_diagnosis_figure() -> "Figure":
 
 def speed_figure() -> "Figure":
     """Draw seconds per epoch and network on one H200: the authors' way, plain PyTorch, our kernels."""
-    record = benchmark("training-cuda")
+    record = json.loads((RESULTS / "training-cuda.json").read_text(encoding="utf-8"))
     rows = [row for row in record["rows"] if row["layers"] == 56]
     bars = [("the authors' way, 1 network", record["authors"]["seconds_per_epoch"], GREY)]
     for kernels, word, colour in (("torch", "plain PyTorch", VERMILION), ("native", "our kernels", BLUE)):
