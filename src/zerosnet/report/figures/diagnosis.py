@@ -24,7 +24,7 @@ def diagnosis_figure(diagnosis: "Diagnosis") -> "Figure":
         figure = new_figure(4.3 * columns, 3.8 * rows + 0.6)
         for axes, panel in zip(figure.subplots(rows, columns, squeeze=False).flat, panels):
             panel(axes, diagnosis)
-            _furnish(axes, diagnosis)
+            furnish(axes, [block.stage for block in diagnosis.blocks])
         scheme = f"{diagnosis.scheme}, " if diagnosis.scheme is not None else ""
         figure.suptitle(
             f"{diagnosis.model}: {scheme}{diagnosis.verdict}\n"
@@ -43,17 +43,18 @@ def _depth(diagnosis: "Diagnosis") -> str:
 
 def _sizes(axes: "Axes", diagnosis: "Diagnosis") -> None:
     blocks = diagnosis.blocks
-    _curve(axes, [b.state_rms for b in blocks], BLUE, r"state, rms $y_{n+1}$", marker="o")
-    _curve(axes, [b.residual_rms for b in blocks], VERMILION, r"added, rms $\beta f(y_n)$", marker="s")
+    draw_curve(axes, [b.state_rms for b in blocks], BLUE, r"state, rms $y_{n+1}$", marker="o")
+    draw_curve(axes, [b.residual_rms for b in blocks], VERMILION, r"added, rms $\beta f(y_n)$", marker="s")
+    axes.set_yscale("log")
     axes.set_title("State, and what a block adds to it")
 
 
 def _ratio(axes: "Axes", diagnosis: "Diagnosis") -> None:
     ratios = [b.ratio for b in diagnosis.blocks]
-    _curve(axes, ratios, VERMILION, r"rms $\beta f(y_n)$ / rms $y_{n+1}$", marker="s")
+    draw_curve(axes, ratios, VERMILION, r"rms $\beta f(y_n)$ / rms $y_{n+1}$", marker="s")
     predicted = [b.predicted_share for b in diagnosis.blocks if b.predicted_share is not None]
     if predicted:
-        _curve(axes, predicted, GREY, "predicted at initialisation", linestyle="--")
+        draw_curve(axes, predicted, GREY, "predicted at initialisation", linestyle="--")
     lowest = min((r for r in ratios if r > 0), default=1.0)
     for name, rounding in _ROUNDINGS.items():
         if rounding > lowest / 30:
@@ -68,15 +69,17 @@ def _ratio(axes: "Axes", diagnosis: "Diagnosis") -> None:
                 fontsize=7.5,
                 color=GREY,
             )
+    axes.set_yscale("log")
     axes.set_title("Share of each block in the next state")
 
 
 def _growth(axes: "Axes", diagnosis: "Diagnosis") -> None:
     blocks = diagnosis.blocks
-    _curve(axes, [b.forward_growth for b in blocks], BLUE, r"disturbance: $y_{n+1}$ over $y_0$", marker="o")
-    _curve(axes, [b.forward_envelope for b in blocks], BLUE, "envelope of the scheme", linestyle="--")
-    _curve(axes, [b.backward_growth for b in blocks], AMBER, r"gradient: $y_{n+1}$ over $y_N$", marker="^")
-    _curve(axes, [b.backward_envelope for b in blocks], AMBER, "envelope of the scheme", linestyle=":")
+    draw_curve(axes, [b.forward_growth for b in blocks], BLUE, r"disturbance: $y_{n+1}$ over $y_0$", marker="o")
+    draw_curve(axes, [b.forward_envelope for b in blocks], BLUE, "envelope of the scheme", linestyle="--")
+    draw_curve(axes, [b.backward_growth for b in blocks], AMBER, r"gradient: $y_{n+1}$ over $y_N$", marker="^")
+    draw_curve(axes, [b.backward_envelope for b in blocks], AMBER, "envelope of the scheme", linestyle=":")
+    axes.set_yscale("log")
     axes.set_title("Growth, forwards and backwards")
 
 
@@ -88,10 +91,11 @@ def _accuracy(axes: "Axes", diagnosis: "Diagnosis") -> None:
     axes.set_title("Accuracy (%) with f switched off from block n on")
 
 
-def _curve(
+def draw_curve(
     axes: "Axes", values: Sequence[float], colour: str, label: str, marker: str = "", linestyle: str = "-"
 ) -> None:
-    axes.semilogy(
+    """Draw a number per block, on the axis as it is."""
+    axes.plot(
         range(len(values)),
         values,
         color=colour,
@@ -103,9 +107,8 @@ def _curve(
     )
 
 
-def _furnish(axes: "Axes", diagnosis: "Diagnosis") -> None:
-    """Draw stage boundaries and legend; small ranges get a wider axis."""
-    stages = [block.stage for block in diagnosis.blocks]
+def furnish(axes: "Axes", stages: Sequence[int]) -> None:
+    """Draw stage boundaries and legend; small ranges of a logarithmic axis get a wider one."""
     for n in (n for n in range(1, len(stages)) if stages[n] != stages[n - 1]):
         axes.axvline(n - 0.5, color=PALE, linewidth=1, zorder=0)
     if axes.get_yscale() == "log":
