@@ -34,11 +34,10 @@ import torch
 from torch import Tensor
 
 from zerosnet.errors import InputError
-from zerosnet.numerics import LM_BETAS, Scheme
+from zerosnet.numerics import LM_BETAS, OPTIMUM, Scheme
 
 RADIUS = 0.99
 MOST_STEPS = 12
-_OPTIMAL = Scheme(["1/3", "5/9", "1/9"], ["16/9"])
 
 
 class Law(Protocol):
@@ -174,7 +173,7 @@ class StableRootsLaw:
         return tuple(_stretch(k) for k in self._reflections(scheme, q))
 
     def draw(self, blocks: int, generator: torch.Generator) -> Tensor:
-        start = self.values(_OPTIMAL) if self.steps == _OPTIMAL.steps else (0.0,) * self.size
+        start = self.values(OPTIMUM) if self.steps == OPTIMUM.steps else (0.0,) * self.size
         return torch.tensor(start, dtype=torch.float64, device="cpu").expand(blocks, -1)
 
     def _reflections(self, scheme: Scheme, q: list[float]) -> list[float]:
@@ -217,7 +216,7 @@ class StableLambdaLaw:
         return (_stretch((2 * mu - self.LOWER - self.UPPER) / (self.UPPER - self.LOWER)),)
 
     def draw(self, blocks: int, generator: torch.Generator) -> Tensor:
-        return torch.full((blocks, 1), self.values(_OPTIMAL)[0], dtype=torch.float64, device="cpu")
+        return torch.full((blocks, 1), self.values(OPTIMUM)[0], dtype=torch.float64, device="cpu")
 
 
 def lambda_alphas(mu: Tensor) -> Tensor:

@@ -17,9 +17,7 @@ from torch import Tensor
 
 from zerosnet.errors import InputError
 from zerosnet.models.stepping.laws import MOST_STEPS
-from zerosnet.numerics import Scheme
-
-_OPTIMAL = Scheme(["1/3", "5/9", "1/9"], ["16/9"])
+from zerosnet.numerics import OPTIMUM, Scheme
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ class SimplexLaw:
         return tuple(log(alpha) for alpha in alphas)
 
     def draw(self, blocks: int, generator: torch.Generator) -> Tensor:
-        start = self.values(_OPTIMAL) if self.steps == _OPTIMAL.steps else (0.0,) * self.steps
+        start = self.values(OPTIMUM) if self.steps == OPTIMUM.steps else (0.0,) * self.steps
         return torch.tensor(start, dtype=torch.float64, device="cpu").expand(blocks, -1)
 
 

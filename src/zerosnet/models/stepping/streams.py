@@ -29,7 +29,7 @@ from zerosnet.models.structure import Structure
 from zerosnet.numerics import Scheme, Wiring
 
 ITERATIONS = 20
-"""Of Sinkhorn's algorithm."""
+"""Rounds of Sinkhorn's algorithm."""
 
 _CERTAIN = 6.0  # logit of what is nearly 1 at the start
 MOST = 8
