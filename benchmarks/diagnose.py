@@ -105,7 +105,7 @@ def _llama() -> tuple[torch.nn.Module, torch.Tensor]:
         "num_hidden_layers": 12,
         "num_attention_heads": 6,
     }
-    return LlamaForCausalLM(LlamaConfig(vocab_size=4096, num_hidden_layers=12, **sizes)), _tokens(4096)
+    return LlamaForCausalLM(LlamaConfig(vocab_size=4096, **sizes)), _tokens(4096)
 
 
 def _tokens(vocabulary: int) -> torch.Tensor:
