@@ -6,9 +6,7 @@ import torch
 from torch import Tensor
 
 from zerosnet.robustness.corruptions.draws import Draws
-from zerosnet.robustness.corruptions.filters import along_a_line, correlate, gaussian, zoomed
-
-BYTE = 255.0
+from zerosnet.robustness.corruptions.filters import BYTE, along_a_line, correlate, divided, gaussian, zoomed
 
 
 def gaussian_blur(images: Tensor, sigma: float, draws: Draws) -> Tensor:
@@ -47,13 +45,13 @@ def glass_blur(images: Tensor, sigma: float, rounds: int, draws: Draws) -> Tenso
         up, left = (draws.uniform(f"{way} {turn}", size, size) < 0.5 for way in ("up", "left"))
         place = (line[:, None] - (up & inside).long()) * size + line - (left & inside).long()
         bytes_ = bytes_.gather(2, place.flatten(1)[:, None].expand(-1, images.shape[1], -1))
-    return gaussian(bytes_.view(images.shape) / BYTE, sigma)
+    return gaussian(divided(bytes_.view(images.shape), BYTE), sigma)
 
 
 def motion_blur(images: Tensor, radius: int, sigma: float, draws: Draws) -> Tensor:
     """Blur along a line at an angle between -45 and 45 degrees; the result is rounded to bytes."""
     angle = draws.between("angle", -45, 45)
-    return along_a_line(images * BYTE, radius, sigma, angle).floor() / BYTE
+    return divided(along_a_line(images * BYTE, radius, sigma, angle).floor(), BYTE)
 
 
 def zoom_blur(images: Tensor, most: int, draws: Draws) -> Tensor:
@@ -65,4 +63,4 @@ def zoom_blur(images: Tensor, most: int, draws: Draws) -> Tensor:
     total = images.clone()
     for n in range(most + 1):
         total += zoomed(images, 1 + n * percent)
-    return total / (most + 2)
+    return divided(total, most + 2)

@@ -4,9 +4,8 @@ import torch
 from torch import Tensor
 
 from zerosnet.robustness.corruptions.draws import Draws
-from zerosnet.robustness.corruptions.filters import from_hsv, gaussian, sampled, to_hsv
+from zerosnet.robustness.corruptions.filters import BYTE, divided, from_hsv, gaussian, sampled, to_hsv
 
-BYTE = 255.0
 _FINE, _COARSE = 1024, 32  # steps per pixel in which OpenCV adds up and rounds where it looks
 
 
@@ -37,7 +36,7 @@ def pixelate(images: Tensor, part: float, draws: Draws) -> Tensor:
     for matrix in (down, up):
         pixels = (pixels @ matrix.t() + 0.5).floor()
         pixels = (matrix @ pixels + 0.5).floor()
-    return pixels / BYTE
+    return divided(pixels, BYTE)
 
 
 def box_matrix(before: int, after: int) -> Tensor:

@@ -13,6 +13,16 @@ from torch import Tensor
 from torch.nn import functional
 
 Grid = tuple[tuple[float, ...], ...]
+BYTE = 255.0
+
+
+def divided(values: Tensor, by: float) -> Tensor:
+    """Divide, correctly rounded on every device.
+
+    By a plain number CUDA multiplies with the reciprocal: a tenth of all bytes b then have 255 (b / 255) < b, and
+    rounding down loses one.
+    """
+    return values / torch.full((), by, dtype=values.dtype, device=values.device)
 
 
 def gaussian_weights(sigma: float, truncate: float = 4.0) -> list[float]:
@@ -136,7 +146,7 @@ def to_hsv(images: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     hue = torch.where(red == value, (green - blue) / safe, 0)
     hue = torch.where(green == value, 2 + (blue - red) / safe, hue)
     hue = torch.where(blue == value, 4 + (red - green) / safe, hue)
-    hue = torch.where(spread > 0, (hue / 6) % 1, 0)
+    hue = torch.where(spread > 0, divided(hue, 6) % 1, 0)
     return hue, torch.where(spread > 0, spread / torch.where(value > 0, value, 1), 0), value
 
 

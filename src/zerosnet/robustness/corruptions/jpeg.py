@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from zerosnet.robustness.corruptions.draws import Draws
+from zerosnet.robustness.corruptions.filters import BYTE, divided
 
-BYTE = 255.0
 # tables K.1 and K.2 of ITU-T T.81, for quality 50
 LUMA = (
     (16, 11, 10, 16, 24, 40, 51, 61),
@@ -38,7 +38,7 @@ def jpeg_compression(images: Tensor, quality: int, draws: Draws) -> Tensor:
     luma = _lossy(luma, _table(LUMA, quality).to(images))
     coarse = _table(CHROMA, quality).to(images)
     blue, red = (_enlarged(_lossy(_halved(plane), coarse)) for plane in (blue, red))
-    return _from_planes(luma, blue, red) / BYTE
+    return divided(_from_planes(luma, blue, red), BYTE)
 
 
 def _to_planes(pixels: Tensor) -> tuple[Tensor, Tensor, Tensor]:

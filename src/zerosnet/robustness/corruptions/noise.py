@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from zerosnet.robustness.corruptions.draws import Draws
+from zerosnet.robustness.corruptions.filters import divided
 
 _LEVELS = 256
 
@@ -39,7 +40,7 @@ def shot_noise(images: Tensor, photons: float, draws: Draws) -> Tensor:
     table = poisson_table(photons).to(images.device)
     level = (images * (_LEVELS - 1)).round()
     place = torch.searchsorted(table.flatten(), level + draws.uniform("count", *images.shape[1:]))
-    return (place - level.long() * table.shape[1]).double() / photons
+    return divided((place - level.long() * table.shape[1]).double(), photons)
 
 
 @lru_cache

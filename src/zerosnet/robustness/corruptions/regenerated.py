@@ -14,6 +14,7 @@ from torch import Tensor
 from zerosnet.errors import InputError
 from zerosnet.robustness.corruptions import blur, digital, jpeg, noise, spatter, weather
 from zerosnet.robustness.corruptions.draws import SEED, Draws
+from zerosnet.robustness.corruptions.filters import BYTE, divided
 
 SIZE = (3, 32, 32)
 SEVERITIES = 5
@@ -124,5 +125,5 @@ def corrupt(images: Tensor, name: str, severity: int, *, index: Tensor | None = 
     places = torch.arange(len(images)) if index is None else index
     chosen = CORRUPTIONS[name]
     draws = Draws(places.to(images.device), name, seed)
-    made = chosen.make(images.double() / 255, *chosen.severities[severity - 1], draws)
-    return (made.clamp(0, 1) * 255).to(torch.uint8)
+    made = chosen.make(divided(images.double(), BYTE), *chosen.severities[severity - 1], draws)
+    return (made.clamp(0, 1) * BYTE).to(torch.uint8)

@@ -9,9 +9,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from zerosnet.robustness.corruptions.draws import Draws
-from zerosnet.robustness.corruptions.filters import correlate, gaussian, padded
+from zerosnet.robustness.corruptions.filters import BYTE, correlate, divided, gaussian, padded
 
-BYTE = 255.0
 WATER, MUD = (175 / 255, 238 / 255, 238 / 255), (63 / 255, 42 / 255, 20 / 255)
 RELIEF = ((-2.0, -1.0, 0.0), (-1.0, 1.0, 1.0), (0.0, 1.0, 2.0))
 FAINT, CLEAR = 50, 150  # an edge begins above the second, and goes on above the first
@@ -54,7 +53,7 @@ def shading(drops: Tensor) -> Tensor:
 
 
 def _mean(images: Tensor) -> Tensor:
-    return correlate(images, images.new_ones(3, 3)) / 9
+    return divided(correlate(images, images.new_ones(3, 3)), 9)
 
 
 def edges(images: Tensor) -> Tensor:

@@ -4,9 +4,8 @@ import torch
 from torch import Tensor
 
 from zerosnet.robustness.corruptions.draws import Draws
-from zerosnet.robustness.corruptions.filters import along_a_line, gaussian, zoomed
+from zerosnet.robustness.corruptions.filters import BYTE, along_a_line, divided, gaussian, zoomed
 
-BYTE = 255.0
 GREY = (0.299, 0.587, 0.114)
 FIRST_WIBBLE = 100.0
 
@@ -27,7 +26,7 @@ def snow(
     layer = zoomed(mean + deviation * draws.normal("flakes", 1, *size), zoom)
     flakes = (torch.where(layer < least, 0, layer).clamp(0, 1) * BYTE).floor()
     flakes = along_a_line(flakes, radius, sigma, draws.between("angle", -135, -45))
-    flakes = flakes.floor() / BYTE
+    flakes = divided(flakes.floor(), BYTE)
     grey = (images * images.new_tensor(GREY).view(1, 3, 1, 1)).sum(1, keepdim=True)
     white = kept * images + (1 - kept) * torch.maximum(images, grey * 1.5 + 0.5)
     return white + flakes + flakes.flip(-2, -1)
