@@ -58,6 +58,18 @@ def second_singular_values(wiring: "Wiring", first: int = 0) -> Floats:
     return np.array(found)
 
 
+def mixing_product(wiring: "Wiring") -> tuple[Floats, float]:
+    """A_{N-1} ... A_0 divided by its largest entry, and the decimal logarithm of that; zeros and -inf if it is 0.
+
+    Where its rows are alike, the last streams are the same mixture of the first ones.
+    """
+    product, exponent = _products(wiring.arrays[0], len(wiring.start))[-1]
+    largest = float(np.abs(product).max())
+    if largest == 0:
+        return product, -np.inf
+    return product / largest, float(np.log10(largest) + exponent * np.log10(2.0))
+
+
 def _products(factors: list[Floats], size: int) -> list[tuple[Floats, int]]:
     """1, A_0, A_1 A_0, ...: each as a matrix with entries of about 1 and a power of two."""
     product, exponent = np.eye(size), 0
