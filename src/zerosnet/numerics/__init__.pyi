@@ -76,6 +76,7 @@ from zerosnet.numerics.wirings.law import Prediction as Prediction
 from zerosnet.numerics.wirings.law import load_law as load_law
 from zerosnet.numerics.wirings.limit import Limit as Limit
 from zerosnet.numerics.wirings.limit import alike_after as alike_after
+from zerosnet.numerics.wirings.limit import heard_from as heard_from
 from zerosnet.numerics.wirings.limit import limit_of as limit_of
 from zerosnet.numerics.wirings.measures import effective_depth as effective_depth
 from zerosnet.numerics.wirings.mixing import MIXINGS as MIXINGS

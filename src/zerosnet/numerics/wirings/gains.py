@@ -51,11 +51,12 @@ def second_singular_values(wiring: "Wiring", first: int = 0) -> Floats:
     """
     keep = wiring.arrays[0][first:]
     size = keep[0].shape[1] if keep else len(wiring.read)
-    found = []
-    for product, _ in _products(keep, size):
-        values = np.linalg.svd(product, compute_uv=False)
-        found.append(values[1] / values[0] if len(values) > 1 and values[0] > 0 else 0.0)
-    return np.array(found)
+    products = [product for product, _ in _products(keep, size)]
+    if len({product.shape for product in products}) == 1:  # all at once
+        singular = list(np.linalg.svd(np.stack(products), compute_uv=False))
+    else:
+        singular = [np.linalg.svd(product, compute_uv=False) for product in products]
+    return np.array([v[1] / v[0] if len(v) > 1 and v[0] > 0 else 0.0 for v in singular])
 
 
 def mixing_product(wiring: "Wiring") -> tuple[Floats, float]:

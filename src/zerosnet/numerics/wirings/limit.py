@@ -80,9 +80,13 @@ def limit_of(wiring: Wiring, stem: float = STEM) -> Limit:
                           f"end, {of_all} blocks reach the head.")  # fmt: skip
 
 
+def heard_from(blocks: int) -> float:
+    """The part of what the head reads from which a block of so many reaches it, by the rule of `Forecast.limit`."""
+    return min(load_law().tau, HEARD / blocks)
+
+
 def _counting(parts: Floats) -> int:
-    """Count the blocks that reach the head, by the same rule as `Forecast.limit`."""
-    return int((parts >= min(load_law().tau, HEARD / len(parts))).sum())
+    return int((parts >= heard_from(len(parts))).sum())
 
 
 def _without_projections(wiring: Wiring) -> Wiring:
@@ -102,8 +106,9 @@ def _alike(wiring: Wiring, of_all: str) -> Limit | None:
     after = alike_after(wiring)
     if after is None or _keeps_a_stream(wiring.arrays[0]):
         return None
-    return Limit("alike", f"The streams become alike: after {after} blocks the second singular value of the mixing is "
-                          f"below {100 * ALIKE:g} % of the first, so that {len(wiring.read)} streams carry on what one "
+    count = "1 block" if after == 1 else f"{after} blocks"
+    return Limit("alike", f"The streams become alike: after {count} the second singular value of the mixing is below "
+                          f"{100 * ALIKE:g} % of the first, so that {len(wiring.read)} streams carry on what one "
                           f"would; {of_all} blocks reach the head.")  # fmt: skip
 
 
