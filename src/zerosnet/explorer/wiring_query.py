@@ -33,14 +33,14 @@ _STREAMS = {"write": "all", "read": "turns"}
 _DRAWN = {"streams": "4", "spread": "0.1", "seed": "1", **_STREAMS}
 FORMS = {
     "constant": Form("constant gains", {"keep": "1", "add": "1"}),
-    "scaled": Form("branch falls with depth", {"add": "1", "power": "1/2"}),
-    "small": Form("small branches, as ReZero's", {"add": "0.1"}),
+    "scaled": Form("falling branches", {"add": "1", "power": "1/2"}),
+    "small": Form("small branches", {"add": "0.1"}),
     "first-state": Form("first state mixed in", {"keep": "0.8", "first": "0.2", "add": "1"}),
     "lists": Form("lists of gains", {"keep": "1", "add": "1"}),
-    "matrix": Form("one matrix, typed", {"matrix": "0.9,0.1;0.1,0.9", **_STREAMS}),
-    "free": Form("drawn, unconstrained", _DRAWN),
-    "row-stochastic": Form("drawn, row-stochastic", _DRAWN),
-    "doubly-stochastic": Form("drawn, doubly stochastic", _DRAWN),
+    "matrix": Form("typed", {"matrix": "0.9,0.1;0.1,0.9", **_STREAMS}),
+    "free": Form("unconstrained", _DRAWN),
+    "row-stochastic": Form("row-stochastic", _DRAWN),
+    "doubly-stochastic": Form("doubly stochastic", _DRAWN),
 }
 _PARAMETERS = tuple(dict.fromkeys(name for form in FORMS.values() for name in form.defaults))
 

@@ -2,9 +2,14 @@
 
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from zerosnet.checks import finite
 from zerosnet.explorer.wiring_query import FORMS, LAYERS, WiringOf
 from zerosnet.numerics import MIXINGS, Wiring, alike_after, effective_depth, heard_from, limit_of, mixing_product
+
+_SHORT = 1.5  # decimal logarithm of the largest entry that is shown as it is
 
 _STREAMS = {"streams": "4", "seed": "1", "write": "all", "read": "turns"}
 PRESETS = (
@@ -57,10 +62,19 @@ def wiring_document(of: WiringOf) -> dict[str, Any]:
         "second": wiring.second_singular_values().tolist() if streams > 1 else None,
         "alike_after": alike_after(wiring),
         "first": wiring.arrays[0][0].tolist(),
-        "product": {"rows": product.tolist(), "log10": finite(scale)},
+        "product": _readable(product, scale),
+        "keep": [float(step.A[0][0]) for step in wiring.steps] if streams == 1 else None,
+        "add": [float(step.b[0]) for step in wiring.steps] if streams == 1 else None,
         "limit": {"kind": limit.kind, "sentence": limit.sentence},
         "copy": {"python": python_of(of, wiring)},
     }
+
+
+def _readable(product: npt.NDArray[np.float64], scale: float) -> dict[str, Any]:
+    """The product with its scale in the entries where they stay short, and else apart."""
+    if abs(scale) < _SHORT:
+        return {"rows": (product * 10**scale).tolist(), "log10": 0}
+    return {"rows": product.tolist(), "log10": finite(scale)}
 
 
 def python_of(of: WiringOf, wiring: Wiring) -> str:

@@ -6,7 +6,7 @@ import { offline } from "./offline.js";
 import { changeForm, GROUPS, matches, MOST_BLOCKS, NUMBERS, numberOf } from "./wiringstate.js";
 
 const PAUSE = 150; // ms without a key
-const ENDS = { write: ["Writes", { all: "to all streams", turns: "to one after the other" }], read: ["Reads", { turns: "one after the other", mean: "the mean" }] };
+const ENDS = { write: ["Writes", { all: "to all streams", turns: "to one by one" }], read: ["Reads", { turns: "one by one", mean: "the mean" }] };
 const TYPED = "typed";
 
 export class WiringControls {
@@ -123,7 +123,7 @@ export class WiringControls {
     const select = html("select", {
       id: "depth",
       onchange: () => { state.layers = select.value === "" ? null : Number(select.value); this.#again("#depth"); },
-    }, known.layers.map(({ layers, blocks }) => html("option", { value: layers, selected: layers === state.layers }, `${layers} layers, ${blocks} blocks`)),
+    }, known.layers.map(({ layers, blocks }) => html("option", { value: layers, selected: layers === state.layers }, `${layers} layers (${blocks})`)),
     !offline && html("option", { value: "", selected: state.layers === null }, "a plain stack"));
     const stack = state.layers === null && this.#number("blocks",
       { label: "N", name: "N, the number of blocks", value: String(state.blocks), low: 1, high: MOST_BLOCKS, step: 1 }, (text) => { state.blocks = text; });

@@ -16,7 +16,7 @@ export function drawGains(room, legend, { forward, backward }) {
   const y = [low - pad, high + pad];
   const said = { a: `forward: ${fold(forward.at(-1))}-fold at the end`, b: `backward: ${fold(backward[0])}-fold at the first block` };
   const chart = plot(room, {
-    label: `Largest gain of the mixing over ${blocks} blocks; ${said.a}; ${said.b}`, ratio: 0.8, x: [0, blocks], y,
+    label: `Largest gain of the mixing over ${blocks} blocks; ${said.a}; ${said.b}`, ratio: heightOf(room), x: [0, blocks], y,
     xlabel: "block", ylabel: "gain", yticks: logTicks(y), xticks: depths(blocks),
   });
   chart.line([[0, 0], [blocks, 0]], { class: "circle-line" });
@@ -26,19 +26,31 @@ export function drawGains(room, legend, { forward, backward }) {
   legend.replaceChildren(key("circle", { class: "dot a" }, said.a), key("square", { class: "dot b" }, said.b));
 }
 
+// what one stream keeps of the state and adds of the branch
+export function drawSteps(room, legend, { keep, add }) {
+  const blocks = keep.length;
+  const all = [...keep, ...add];
+  const low = Math.min(0, ...all), high = Math.max(1, ...all), pad = 0.08 * (high - low);
+  const span = (values) => [...new Set([Math.min(...values), Math.max(...values)])].map((value) => short(value, 3)).join(" to ");
+  const said = { a: `keeps ${span(keep)} of the state`, b: `adds ${span(add)} of the branch` };
+  const chart = plot(room, {
+    label: `Gains of ${blocks} blocks: every block ${said.a}, and ${said.b}`, ratio: heightOf(room), x: [0, blocks], y: [low - pad / 2, high + pad],
+    xlabel: "block", ylabel: "gain", xticks: depths(blocks),
+  });
+  curve(chart, [null, ...keep], "a", "circle", (k, value) => `block ${k} keeps ${short(value, 3)}`);
+  curve(chart, [null, ...add], "b", "square", (k, value) => `block ${k} adds ${short(value, 3)}`);
+  chart.show();
+  legend.replaceChildren(key("circle", { class: "dot a" }, said.a), key("square", { class: "dot b" }, said.b));
+}
+
 export function drawLikeness(room, legend, { second, alike_after: after, streams }) {
-  if (second === null) {
-    room.replaceChildren(html("p", { class: "hint" }, "One stream: there is nothing that could become alike."));
-    legend.replaceChildren();
-    return;
-  }
   const blocks = second.length - 1;
   const logs = second.map((value) => Math.max(LEAST, Math.log10(value)));
   const low = Math.max(LEAST, Math.min(-2.5, Math.floor(Math.min(...logs)))) - 0.15;
   const ends = after === null ? "the streams stay apart" : `alike after ${after} ${after === 1 ? "block" : "blocks"}`;
   const chart = plot(room, {
     label: `Second singular value of the product of ${blocks} mixings of ${streams} streams, relative to the first: ${short(second.at(-1), 2)} at the end; ${ends}`,
-    ratio: 0.8, x: [0, blocks], y: [low, 0.15], xlabel: "block", ylabel: "second singular value ÷ first", xticks: depths(blocks),
+    ratio: heightOf(room), x: [0, blocks], y: [low, 0.15], xlabel: "block", ylabel: "second singular value ÷ first", xticks: depths(blocks),
     yticks: Array.from({ length: Math.floor(-low) + 1 }, (_, i) => [-i, i === 0 ? "1" : i === 1 ? "0.1" : i === 2 ? "0.01" : `10${superscript(-i)}`]),
   });
   chart.line([[0, Math.log10(ALIKE)], [blocks, Math.log10(ALIKE)]], { class: "half-line" });
@@ -56,18 +68,19 @@ function curve(chart, values, which, shape, title) {
   });
 }
 
+const heightOf = (room) => (widthOf(room) > 420 ? 0.5 : 0.8);
 const depths = (blocks) => [...new Set([0, 1 / 3, 2 / 3, 1].map((part) => Math.round(part * blocks)))].map((n) => [n, String(n)]);
 
 // the mixing of the first block and the product of all, a number in every square that has room for it
-export function drawMatrices(room, legend, { first, product, streams, counts }) {
+export function drawMatrices(room, legend, { first, product, counts }) {
   const blocks = counts.reduce((sum, count) => sum + count, 0);
-  const power = product.log10 === null || Math.abs(product.log10) < 0.005 ? "" : `, divided by ${fold(product.log10)}`;
+  const power = product.log10 ? `, divided by ${fold(product.log10)}` : "";
   const pictures = [[first, "first block"], [product.rows, `all ${blocks} blocks together${power}`]];
-  const side = Math.max(90, Math.min(190, Math.floor((Math.floor(widthOf(room)) || 320) / 2) - 8));
-  room.replaceChildren(html("div", { class: "matrices" }, pictures.map(([rows, title]) =>
+  const side = Math.max(100, Math.min(200, Math.floor((widthOf(room) || 320) / 2) - 10));
+  room.replaceChildren(html("div", { class: "pair" }, pictures.map(([rows, title]) =>
     html("figure", {}, matrix(rows, side, title), html("figcaption", {}, title)))));
   legend.replaceChildren(key("square", { class: "cell plus" }, "positive"), key("square", { class: "cell minus" }, "negative"),
-    streams > 1 && html("span", { class: "key" }, "equal rows: the streams are alike"));
+    html("span", { class: "key" }, "rows alike: streams alike"));
 }
 
 function matrix(rows, side, title) {

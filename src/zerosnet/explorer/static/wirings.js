@@ -6,16 +6,22 @@ import { html, math } from "./dom.js";
 import { drawBlocks } from "./forecast.js";
 import { fold, short } from "./numbers.js";
 import { WiringControls } from "./wiringcontrols.js";
-import { drawGains, drawLikeness, drawMatrices } from "./wiringplots.js";
+import { drawGains, drawLikeness, drawMatrices, drawSteps } from "./wiringplots.js";
 import { readWiring, wiringAddress, wiringQuery } from "./wiringstate.js";
 
 // what limits a wiring, in two or three words, and how bad that is
 const KINDS = {
   none: ["yes", "✓", "the depth is used"], alike: ["maybe", "≈", "streams become alike"], apart: ["maybe", "≈", "streams run apart"],
-  stages: ["maybe", "≈", "stage changes cost"], stem: ["maybe", "≈", "the stem dominates"], forgets: ["maybe", "≈", "early blocks are forgotten"],
-  grows: ["no", "✗", "the state explodes"], fades: ["no", "✗", "late blocks fade"], silent: ["no", "✗", "the blocks are silent"], unread: ["no", "✗", "the head reads little"],
+  stages: ["maybe", "≈", "stage changes cost depth"], stem: ["maybe", "≈", "the stem dominates"], forgets: ["maybe", "≈", "early blocks are forgotten"],
+  grows: ["no", "✗", "the state outgrows the blocks"], fades: ["no", "✗", "late blocks fade"], silent: ["no", "✗", "the blocks are silent"], unread: ["no", "✗", "the head reads little"],
 };
-const PANELS = [["gains", "Gain of the mixing alone", drawGains], ["likeness", "Do streams become alike?", drawLikeness], ["matrices", "The mixing matrices", drawMatrices]];
+// panels: name, title, hint, how to draw, and whether one stream, several or both have it
+const PANELS = [
+  ["steps", "What blocks keep and add", "y is kept a times, and f added b times.", drawSteps, (streams) => streams === 1],
+  ["gains", "Gain without the branches", "Forward, how far a disturbance can grow (largest row sum); backward, a gradient (column sum).", drawGains, () => true],
+  ["likeness", "Do streams become alike?", "Second singular value of all mixings so far, relative to the first: at 0 the streams are multiples of one.", drawLikeness, (streams) => streams > 1],
+  ["matrices", "The mixing matrices", "Rows are the streams after, columns those before.", drawMatrices, (streams) => streams > 1],
+];
 
 export class Wirings {
   #wiring = null;
@@ -53,7 +59,11 @@ export class Wirings {
     rooms.recursion.replaceChildren(...recursion(wiring));
     rooms.facts.replaceChildren(...facts(wiring).map(([name, value]) => html("div", {}, html("dt", {}, name), html("dd", {}, value))));
     drawBlocks(rooms, legends.blocks, { ...wiring, line: wiring.heard_from, noted: `from a part of ${short(wiring.heard_from, 2)} a block reaches the head` });
-    for (const [name, , drawPanel] of PANELS) drawPanel(rooms[name], legends[name], wiring);
+    this.panels.classList.toggle("two", wiring.streams === 1);
+    for (const [name, , , drawPanel, wanted] of PANELS) {
+      this.sections[name].hidden = !wanted(wiring.streams);
+      if (wanted(wiring.streams)) drawPanel(rooms[name], legends[name], wiring);
+    }
   }
 
   #build() {
@@ -63,20 +73,22 @@ export class Wirings {
     };
     this.legends = { blocks: html("div", { class: "legend" }) };
     this.problem = html("p", { class: "problem", role: "alert", hidden: true });
-    const drawn = PANELS.map(([name, title]) => {
+    this.sections = Object.fromEntries(PANELS.map(([name, title, hint]) => {
       this.rooms[name] = html("div", { class: `room ${name}` });
       this.legends[name] = html("div", { class: "legend" });
-      return html("section", { class: "panel", "aria-labelledby": `${name}-title` }, html("h3", { id: `${name}-title` }, title), this.rooms[name], this.legends[name]);
-    });
+      return [name, html("section", { class: "panel", "aria-labelledby": `${name}-title` }, html("h3", { id: `${name}-title` }, title),
+        html("p", { class: "hint" }, hint), this.rooms[name], this.legends[name])];
+    }));
+    this.panels = html("div", { class: "panels" },
+      html("section", { class: "panel forecast", "aria-labelledby": "blocks-title" }, html("h3", { id: "blocks-title" }, "At initialisation: what every block adds"),
+        html("div", { class: "bars" }, this.rooms.shares, this.rooms.parts), this.legends.blocks),
+      Object.values(this.sections));
     const copy = html("button", { type: "button", class: "small", "data-copy": "wiring", onclick: () => this.#wiring && copyText(this.#wiring.copy.python, "Python") }, "Python");
     this.element = html("section", { class: "side", "aria-label": "Wiring" },
       this.controls.element,
       html("div", { class: "card" }, this.problem, this.rooms.verdict, this.rooms.recursion, html("p", { class: "copies" }, html("span", { class: "hint" }, "Copy as "), copy)),
       html("div", { class: "card more" }, this.rooms.facts),
-      html("div", { class: "panels" },
-        html("section", { class: "panel forecast", "aria-labelledby": "blocks-title" }, html("h3", { id: "blocks-title" }, "At initialisation: what every block adds"),
-          html("div", { class: "bars" }, this.rooms.shares, this.rooms.parts), this.legends.blocks),
-        drawn));
+      this.panels);
     this.room.replaceChildren(this.element);
   }
 
@@ -102,7 +114,7 @@ function facts({ shares, effective_depth: depth, blocks_above: above, sources, s
   const blocks = shares.length;
   return [
     ["effective depth", `${depth.toFixed(1)} of ${blocks} blocks`],
-    ["blocks with a share of 0.1", `${above} of ${blocks}`],
+    ["blocks with a share ≥ 0.1", `${above} of ${blocks}`],
     ["sources that the head reads", `as if ${sources.toFixed(1)} of ${blocks + 1}`],
     ["the stem's part in them", `${short(100 * stem, 3)} %`],
     ["gain forward", `${fold(forward.at(-1))}-fold`],

@@ -11,7 +11,8 @@ const LAYERS = 56, BLOCKS = 24;
 export const GROUPS = {
   "One stream": ["constant", "scaled", "small", "lists"],
   "Two streams": ["first-state"],
-  "Streams that matrices mix": ["matrix", "free", "row-stochastic", "doubly-stochastic"],
+  "Streams, one matrix": ["matrix"],
+  "Streams, matrices drawn": ["free", "row-stochastic", "doubly-stochastic"],
 };
 
 // numbers with a slider: symbol, what it is, where the slider goes

@@ -38,7 +38,7 @@ def limit_of(wiring: Wiring, stem: float = STEM) -> Limit:
         >>> limit_of(Wiring.of_gains([1] * 24, [1] * 24)).sentence
         'Nothing in the wiring: 24 of 24 blocks reach the head.'
         >>> limit_of(Wiring.of_gains([2] * 24, [1] * 24)).sentence
-        'The state alone grows 1.68e+07-fold over 24 blocks, so that later blocks add little: 3 of 24 reach the head.'
+        'The state alone grows 10^7-fold over 24 blocks, so that later blocks add little: 3 of 24 reach the head.'
     """
     weights = wiring.contributions(stem)
     shares, parts = weights[1:, 1:].diagonal(), np.square(weights[-1, 1:])
@@ -65,14 +65,14 @@ def limit_of(wiring: Wiring, stem: float = STEM) -> Limit:
                               f"although {of_all} blocks reach the head.")  # fmt: skip
     if reach >= MUCH * blocks:
         return _alike(wiring, of_all) or Limit("none", f"Nothing in the wiring: {of_all} blocks reach the head.")
+    if len(wiring.read) > 1 and _counting(_without_projections(wiring).head_parts(stem)) >= MUCH * blocks:
+        return Limit("stages", "Stage changes cost early blocks their part: every stream has a projection of its own "
+                               f"there, and mixing averages what was one signal; {of_all} blocks reach the "
+                               "head.")  # fmt: skip
     first_half = float(parts[: blocks // 2].sum())
     if late > 2 * LITTLE and first_half < LITTLE:
         return Limit("forgets", f"Early blocks are forgotten: the first half of them makes {100 * first_half:.2g} % of "
                                 f"what the head reads; {of_all} blocks reach it.")  # fmt: skip
-    if _counting(_without_projections(wiring).head_parts(stem)) >= MUCH * blocks:
-        return Limit("stages", "Stage changes cost early blocks their part: every stream has a projection of its own "
-                               f"there, and mixing averages what was one signal; {of_all} blocks reach the "
-                               "head.")  # fmt: skip
     if late > 2 * LITTLE:
         return Limit("unread", f"The head does not read every block: {of_all} reach it, although the last ones add "
                                f"{100 * late:.2g} % each.")  # fmt: skip
@@ -130,4 +130,4 @@ def _range(shares: Floats) -> str:
 
 
 def _fold(log10: float) -> str:
-    return f"{10**log10:.3g}" if log10 < 300 else f"1e+{log10:.0f}"
+    return f"{float(f'{10**log10:.3g}'):,.10g}" if log10 < 5 else f"10^{log10:.0f}"
