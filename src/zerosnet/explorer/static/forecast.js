@@ -5,6 +5,7 @@ import { short, superscript } from "./numbers.js";
 import { key, plot, widthOf } from "./plot.js";
 
 const STAGES = ["first", "second", "third"];
+const MANY = 120; // bars, which are drawn as one shape then
 const LEAST = 1e-6; // smaller ones are drawn as this
 
 export function drawForecast(rooms, legend, forecast) {
@@ -45,8 +46,12 @@ function bars(room, values, counts, low, title, noun, half = null) {
   });
   const { px, py } = chart;
   const floor = py(low), width = 0.76 * (px(1) - px(0));
-  values.forEach((value, n) => {
-    const top = py(Math.max(low + 0.02, Math.log10(value)));
+  const topOf = (value) => py(Math.max(low + 0.02, Math.log10(value)));
+  if (blocks > MANY) {
+    const outline = (value, n) => `M${(px(n + 1) - width / 2).toFixed(2)} ${floor.toFixed(1)}V${topOf(value).toFixed(1)}h${width.toFixed(2)}V${floor.toFixed(1)}z`;
+    counts.forEach((_, i) => chart.put(svg("path", { class: `stage s${i}`, d: values.map((value, n) => (stages[n] === i ? outline(value, n) : "")).join("") })));
+  } else values.forEach((value, n) => {
+    const top = topOf(value);
     chart.put(svg("rect", { class: `stage s${stages[n]}`, x: (px(n + 1) - width / 2).toFixed(1), y: top.toFixed(1), width: width.toFixed(1), height: (floor - top).toFixed(1) },
       svg("title", {}, `block ${n + 1}: ${noun} ${short(value, 3)}`)));
   });

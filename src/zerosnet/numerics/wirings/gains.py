@@ -5,6 +5,7 @@ can become; the largest absolute column sum (1-norm) does the same for gradients
 Neither is invariant under a change of gauge: where branches are normalised, the network does not see them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,14 +34,14 @@ class Gains:
 
 def gains(wiring: "Wiring") -> Gains:
     """Gains forward and backward to every depth."""
-    keep = wiring.arrays[0]
-    forward = _products(keep, len(wiring.start))
-    backward = _products([a.T for a in reversed(keep)], len(wiring.read))[::-1]  # transposed: rows become columns
+    forward = wiring.products
+    transposed = [a.T for a in reversed(wiring.arrays[0])]
+    backward = products(transposed, len(wiring.read))[::-1]  # rows become columns
     return Gains(
-        forward_rows=np.array([_log10_norm(p, e, axis=1) for p, e in forward]),
-        forward_columns=np.array([_log10_norm(p, e, axis=0) for p, e in forward]),
-        backward_rows=np.array([_log10_norm(p, e, axis=0) for p, e in backward]),
-        backward_columns=np.array([_log10_norm(p, e, axis=1) for p, e in backward]),
+        forward_rows=_log10_norms(forward, axis=1),
+        forward_columns=_log10_norms(forward, axis=0),
+        backward_rows=_log10_norms(backward, axis=0),
+        backward_columns=_log10_norms(backward, axis=1),
     )
 
 
@@ -51,11 +52,8 @@ def second_singular_values(wiring: "Wiring", first: int = 0) -> Floats:
     """
     keep = wiring.arrays[0][first:]
     size = keep[0].shape[1] if keep else len(wiring.read)
-    products = [product for product, _ in _products(keep, size)]
-    if len({product.shape for product in products}) == 1:  # all at once
-        singular = list(np.linalg.svd(np.stack(products), compute_uv=False))
-    else:
-        singular = [np.linalg.svd(product, compute_uv=False) for product in products]
+    found = wiring.products if first == 0 else products(keep, size)
+    singular = _of_each([product for product, _ in found], lambda many: np.linalg.svd(many, compute_uv=False))
     return np.array([v[1] / v[0] if len(v) > 1 and v[0] > 0 else 0.0 for v in singular])
 
 
@@ -64,14 +62,14 @@ def mixing_product(wiring: "Wiring") -> tuple[Floats, float]:
 
     Where its rows are alike, the last streams are the same mixture of the first ones.
     """
-    product, exponent = _products(wiring.arrays[0], len(wiring.start))[-1]
+    product, exponent = wiring.products[-1]
     largest = float(np.abs(product).max())
     if largest == 0:
         return product, -np.inf
     return product / largest, float(np.log10(largest) + exponent * np.log10(2.0))
 
 
-def _products(factors: list[Floats], size: int) -> list[tuple[Floats, int]]:
+def products(factors: list[Floats], size: int) -> list[tuple[Floats, int]]:
     """1, A_0, A_1 A_0, ...: each as a matrix with entries of about 1 and a power of two."""
     product, exponent = np.eye(size), 0
     found = [(product, exponent)]
@@ -83,6 +81,15 @@ def _products(factors: list[Floats], size: int) -> list[tuple[Floats, int]]:
     return found
 
 
-def _log10_norm(product: Floats, exponent: int, axis: int) -> float:
-    size = np.abs(product).sum(axis=axis).max()
-    return float(np.log10(size) + exponent * np.log10(2.0)) if size > 0 else -np.inf
+def _log10_norms(found: list[tuple[Floats, int]], axis: int) -> Floats:
+    """Decimal logarithms of the largest absolute sum along an axis, -inf for 0."""
+    sums = _of_each([product for product, _ in found], lambda many: np.abs(many).sum(axis=axis - 2).max(axis=-1))
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log10(np.array(sums)) + np.array([exponent for _, exponent in found]) * np.log10(2.0))
+
+
+def _of_each(matrices: list[Floats], compute: Callable[[Floats], Floats]) -> list[Floats]:
+    """What is computed of every matrix; at once if they have one shape."""
+    if len({matrix.shape for matrix in matrices}) == 1:
+        return list(compute(np.stack(matrices)))
+    return [compute(matrix) for matrix in matrices]
