@@ -163,18 +163,21 @@ _BUILDERS = {
 
 def _mixed(matrices: list[tuple[Vector, ...]], given: dict[str, str], m: int) -> Parts:
     """Streams that are mixed; the head reads their mean."""
-    mean = (Fraction(1, m),) * m
-    turns = [tuple(_ONE if i == n else _ZERO for i in range(m)) for n in range(m)]
-    words = {"write": {"all": [(_ONE,) * m], "turns": turns}, "read": {"turns": turns, "mean": [mean]}}
-    writes, reads = (named.get(given[name]) or [_vector(given, name, m, list(named))] for name, named in words.items())
+    mean: Vector = (Fraction(1, m),) * m
+    turns: list[Vector] = [tuple(_ONE if i == n else _ZERO for i in range(m)) for n in range(m)]
+    writes = _ends(given, "write", m, {"all": [(_ONE,) * m], "turns": turns})
+    reads = _ends(given, "read", m, {"turns": turns, "mean": [mean]})
     return [Step(A, writes[n % len(writes)], reads[n % len(reads)]) for n, A in enumerate(matrices)], mean
 
 
-def _vector(given: dict[str, str], name: str, m: int, words: list[str]) -> Vector:
+def _ends(given: dict[str, str], name: str, m: int, words: dict[str, list[Vector]]) -> list[Vector]:
+    """What blocks write to or read, block after block and then again: by a word, or the same weights for all."""
     text = given[name]
+    if text in words:
+        return words[text]
     if text.strip().isalpha() or len(text.split(",")) != m:
         raise BadParameter(name, f"{name} is {text[:40]!r}; expected {', '.join(words)}, or {m} numbers with commas")
-    return tuple(_numbers(text, name, m))
+    return [tuple(_numbers(text, name, m))]
 
 
 def _continued(given: dict[str, str], name: str, blocks: int) -> list[Number]:

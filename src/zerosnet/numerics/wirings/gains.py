@@ -7,7 +7,7 @@ Neither is invariant under a change of gauge: where branches are normalised, the
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -54,7 +54,7 @@ def second_singular_values(wiring: "Wiring", first: int = 0) -> Floats:
     size = keep[0].shape[1] if keep else len(wiring.read)
     found = wiring.products if first == 0 else products(keep, size)
     singular = _of_each([product for product, _ in found], lambda many: np.linalg.svd(many, compute_uv=False))
-    return np.array([v[1] / v[0] if len(v) > 1 and v[0] > 0 else 0.0 for v in singular])
+    return np.array([v[1] / v[0] if len(v) > 1 and v[0] > 0 else 0.0 for v in singular], dtype=np.float64)
 
 
 def mixing_product(wiring: "Wiring") -> tuple[Floats, float]:
@@ -88,7 +88,7 @@ def _log10_norms(found: list[tuple[Floats, int]], axis: int) -> Floats:
         return np.asarray(np.log10(np.array(sums)) + np.array([exponent for _, exponent in found]) * np.log10(2.0))
 
 
-def _of_each(matrices: list[Floats], compute: Callable[[Floats], Floats]) -> list[Floats]:
+def _of_each(matrices: list[Floats], compute: Callable[[Floats], Any]) -> list[Any]:
     """What is computed of every matrix; at once if they have one shape."""
     if len({matrix.shape for matrix in matrices}) == 1:
         return list(compute(np.stack(matrices)))
