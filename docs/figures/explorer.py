@@ -1,4 +1,4 @@
-"""Photograph the explorer for the README: python docs/figures/explorer.py (needs Chromium, its driver, selenium)"""
+"""Photograph the explorer for the pages: python docs/figures/explorer.py (needs Chromium, its driver, selenium)"""
 
 import base64
 import re
@@ -10,8 +10,11 @@ from pathlib import Path
 
 from selenium import webdriver
 
-IMAGE = Path(__file__).parent.parent / "images" / "explorer.png"
-VIEW = "?family=zerosnet&param=1/4&blocks=27"  # one of the paper's rows, not zero-stable
+IMAGES = Path(__file__).parent.parent / "images"
+VIEWS = {
+    "explorer.png": "?family=zerosnet&param=1/4&blocks=27",  # one of the paper's rows, not zero-stable
+    "explorer_wirings.png": "?view=wirings&form=doubly-stochastic&streams=4&spread=0.3&seed=1&blocks=27",
+}
 WIDTH = 1280
 
 
@@ -26,22 +29,26 @@ def main() -> None:
     try:
         found = re.search(r"http://\S+", server.stdout.readline() if server.stdout else "")
         assert found, "the explorer did not start"
-        size = {"width": WIDTH, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        browser.get(found.group() + VIEW)
-        time.sleep(4)  # the first drawing, and the exact sets
-        size["height"] = browser.execute_script(
-            "return document.querySelector('footer').getBoundingClientRect().bottom"
-        )
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {**size, "height": round(size["height"]) + 12})
-        browser.execute_script("document.querySelector('#latency').hidden = true")  # of the machine, not of the page
-        time.sleep(2)
-        IMAGE.write_bytes(base64.b64decode(browser.execute_cdp_cmd("Page.captureScreenshot", {})["data"]))
+        for name, view in VIEWS.items():
+            (IMAGES / name).write_bytes(photograph(browser, found.group() + view))
+            print(f"docs/images/{name}")
     finally:
         browser.quit()
         server.terminate()
         server.wait()
-    print(f"docs/images/{IMAGE.name}")
+
+
+def photograph(browser: webdriver.Chrome, address: str) -> bytes:
+    """The whole page as PNG."""
+    size = {"width": WIDTH, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    browser.get(address)
+    time.sleep(4)  # the first drawing, and the exact sets
+    height = browser.execute_script("return document.querySelector('footer').getBoundingClientRect().bottom")
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {**size, "height": round(height) + 12})
+    browser.execute_script("document.querySelector('#latency').hidden = true")  # of the machine, not of the page
+    time.sleep(2)
+    return base64.b64decode(browser.execute_cdp_cmd("Page.captureScreenshot", {})["data"])
 
 
 if __name__ == "__main__":

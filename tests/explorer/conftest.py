@@ -30,13 +30,12 @@ def browser():
 def page(browser, address):
     """Opens an address on a screen of that width, and sees that the browser had nothing to complain about."""
 
-    def open_page(query="", width=1280, height=900, url=address):
+    def open_page(query="", width=1280, height=900, url=address, shown=(".badge strong", ".locus svg", "#scatter svg")):
         screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
         browser.get(url + query)
-        eventually(lambda: texts(browser, ".badge strong"))
-        eventually(lambda: texts(browser, ".locus svg"))
-        eventually(lambda: texts(browser, "#scatter svg"))
+        for selector in shown:
+            eventually(lambda selector=selector: texts(browser, selector))
         return browser
 
     browser.get("about:blank")  # a page left open would go on asking a server that is gone

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from zerosnet.cli.main import run
 
-ENDPOINTS = ("analyze", "envelope", "region", "forecast", "copy", "view", "locus")
+ENDPOINTS = ("analyze", "envelope", "region", "forecast", "copy", "view", "locus", "wiring")
 
 
 def printed(capsys, *arguments):
@@ -83,6 +83,27 @@ def test_a_view_is_made_of_the_other_answers(client):
         ("locus", {"family": "zerosnet", "param": "1", "vary": "root0"}, "vary"),
         ("locus", {"alphas": "1", "betas": "1", "vary": "alpha1"}, "vary"),
         ("locus", {"alphas": "1", "betas": "1", "vary": "gamma"}, "vary"),
+        ("wiring", {"form": "other"}, "form"),
+        ("wiring", {"form": "constant", "keep": "x"}, "keep"),
+        ("wiring", {"form": "constant", "keep": "1,2"}, "keep"),
+        ("wiring", {"form": "constant", "spread": "1"}, "spread"),
+        ("wiring", {"form": "scaled", "power": "-1"}, "power"),
+        ("wiring", {"form": "lists", "add": ""}, "add"),
+        ("wiring", {"form": "lists", "add": "1,2,3", "blocks": "2"}, "add"),
+        ("wiring", {"form": "matrix", "matrix": "1,2"}, "matrix"),
+        ("wiring", {"form": "matrix", "matrix": "1,2;3"}, "matrix"),
+        ("wiring", {"form": "matrix", "matrix": ";".join([",".join("1" * 9)] * 9)}, "matrix"),
+        ("wiring", {"form": "matrix", "matrix": "1/0"}, "matrix"),
+        ("wiring", {"form": "matrix", "write": "1"}, "write"),
+        ("wiring", {"form": "free", "read": "nobody"}, "read"),
+        ("wiring", {"form": "free", "streams": "9"}, "streams"),
+        ("wiring", {"form": "free", "streams": "0"}, "streams"),
+        ("wiring", {"form": "free", "seed": "-1"}, "seed"),
+        ("wiring", {"form": "free", "seed": "²"}, "seed"),
+        ("wiring", {"form": "row-stochastic", "spread": "3/2"}, "spread"),
+        ("wiring", {"form": "free", "blocks": "433"}, "blocks"),
+        ("wiring", {"form": "free", "blocks": "9", "layers": "20"}, "blocks"),
+        ("wiring", {"form": "free", "layers": "164"}, "layers"),
     ],
 )
 def test_a_bad_request_is_answered_with_the_name_of_the_parameter(client, path, query, parameter):
@@ -151,7 +172,7 @@ def test_the_page_asks_nobody_else(client):
 
 def test_openapi_describes_every_endpoint_and_parameter(client):
     paths = client.get("/api/openapi.json").json()["paths"]
-    assert {f"/api/{name}" for name in (*ENDPOINTS, "families", "map", "paper", "accuracies")} == set(paths)
+    assert {f"/api/{name}" for name in (*ENDPOINTS, "families", "wirings", "map", "paper", "accuracies")} == set(paths)
     for path in paths.values():
         assert path["get"]["description"]
     names = {parameter["name"] for parameter in paths["/api/region"]["get"]["parameters"]}

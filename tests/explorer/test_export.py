@@ -58,6 +58,19 @@ def test_parameters_with_names_are_held_exactly_and_a_hole_is_none(exported):
     assert views[round(-grid["low"] / grid["step"])] is None
 
 
+def test_wirings_to_start_from_are_held_at_every_depth(exported, client):
+    from zerosnet.explorer.wirings import PRESETS
+
+    text = (exported[0] / "data/wirings.js").read_text()
+    found = json.loads(text.partition(" = ")[2].rstrip(";\n"))
+    assert len(found) == len(PRESETS) * 5
+    _, query = PRESETS[-1]
+    named = "&".join(sorted(f"{name}={value}" for name, value in (query | {"layers": "20"}).items()))
+    answer = client.get("/api/wiring", params=query | {"layers": "20"}).json()
+    assert found[named]["shares"] == pytest.approx(answer["shares"], rel=1e-4)
+    assert found[named]["limit"] == answer["limit"]
+
+
 @pytest.mark.parametrize("step", ["0", "2", "2/7", "-1/4"])
 def test_a_step_that_does_not_divide_one_is_refused(tmp_path, step):
     with pytest.raises(InputError, match="step is"):
@@ -119,6 +132,22 @@ def test_from_a_disk_families_rows_and_comparison_work(disk):
     one(browser, '.side.a [data-label="1.84, 0.74, 0.74"]').click()
     eventually(lambda: verdicts(browser)[0] == "not zero-stable")
     assert "need a server" in texts(browser, ".side.a .numbers")[0]
+
+
+@pytest.mark.browser
+@WITHOUT_A_BROWSER
+def test_from_a_disk_wirings_to_start_from_work_and_others_are_said_to_need_a_server(disk):
+    browser = disk()
+    one(browser, '[data-to="wirings"]').click()
+    eventually(lambda: texts(browser, "#wirings .badge strong") == ["the depth is used"])
+    assert "need a server" in texts(browser, "#wirings .controls .hint")[0]
+    assert not browser.find_elements("css selector", "#wirings .slide, #form")
+    one(browser, '[data-preset="State grown"]').click()
+    one(browser, '#depth option[value="110"]').click()
+    eventually(lambda: "outgrows" in texts(browser, "#wirings .badge strong")[0])
+    eventually(lambda: "over 54 blocks" in texts(browser, "#wirings .reason")[0])
+    one(browser, '[data-to="schemes"]').click()
+    eventually(lambda: one(browser, "#main").is_displayed())
 
 
 @pytest.mark.browser

@@ -56,7 +56,7 @@ def test_the_slider_stays_in_sight_while_one_looks_at_the_growth(page, width, he
 def test_the_interface_is_described_on_a_page_of_its_own(browser, page):
     page()
     one(browser, 'a[href="api"]').click()
-    eventually(lambda: len(texts(browser, "#endpoints section")) == 11)
+    eventually(lambda: len(texts(browser, "#endpoints section")) == 13)
     titles = texts(browser, "#endpoints h2")
     assert titles[0] == "GET /api/analyze"
     sections = texts(browser, "#endpoints section")

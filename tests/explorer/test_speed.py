@@ -18,6 +18,26 @@ DRAGS = {
 }
 
 
+WIRINGS = {
+    "gains": [{"form": "constant", "keep": f"{k / 20:.2f}"} for k in range(30)],
+    "drawn": [{"form": "doubly-stochastic", "spread": f"{k / 30:.2f}"} for k in range(30)],
+    "the largest": [{"form": "free", "streams": "8", "blocks": "432", "spread": f"{k / 30:.2f}"} for k in range(10)],
+}
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("name", WIRINGS)
+def test_wirings_follow_as_soon(client, name):
+    def cpu_seconds(query):
+        start = time.process_time()
+        assert client.get("/api/wiring", params=query).status_code == 200
+        return time.process_time() - start
+
+    cpu_seconds(WIRINGS[name][0])
+    seconds = [cpu_seconds(query) for query in WIRINGS[name][1:]]
+    assert statistics.median(seconds) < (SOON if name == "the largest" else SOON / 3)
+
+
 @pytest.mark.timing
 @pytest.mark.parametrize("name", DRAGS)
 def test_every_answer_leaves_most_of_a_tenth_of_a_second_to_the_page(client, name):

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from zerosnet import __version__
 from zerosnet.errors import InputError
-from zerosnet.explorer import documents, forecasts, locus, query
+from zerosnet.explorer import documents, forecasts, locus, query, wiring_query, wirings
 from zerosnet.explorer.limits import LONGEST_QUERY, is_own_host
 from zerosnet.numerics import PAPER_ROWS, facts, root_condition
 from zerosnet.report import root_places
@@ -42,7 +42,8 @@ _DESCRIPTION = """Zero stability of numerical schemes, and of the networks that 
 
 A scheme is named by `alphas` and `betas`, or by `family`, `param` and, for lm, `beta`. Numbers are exact: `0.1` is one
 tenth, `1/3` a third. A request that cannot be answered gets a 4xx status and `{"error": ..., "parameter": ...}`:
-numbers have at most 50 digits, schemes at most 8 steps, grids at most 400 x 400 points."""
+numbers have at most 50 digits, schemes at most 8 steps, grids at most 400 x 400 points, wirings at most 8 streams and
+432 blocks."""
 
 
 def create_app(host: str = "localhost") -> FastAPI:
@@ -120,6 +121,16 @@ def _add_interface(app: FastAPI) -> None:
     def families() -> JSONResponse:
         """All families, with their formulas and their exact sets of zero-stable parameters."""
         return JSONResponse(locus.families_document())
+
+    @app.get("/api/wiring", tags=["wirings"])
+    def wiring(of: Annotated[wiring_query.WiringOf, Query()]) -> JSONResponse:
+        """Gains, shares and likeness of streams of any wiring: residual gains, or m streams that matrices mix."""
+        return JSONResponse(wirings.wiring_document(of))
+
+    @app.get("/api/wirings", tags=["wirings"])
+    def forms() -> JSONResponse:
+        """The forms of wirings with their parameters and defaults, and some to start from."""
+        return JSONResponse(wirings.forms_document())
 
     @app.get("/api/map", tags=["families"])
     def accuracy_map() -> JSONResponse:

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from zerosnet.errors import InputError
-from zerosnet.explorer import documents, forecasts, locus, query
+from zerosnet.explorer import documents, forecasts, locus, query, wirings
 from zerosnet.explorer.bundle import bundle
 from zerosnet.explorer.limits import MOST_BLOCKS
+from zerosnet.explorer.wiring_query import LAYERS, WiringOf
 from zerosnet.numerics import PAPER_ROWS, facts, root_condition
 from zerosnet.report import root_places
 
@@ -89,6 +90,8 @@ def _files(step: Fraction, say: Callable[[str], Any]) -> Iterator[tuple[str, str
         say(f"{one.name}: {one.low} to {one.high}")
         grids[one.name], views = _grid(one, step)
         yield f"data/{one.name}.js", _views(one.name, views)
+    say(f"wirings: {len(wirings.PRESETS)} with {', '.join(map(str, LAYERS))} layers")
+    yield "data/wirings.js", _views("wirings", _wirings())
     yield "data/index.js", f"globalThis.zerosnetPage = {_json(_index(grids))};\n"
 
 
@@ -118,6 +121,7 @@ def _index(grids: dict[str, Any]) -> dict[str, Any]:
             "paper": [row.to_json() for row in PAPER_ROWS],
             "accuracies": documents.accuracies_document(),
             "map": forecasts.map_document(),
+            "wirings": wirings.forms_document(),
         },
         "grids": grids,
         "loci": loci,
@@ -182,7 +186,18 @@ def _locus(one: Range) -> dict[str, Any]:
     return locus.locus_document(query.Locus(param="1", low=one.low, high=one.high, **given))
 
 
-def _views(name: str, views: list[dict[str, Any] | None]) -> str:
+def _wirings() -> dict[str, Any]:
+    """The wirings to start from at every depth, by their queries in the order of the alphabet."""
+    queries = [{**query, "layers": str(layers)} for _, query in wirings.PRESETS for layers in LAYERS]
+    return {
+        "&".join(sorted(f"{name}={value}" for name, value in query.items())): wirings.wiring_document(
+            WiringOf.model_validate(query)
+        )
+        for query in queries
+    }
+
+
+def _views(name: str, views: Any) -> str:
     return f'zerosnetPage.views["{name}"] = {_json(views)};\n'
 
 

@@ -56,11 +56,11 @@ class BadParameter(InputError):
         self.parameter = parameter
 
 
-def numbers_in(text: str, name: str) -> list[str]:
+def numbers_in(text: str, name: str, most: int = MOST_STEPS) -> list[str]:
     """The parts of a comma-separated list, each short enough to be read exactly: digits are counted, not yet read."""
     parts = [part.strip() for part in text.split(",")] if text.strip() else []
-    if len(parts) > MOST_STEPS:
-        raise BadParameter(name, f"{name} has {len(parts)} entries; expected at most {MOST_STEPS}")
+    if len(parts) > most:
+        raise BadParameter(name, f"{name} has {len(parts)} entries; expected at most {most}")
     for i, part in enumerate(parts):
         if not part or not _ALLOWED.fullmatch(part):
             raise BadParameter(name, f"{name}[{i}] is {part[:40]!r}; expected a number such as 2, 0.1 or 1/3")

@@ -64,15 +64,15 @@ class NamedScheme(BaseModel):
             if text is None:
                 raise BadParameter(name, f"{name} is missing; alphas and betas go together")
             parts = numbers_in(text, name)
-            groups.append(_checked(name, partial(Scheme, parts, [1])).alphas)
+            groups.append(checked(name, partial(Scheme, parts, [1])).alphas)
         return Scheme(*groups)
 
     def _member(self) -> Scheme:
-        family = _checked("family", lambda: family_named(self.family or ""))
+        family = checked("family", lambda: family_named(self.family or ""))
         if self.beta is not None and (family.name != "lm" or self.beta not in LM_BETAS):
             raise BadParameter("beta", f"beta is {self.beta[:40]!r}; expected, for lm, one of {', '.join(LM_BETAS)}")
         parameters = self.parameters()
-        scheme = _checked("param", lambda: self.member(parameters))
+        scheme = checked("param", lambda: self.member(parameters))
         if scheme.steps > limits.MOST_STEPS:
             raise BadParameter("param", f"param gives {scheme.steps} steps; expected at most {limits.MOST_STEPS}")
         return scheme
@@ -129,7 +129,7 @@ class Locus(NamedScheme):
         return self.low, self.high
 
 
-def _checked(name: str, build: Callable[[], T]) -> T:
+def checked(name: str, build: Callable[[], T]) -> T:
     """What `build` makes; an error it raises is about the parameter `name`."""
     try:
         return build()

@@ -157,3 +157,10 @@ def test_leapfrog_keeps_two_interleaved_sums() -> None:
 
 def test_a_wiring_is_shown_in_a_few_words() -> None:
     assert repr(Wiring.of("zerosnet(-9/5)", (9, 9, 9))) == "Wiring(9+9+9 blocks, streams: 3, exact: True)"
+
+
+def test_a_block_that_writes_after_the_state_has_vanished_overflows_nothing() -> None:
+    wiring = Wiring.of_gains([1e-50] * 40, [0] * 39 + [1])
+    shares = wiring.shares()
+    assert shares[-1] == 1 and not shares[:-1].any()
+    assert wiring.stem_shares().tolist() == [1.0] * 40 + [0.0]

@@ -6,6 +6,7 @@ const EXAMPLES = {
   "/api/analyze": "family=zerosnet&param=-9/5", "/api/envelope": "family=lm&param=3/2&blocks=54",
   "/api/region": "family=adams-bashforth&param=3&nx=41&ny=41", "/api/copy": "family=leapfrog",
   "/api/view": "alphas=1/3,5/9,1/9&betas=16/9", "/api/locus": "family=zerosnet&param=1&low=-3&high=3&points=61",
+  "/api/wiring": "form=doubly-stochastic&streams=4&spread=0.3&seed=1",
 };
 
 function limits({ schema = {} }) {

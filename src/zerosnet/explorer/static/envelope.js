@@ -32,7 +32,7 @@ export function drawEnvelope(room, legend, sides) {
 
 const describe = ({ name, envelope }) => `${name}: largest ${fold(envelope.log10_constant)}, at the end ${fold(envelope.log10_last)}`;
 
-function logTicks(y) {
+export function logTicks(y) {
   if (y[1] - y[0] > 2.4) {
     return ticks(y, 5).filter(([value]) => Number.isInteger(value)).map(([value]) => [value, value === 0 ? "1" : value === 1 ? "10" : `10${superscript(value)}`]);
   }

@@ -5,16 +5,23 @@ import { short, superscript } from "./numbers.js";
 import { key, plot, widthOf } from "./plot.js";
 
 const STAGES = ["first", "second", "third"];
+const MANY = 120; // bars, which are drawn as one shape then
 const LEAST = 1e-6; // smaller ones are drawn as this
 
 export function drawForecast(rooms, legend, forecast) {
   const { shares, parts, calibration } = forecast;
-  const low = Math.max(Math.log10(LEAST), Math.floor(Math.log10(Math.max(LEAST, Math.min(0.001, ...shares, ...parts)))));
+  const { tau } = calibration.constants;
   rooms.words.replaceChildren(...words(forecast));
-  bars(rooms.shares, shares, low, "share of the new state", "share");
-  bars(rooms.parts, parts, low, "part of what the head reads", "part", calibration.constants.tau);
-  legend.replaceChildren(...STAGES.map((name, i) => key("square", { class: `stage s${i}` }, `${name} stage`)),
-    key("line", { class: "half-line" }, `a part of ${short(calibration.constants.tau, 2)} counts half`));
+  drawBlocks(rooms, legend, { shares, parts, counts: Array(3).fill(shares.length / 3), line: tau, noted: `a part of ${short(tau, 2)} counts half` });
+}
+
+// shares and parts, block by block; counts: blocks of every stage; line: a part that is marked, and what it means
+export function drawBlocks(rooms, legend, { shares, parts, counts, line, noted }) {
+  const low = Math.max(Math.log10(LEAST), Math.floor(Math.log10(Math.max(LEAST, Math.min(0.001, ...shares, ...parts)))));
+  bars(rooms.shares, shares, counts, low, "share of the new state", "share");
+  bars(rooms.parts, parts, counts, low, "part of what the head reads", "part", line);
+  legend.replaceChildren(...(counts.length > 1 ? STAGES : []).map((name, i) => key("square", { class: `stage s${i}` }, `${name} stage`)),
+    key("line", { class: "half-line" }, noted));
 }
 
 function words({ shares, effective_depth: depth, accuracy, interval, calibration, layers, limit }) {
@@ -27,19 +34,25 @@ function words({ shares, effective_depth: depth, accuracy, interval, calibration
     html("p", { class: "limit" }, limit)];
 }
 
-function bars(room, values, low, title, noun, half = null) {
+function bars(room, values, counts, low, title, noun, half = null) {
   const blocks = values.length;
+  const stages = counts.flatMap((count, i) => Array(count).fill(i));
+  const marked = counts.length > 1 ? counts.map((count, i) => count * (i + 1)) : [1 / 3, 2 / 3, 1].map((part) => Math.round(part * blocks));
   const chart = plot(room, {
     label: `${title}, block by block: from ${short(Math.min(...values), 2)} to ${short(Math.max(...values), 2)}`,
     ratio: widthOf(room) > 420 ? 0.42 : 0.62, x: [0.5, blocks + 0.5], y: [low, 0.12], xlabel: "block", ylabel: title,
-    xticks: [1, ...[1, 2, 3].map((i) => (i * blocks) / 3)].map((n) => [n, String(n)]),
+    xticks: [...new Set([1, ...marked])].map((n) => [n, String(n)]),
     yticks: Array.from({ length: 1 - low }, (_, i) => [-i, i === 0 ? "1" : i === 1 ? "0.1" : `10${superscript(-i)}`]),
   });
   const { px, py } = chart;
   const floor = py(low), width = 0.76 * (px(1) - px(0));
-  values.forEach((value, n) => {
-    const top = py(Math.max(low + 0.02, Math.log10(value)));
-    chart.put(svg("rect", { class: `stage s${Math.floor((3 * n) / blocks)}`, x: (px(n + 1) - width / 2).toFixed(1), y: top.toFixed(1), width: width.toFixed(1), height: (floor - top).toFixed(1) },
+  const topOf = (value) => py(Math.max(low + 0.02, Math.log10(value)));
+  if (blocks > MANY) {
+    const outline = (value, n) => `M${(px(n + 1) - width / 2).toFixed(2)} ${floor.toFixed(1)}V${topOf(value).toFixed(1)}h${width.toFixed(2)}V${floor.toFixed(1)}z`;
+    counts.forEach((_, i) => chart.put(svg("path", { class: `stage s${i}`, d: values.map((value, n) => (stages[n] === i ? outline(value, n) : "")).join("") })));
+  } else values.forEach((value, n) => {
+    const top = topOf(value);
+    chart.put(svg("rect", { class: `stage s${stages[n]}`, x: (px(n + 1) - width / 2).toFixed(1), y: top.toFixed(1), width: width.toFixed(1), height: (floor - top).toFixed(1) },
       svg("title", {}, `block ${n + 1}: ${noun} ${short(value, 3)}`)));
   });
   if (half !== null) chart.line([[0.5, Math.log10(half)], [blocks + 0.5, Math.log10(half)]], { class: "half-line" });

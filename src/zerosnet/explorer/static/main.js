@@ -1,4 +1,4 @@
-// The page: what it shows is `state`, and the address says the same.
+// The page: two views, schemes and wirings. What they show is their state, and the address says the same.
 
 import { persist, watch } from "./api.js";
 import { copyText } from "./copy.js";
@@ -10,6 +10,7 @@ import { axisChoice, drawScatter } from "./scatter.js";
 import { Side } from "./side.js";
 import { addressOf, newSide, readAddress, SECOND } from "./state.js";
 import { themeButton } from "./theme.js";
+import { Wirings } from "./wirings.js";
 
 const state = readAddress();
 const sides = {};
@@ -18,12 +19,43 @@ const legends = Object.fromEntries(SHARED.map((name) => [name, html("div", { cla
 let accuracies = null;
 let map = null;
 let saving = 0;
+const started = new Set();
+const wirings = new Wirings(byId("wirings"), { changed: remember, drawn: sayLatency });
+let shown = null;
+
+// the addresses of the views, with all that is set in them
+const addresses = () => ({ schemes: addressOf(state), wirings: wirings.address ?? `${location.pathname}?view=wirings` });
 
 function remember() {
   clearTimeout(saving); // browsers allow only so many changes of the address a second
   saving = setTimeout(() => {
-    try { history.replaceState(null, "", addressOf(state)); } catch { /* some browsers keep the address of a file */ }
+    try { history.replaceState(null, "", addresses()[shown]); } catch { /* some browsers keep the address of a file */ }
+    nameViews();
   }, 150);
+}
+
+function nameViews() {
+  const known = addresses();
+  for (const link of document.querySelectorAll("[data-to]")) {
+    link.href = known[link.dataset.to];
+    if (link.dataset.to === shown) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+const viewOf = (search) => (new URLSearchParams(search).get("view") === "wirings" ? "wirings" : "schemes");
+
+function show(view) {
+  shown = view;
+  for (const element of document.querySelectorAll("[data-view]")) element.hidden = element.dataset.view !== view;
+  document.querySelector(".skip").setAttribute("href", view === "schemes" ? "#main" : "#wirings");
+  document.title = view === "schemes" ? "zerosnet explorer" : "zerosnet explorer: wirings";
+  arrange();
+  nameViews();
+  if (started.has(view)) return;
+  started.add(view);
+  if (view === "schemes") startSchemes();
+  else wirings.start().then(nameViews);
 }
 
 function drawShared() {
@@ -33,6 +65,10 @@ function drawShared() {
   drawEnvelope(byId("envelope"), legends.envelope, shown);
   if (map) drawMap(byId("map"), legends.map, map, shown);
   if (accuracies) drawScatter(byId("scatter"), legends.scatter, accuracies, shown);
+  sayLatency();
+}
+
+function sayLatency() {
   const took = performance.getEntriesByName("update").at(-1);
   if (took) byId("latency").textContent = `Last update: ${short(took.duration, 2)} ms.`;
   if (performance.getEntriesByName("update").length > 500) performance.clearMeasures("update");
@@ -44,7 +80,7 @@ function addSide(key, page) {
 }
 
 function arrange() {
-  document.body.classList.toggle("comparing", Boolean(state.b));
+  document.body.classList.toggle("comparing", Boolean(state.b) && shown === "schemes");
   byId("compare").setAttribute("aria-pressed", String(Boolean(state.b)));
   byId("compare").textContent = state.b ? "Close B" : "Compare two";
 }
@@ -54,8 +90,7 @@ function redraw() {
   drawShared();
 }
 
-async function start() {
-  themeButton(byId("theme"));
+async function startSchemes() {
   byId("blocks").value = state.blocks;
   byId("blocks-value").textContent = state.blocks;
   for (const name of SHARED) byId(name).after(legends[name]);
@@ -81,17 +116,36 @@ async function start() {
     remember();
     redraw();
   });
-  byId("share").addEventListener("click", () => copyText(new URL(addressOf(state), location.href).href, "link"));
   byId("blocks").addEventListener("input", () => {
     state.blocks = Number(byId("blocks").value);
     byId("blocks-value").textContent = state.blocks;
     remember();
     Object.values(sides).forEach((side) => side.update());
   });
-  new ResizeObserver(() => requestAnimationFrame(redraw)).observe(byId("main"));
-  watch(() => Object.values(sides).forEach((side) => side.update()));
+  new ResizeObserver(() => byId("main").hidden || requestAnimationFrame(redraw)).observe(byId("main"));
   [accuracies, map] = await Promise.all([persist("accuracies"), persist("map")]);
   drawShared();
+}
+
+function start() {
+  themeButton(byId("theme"));
+  byId("share").addEventListener("click", () => copyText(new URL(addresses()[shown], location.href).href, "link"));
+  for (const link of document.querySelectorAll("[data-to]")) {
+    link.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return; // a window of its own
+      event.preventDefault();
+      if (link.dataset.to === shown) return;
+      try { history.pushState(null, "", link.href); } catch { /* some browsers keep the address of a file */ }
+      show(link.dataset.to);
+    });
+  }
+  addEventListener("popstate", () => { show(viewOf(location.search)); remember(); });
+  new ResizeObserver(() => byId("wirings").hidden || requestAnimationFrame(() => wirings.draw())).observe(byId("wirings"));
+  watch(() => {
+    Object.values(sides).forEach((side) => side.update());
+    wirings.update();
+  });
+  show(viewOf(location.search));
 }
 
 start();

@@ -13,7 +13,7 @@ export const has = (family) => !offline || family in page.grids || Object.keys(p
 // an answer of the interface, or what is not held
 export async function answerOf(path, query) {
   if (path in page.documents) return page.documents[path];
-  const found = path === "view" ? await view(query) : path === "locus" ? page.loci[query.family] : null;
+  const found = path === "view" ? await view(query) : path === "wiring" ? (await load("wirings"))[nameOf(query)] : path === "locus" ? page.loci[query.family] : null;
   if (!found) throw new Error("only a server has this: zerosnet explore");
   return found;
 }
@@ -30,6 +30,8 @@ async function view({ blocks, ...named }) {
   if (!(Math.abs(at - Math.round(at)) < 1e-6)) throw new Error(`this page has steps of ${grid.step}; zerosnet explore has all numbers`);
   return whole(views[Math.round(at)], blocks);
 }
+
+const nameOf = (query) => Object.entries(query).map(([name, value]) => `${name}=${value}`).sort().join("&");
 
 // the growth is held for the longest network; a shorter one has its beginning
 function whole(held, blocks) {

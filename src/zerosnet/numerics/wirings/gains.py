@@ -5,8 +5,9 @@ can become; the largest absolute column sum (1-norm) does the same for gradients
 Neither is invariant under a change of gauge: where branches are normalised, the network does not see them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,14 +34,14 @@ class Gains:
 
 def gains(wiring: "Wiring") -> Gains:
     """Gains forward and backward to every depth."""
-    keep = wiring.arrays[0]
-    forward = _products(keep, len(wiring.start))
-    backward = _products([a.T for a in reversed(keep)], len(wiring.read))[::-1]  # transposed: rows become columns
+    forward = wiring.products
+    transposed = [a.T for a in reversed(wiring.arrays[0])]
+    backward = products(transposed, len(wiring.read))[::-1]  # rows become columns
     return Gains(
-        forward_rows=np.array([_log10_norm(p, e, axis=1) for p, e in forward]),
-        forward_columns=np.array([_log10_norm(p, e, axis=0) for p, e in forward]),
-        backward_rows=np.array([_log10_norm(p, e, axis=0) for p, e in backward]),
-        backward_columns=np.array([_log10_norm(p, e, axis=1) for p, e in backward]),
+        forward_rows=_log10_norms(forward, axis=1),
+        forward_columns=_log10_norms(forward, axis=0),
+        backward_rows=_log10_norms(backward, axis=0),
+        backward_columns=_log10_norms(backward, axis=1),
     )
 
 
@@ -51,14 +52,24 @@ def second_singular_values(wiring: "Wiring", first: int = 0) -> Floats:
     """
     keep = wiring.arrays[0][first:]
     size = keep[0].shape[1] if keep else len(wiring.read)
-    found = []
-    for product, _ in _products(keep, size):
-        values = np.linalg.svd(product, compute_uv=False)
-        found.append(values[1] / values[0] if len(values) > 1 and values[0] > 0 else 0.0)
-    return np.array(found)
+    found = wiring.products if first == 0 else products(keep, size)
+    singular = _of_each([product for product, _ in found], lambda many: np.linalg.svd(many, compute_uv=False))
+    return np.array([v[1] / v[0] if len(v) > 1 and v[0] > 0 else 0.0 for v in singular], dtype=np.float64)
 
 
-def _products(factors: list[Floats], size: int) -> list[tuple[Floats, int]]:
+def mixing_product(wiring: "Wiring") -> tuple[Floats, float]:
+    """A_{N-1} ... A_0 divided by its largest entry, and the decimal logarithm of that; zeros and -inf if it is 0.
+
+    Where its rows are alike, the last streams are the same mixture of the first ones.
+    """
+    product, exponent = wiring.products[-1]
+    largest = float(np.abs(product).max())
+    if largest == 0:
+        return product, -np.inf
+    return product / largest, float(np.log10(largest) + exponent * np.log10(2.0))
+
+
+def products(factors: list[Floats], size: int) -> list[tuple[Floats, int]]:
     """1, A_0, A_1 A_0, ...: each as a matrix with entries of about 1 and a power of two."""
     product, exponent = np.eye(size), 0
     found = [(product, exponent)]
@@ -70,6 +81,15 @@ def _products(factors: list[Floats], size: int) -> list[tuple[Floats, int]]:
     return found
 
 
-def _log10_norm(product: Floats, exponent: int, axis: int) -> float:
-    size = np.abs(product).sum(axis=axis).max()
-    return float(np.log10(size) + exponent * np.log10(2.0)) if size > 0 else -np.inf
+def _log10_norms(found: list[tuple[Floats, int]], axis: int) -> Floats:
+    """Decimal logarithms of the largest absolute sum along an axis, -inf for 0."""
+    sums = _of_each([product for product, _ in found], lambda many: np.abs(many).sum(axis=axis - 2).max(axis=-1))
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log10(np.array(sums)) + np.array([exponent for _, exponent in found]) * np.log10(2.0))
+
+
+def _of_each(matrices: list[Floats], compute: Callable[[Floats], Any]) -> list[Any]:
+    """What is computed of every matrix; at once if they have one shape."""
+    if len({matrix.shape for matrix in matrices}) == 1:
+        return list(compute(np.stack(matrices)))
+    return [compute(matrix) for matrix in matrices]

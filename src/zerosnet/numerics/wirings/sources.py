@@ -18,6 +18,8 @@ from zerosnet.numerics.wirings.step import Floats
 if TYPE_CHECKING:
     from zerosnet.numerics.wirings.wiring import Wiring
 
+_WIDEST = 1000  # binary digits by which a source may be larger than those before it; a float has 1023
+
 
 def contributions(wiring: "Wiring", stem: float) -> Floats:
     """Weight of source k in what block n reads, and in row N what the head reads; columns stem, f_0, ..., f_{N-1}.
@@ -42,6 +44,7 @@ def contributions(wiring: "Wiring", stem: float) -> Floats:
         if n in projected:
             factors = _uncorrelated(factors)
         factors = np.einsum("ed,dkp->ekp", keep[n], factors)
+        factors, exponent = _room_for(write[n], factors, exponent)
         factors[:, n + 1, 0] = np.ldexp(write[n], -exponent)
     return found
 
@@ -50,6 +53,12 @@ def _rescaled(factors: Floats, exponent: int) -> tuple[Floats, int]:
     """Factors divided by a power of two that brings the largest entry to about 1, and the sum of the exponents."""
     shift = int(np.frexp(np.abs(factors).max())[1])
     return np.ldexp(factors, -shift), exponent + shift
+
+
+def _room_for(write: Floats, factors: Floats, exponent: int) -> tuple[Floats, int]:
+    """Factors divided by a power of two so that what is written fits beside them, however small they have become."""
+    shift = int(np.frexp(np.abs(write).max())[1]) - exponent - _WIDEST
+    return (np.ldexp(factors, -shift), exponent + shift) if shift > 0 and write.any() else (factors, exponent)
 
 
 def _uncorrelated(factors: Floats) -> Floats:

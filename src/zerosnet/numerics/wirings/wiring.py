@@ -177,6 +177,11 @@ class Wiring:
         return {}
 
     @cached_property
+    def products(self) -> list[tuple[Floats, int]]:
+        """1, A_0, A_1 A_0, ...: each as a matrix with entries of about 1 and a power of two."""
+        return gains.products(self.arrays[0], len(self.start))
+
+    @cached_property
     def start_array(self) -> Floats:
         return as_array(self.start)
 
