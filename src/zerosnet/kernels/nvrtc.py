@@ -1,4 +1,4 @@
-"""NVRTC, the compiler of CUDA C++ that PyTorch carries: found and called without PyTorch, which takes seconds to import.
+"""NVRTC, the compiler of CUDA C++ that PyTorch carries, called without PyTorch, which takes seconds to import.
 
 It needs no device. Threads compile side by side: Python's lock is released while it works.
 """
