@@ -13,9 +13,10 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from zerosnet.environment import usable_cores
+from zerosnet.kernels import driver
 from zerosnet.kernels.cache import remembered
 from zerosnet.kernels.chips import CHIPS, WIDTHS
-from zerosnet.kernels.nvrtc import capabilities, compile_cuda, compiler_versions
+from zerosnet.kernels.nvrtc import compile_cuda, compiler_versions
 
 PARTS = ("layout.cuh", "common.cuh")  # what every program of a width begins with
 KERNELS = ("forward.cu", "backward.cu", "pointwise.cu", "edges.cu", "stem.cu")
@@ -107,9 +108,14 @@ def _ask(unit: Unit, instructions: str) -> Future[bytes]:
 def begin_compiling() -> None:
     """Begin to compile what the GPUs of this machine will need, in threads; nothing where none has kernels.
 
-    Called as soon as it is known that a network will be trained, before PyTorch is imported.
+    Called as soon as it is known that networks will be trained, before PyTorch is imported. The only GPU there is is
+    woken up meanwhile; several are left to the processes that will use them.
     """
-    for instructions in {instruction_set(chip.capability) for chip in CHIPS if chip.capability in capabilities()}:
+    found = driver.capabilities()
+    kinds = {instruction_set(chip.capability) for chip in CHIPS if chip.capability in found}
+    if kinds and len(found) == 1:
+        driver.wake()
+    for instructions in kinds:
         _ask_for_all(WIDTHS, instructions)
 
 

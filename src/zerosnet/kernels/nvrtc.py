@@ -4,7 +4,6 @@ It needs no device. Threads compile side by side: Python's lock is released whil
 """
 
 import ctypes
-import os
 import sys
 from functools import cache
 from importlib.util import find_spec
@@ -85,23 +84,3 @@ def _check(status: int) -> None:
         describe = library().nvrtcGetErrorString
         describe.restype = ctypes.c_char_p
         raise RuntimeError(f"NVRTC: {describe(status).decode()}")
-
-
-def capabilities() -> set[tuple[int, int]]:
-    """The compute capabilities of the GPUs of this machine, by NVML, which begins no CUDA; none if it does not tell."""
-    try:
-        nvml = ctypes.CDLL("nvml.dll" if os.name == "nt" else "libnvidia-ml.so.1")
-        if nvml.nvmlInit_v2():
-            return set()
-        count, found = ctypes.c_uint(), set()
-        nvml.nvmlDeviceGetCount_v2(ctypes.byref(count))
-        for index in range(count.value):
-            device, major, minor = ctypes.c_void_p(), ctypes.c_int(), ctypes.c_int()
-            if nvml.nvmlDeviceGetHandleByIndex_v2(index, ctypes.byref(device)) == 0 and (
-                nvml.nvmlDeviceGetCudaComputeCapability(device, ctypes.byref(major), ctypes.byref(minor)) == 0
-            ):
-                found.add((major.value, minor.value))
-        nvml.nvmlShutdown()
-    except (OSError, AttributeError):
-        return set()
-    return found
