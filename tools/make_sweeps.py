@@ -26,6 +26,9 @@ stopped-early   the optimum and Euler's scheme after 1 to 16 epochs: deep, and n
 smoothing       the optimum, (1,1,1), and a stable and an unstable scheme of equal effective parameters (of `depth`),
                 trained on images with noise of 0.25
 adversarial     the same four, trained on white-box adversarial examples
+screen-known    every network of 56 layers that recipe `paper` has trained, by recipe `screen`, two seeds
+screen-map      consistent three-step schemes by their pair of parasitic roots, on a square grid of ninths over the
+                upper half of the disc of radius 1.2, by recipe `screen`; pairs on the real axis are double roots
 """
 
 import json
@@ -48,7 +51,7 @@ from zerosnet.numerics import (
     is_zero_stable,
     load_law,
 )
-from zerosnet.training import RunSpec
+from zerosnet.training import RunSpec, Store
 
 RESULTS = Path(__file__).parents[1] / "results"
 SWEEPS = RESULTS / "sweeps"
@@ -62,6 +65,7 @@ UNSTABLE_ROWS = tuple(str(row.scheme) for row in PAPER_ROWS if not row.printed_z
 DECAYED = ("zerosnet56_opt", "1,1,1;1", "9/4,-2,3/4;1/2")
 NOT_NORMALISED = ("1,0,0;1", str(OPTIMUM), str(from_roots(["-21/20", 0])), str(from_roots(["-6/5", 0])), "1,1,1;1")
 RATES = (0.3, 0.1, 0.03, 0.01)
+MESH, REACH = Fraction(1, 9), Fraction(6, 5)  # of the map: distance of neighbouring roots, and the largest modulus
 
 
 def rounded(value: float) -> str:
@@ -236,6 +240,35 @@ def robust(recipe: str) -> list[dict[str, Any]]:
     ]
 
 
+def screen_known() -> list[dict[str, Any]]:
+    """List the networks of 56 layers with a finished run of recipe `paper`, as it is in the book, on CIFAR-10."""
+    records, _ = Store(RESULTS / "runs").scan()
+    found: dict[str, dict[str, Any]] = {}
+    for record in records:
+        spec = record.spec
+        usual = (spec.dataset, spec.recipe.name, spec.precision) == ("cifar10", "paper", None)
+        if usual and not spec.changes and not spec.rewired and "56" in spec.model and record.status == "finished":
+            network = {**short(spec), "recipe": "screen", "seed": 1}
+            found.setdefault(json.dumps(network), network)
+    return [{**network, "seed": seed} for seed in (1, 2) for network in found.values()]
+
+
+def screen_map() -> list[dict[str, Any]]:
+    steps = range(-int(REACH / MESH), int(REACH / MESH) + 1)
+    places = [(x * MESH, y * MESH) for y in steps if y >= 0 for x in steps]
+    inside = [(x, y) for x, y in places if x * x + y * y <= REACH**2 and (x, y) != (1, 0)]  # there beta would be 0
+    return [
+        {
+            "model": "zerosnet56",
+            "scheme": str(from_roots([(-2 * x, x * x + y * y)])),
+            "dataset": "cifar10",
+            "recipe": "screen",
+            "seed": 1,
+        }
+        for x, y in inside
+    ]
+
+
 def main() -> None:
     rate = best_rate()
     sweeps = {
@@ -257,6 +290,8 @@ def main() -> None:
         "stopped-early": stopped_early,
         "smoothing": lambda: robust("noise"),
         "adversarial": lambda: robust("pgd-madry"),
+        "screen-known": screen_known,
+        "screen-map": screen_map,
     }
     for name, make in sweeps.items():
         path = SWEEPS / f"{name}.json"
