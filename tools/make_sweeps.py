@@ -40,6 +40,7 @@ from typing import Any
 
 import numpy as np
 
+from tools.screen_sweeps import screen_known, screen_map
 from zerosnet.experiments import experiment
 from zerosnet.numerics import (
     OPTIMUM,
@@ -51,7 +52,7 @@ from zerosnet.numerics import (
     is_zero_stable,
     load_law,
 )
-from zerosnet.training import RunSpec, Store
+from zerosnet.training import RunSpec
 
 RESULTS = Path(__file__).parents[1] / "results"
 SWEEPS = RESULTS / "sweeps"
@@ -65,7 +66,6 @@ UNSTABLE_ROWS = tuple(str(row.scheme) for row in PAPER_ROWS if not row.printed_z
 DECAYED = ("zerosnet56_opt", "1,1,1;1", "9/4,-2,3/4;1/2")
 NOT_NORMALISED = ("1,0,0;1", str(OPTIMUM), str(from_roots(["-21/20", 0])), str(from_roots(["-6/5", 0])), "1,1,1;1")
 RATES = (0.3, 0.1, 0.03, 0.01)
-MESH, REACH = Fraction(1, 9), Fraction(6, 5)  # of the map: distance of neighbouring roots, and the largest modulus
 
 
 def rounded(value: float) -> str:
@@ -237,35 +237,6 @@ def robust(recipe: str) -> list[dict[str, Any]]:
     schemes = (str(OPTIMUM), "1,1,1;1", *EQUALLY_DEEP)
     return [
         {"model": "zerosnet56", "scheme": text, "dataset": "cifar10", "recipe": recipe, "seed": 1} for text in schemes
-    ]
-
-
-def screen_known() -> list[dict[str, Any]]:
-    """List the networks of 56 layers with a finished run of recipe `paper`, as it is in the book, on CIFAR-10."""
-    records, _ = Store(RESULTS / "runs").scan()
-    found: dict[str, dict[str, Any]] = {}
-    for record in records:
-        spec = record.spec
-        usual = (spec.dataset, spec.recipe.name, spec.precision) == ("cifar10", "paper", None)
-        if usual and not spec.changes and not spec.rewired and "56" in spec.model and record.status == "finished":
-            network = {**short(spec), "recipe": "screen", "seed": 1}
-            found.setdefault(json.dumps(network), network)
-    return [{**network, "seed": seed} for seed in (1, 2) for network in found.values()]
-
-
-def screen_map() -> list[dict[str, Any]]:
-    steps = range(-int(REACH / MESH), int(REACH / MESH) + 1)
-    places = [(x * MESH, y * MESH) for y in steps if y >= 0 for x in steps]
-    inside = [(x, y) for x, y in places if x * x + y * y <= REACH**2 and (x, y) != (1, 0)]  # there beta would be 0
-    return [
-        {
-            "model": "zerosnet56",
-            "scheme": str(from_roots([(-2 * x, x * x + y * y)])),
-            "dataset": "cifar10",
-            "recipe": "screen",
-            "seed": 1,
-        }
-        for x, y in inside
     ]
 
 
