@@ -26,6 +26,9 @@ stopped-early   the optimum and Euler's scheme after 1 to 16 epochs: deep, and n
 smoothing       the optimum, (1,1,1), and a stable and an unstable scheme of equal effective parameters (of `depth`),
                 trained on images with noise of 0.25
 adversarial     the same four, trained on white-box adversarial examples
+screen-known    every network of 56 layers that recipe `paper` has trained, by recipe `screen`, two seeds
+screen-map      consistent three-step schemes by their pair of parasitic roots, on a square grid of ninths over the
+                upper half of the disc of radius 1.2, by recipe `screen`; pairs on the real axis are double roots
 """
 
 import json
@@ -37,6 +40,7 @@ from typing import Any
 
 import numpy as np
 
+from tools.screen_sweeps import screen_known, screen_map
 from zerosnet.experiments import experiment
 from zerosnet.numerics import (
     OPTIMUM,
@@ -257,6 +261,8 @@ def main() -> None:
         "stopped-early": stopped_early,
         "smoothing": lambda: robust("noise"),
         "adversarial": lambda: robust("pgd-madry"),
+        "screen-known": screen_known,
+        "screen-map": screen_map,
     }
     for name, make in sweeps.items():
         path = SWEEPS / f"{name}.json"

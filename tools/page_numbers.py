@@ -25,6 +25,7 @@ from tools import (
     mosaic_tables,
     robustness_tables,
     run_tables,
+    screening,
     speed_tables,
     verify_tables,
 )
@@ -54,6 +55,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **fault_tables.TABLES,
     **mosaic_tables.TABLES,
     **robustness_tables.TABLES,
+    **screening.TABLES,
     **verify_tables.TABLES,
 }
 VALUES: dict[str, Callable[[], str]] = {

@@ -14,7 +14,7 @@ If the law does not cover a run's network, only the last two predict it. `not_ca
 fitted on. With another data set no accuracy is predicted, but `order` (1 is the best network of the sweep by effective
 parameters; equal wirings share a place) and `relative_error`, the law's error divided by that of the sweep's best
 network. With another recipe the accuracies are those of recipe `paper`: the laws see no recipe, so each predicts that
-the change leaves the accuracy as it is.
+the change leaves the accuracy as it is. That of recipe `screen` is lower for all, so of it too the order is predicted.
 
 A run with `init_growth` has two readings. Its shares are those at initialisation, where it is the same function as
 with `beta_growth`; `predicted_accuracy` follows from them. `predicted_accuracy_by_coefficients` follows from the
@@ -44,6 +44,7 @@ from zerosnet.training import RunSpec, read_sweep
 
 MEASURES = ("parts", "contributions", "shares")
 NO_NORM = "_nonorm"
+SCREEN = "screen"
 
 
 def entry(spec: RunSpec) -> dict[str, Any]:
@@ -81,7 +82,8 @@ def entry(spec: RunSpec) -> dict[str, Any]:
 
 def comparable(spec: RunSpec) -> bool:
     """Tell whether accuracies of CIFAR-10 networks of the usual length mean something for a run."""
-    return spec.dataset == "cifar10" and NO_NORM not in spec.model and spec.validation is None
+    usual = spec.dataset == "cifar10" and spec.recipe.name != SCREEN
+    return usual and NO_NORM not in spec.model and spec.validation is None
 
 
 def not_calibrated(spec: RunSpec) -> str | None:
@@ -91,6 +93,8 @@ def not_calibrated(spec: RunSpec) -> str | None:
         return f"fitted on {law.dataset}, not on {spec.dataset}: order and relative error only"
     if NO_NORM in spec.model:
         return "fitted on networks with normalisation: root condition and order only"
+    if spec.recipe.name == SCREEN:
+        return f"fitted on recipe {law.recipe}, not on {SCREEN}: order only"
     if spec.recipe.name != law.recipe or spec.changes:
         return f"fitted on recipe {law.recipe}, unchanged: {spec.changes}"
     if spec.precision is not None:

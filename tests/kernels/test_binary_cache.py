@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from zerosnet.kernels.compile import cache_folder, remembered
+from zerosnet.kernels.cache import cache_folder, remembered
 
 
 @pytest.fixture

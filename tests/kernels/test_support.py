@@ -19,9 +19,9 @@ from zerosnet.kernels import (
     support,
 )
 from zerosnet.kernels import compile as compile_module
-from zerosnet.kernels.compile import ELEMENTWISE, KERNELS, PARTS, PRODUCTS, program, source
+from zerosnet.kernels.chips import WIDTHS
+from zerosnet.kernels.compile import ELEMENTWISE, KERNELS, PARTS, PIECES, PRODUCTS, program, source
 from zerosnet.kernels.interface import Slope, StateGradient
-from zerosnet.kernels.native import WIDTHS
 from zerosnet.kernels.sizes import Sizes
 from zerosnet.kernels.support import most_shared_memory
 from zerosnet.models import create_model
@@ -116,7 +116,8 @@ def test_a_compiler_that_is_missing_or_fails_is_one_line(monkeypatch, error):
         raise error
 
     device = a_gpu(monkeypatch, capability=(9, 0))
-    monkeypatch.setattr(compile_module, "compile_program", fail)
+    monkeypatch.setattr(compile_module, "compile_unit", fail)
+    monkeypatch.setattr(compile_module, "_UNDER_WAY", {})
     program.cache_clear()
     why = reason_against(create_model("zerosnet20_opt"), (32, 32), torch.bfloat16, device)
     assert why == reason_against_compiler(device)
@@ -128,6 +129,7 @@ def test_every_source_is_part_of_a_program():
     there = {path.name for path in (files("zerosnet.kernels") / "source").iterdir()}
     assert there == {*PARTS, *KERNELS, *PRODUCTS.values(), ELEMENTWISE}
     assert set(PRODUCTS) == {channels for channels, _ in WIDTHS}
+    assert {name for names in PIECES.values() for name in names} == set(KERNELS)
 
 
 @pytest.mark.parametrize("chip", CHIPS, ids=lambda chip: chip.name)

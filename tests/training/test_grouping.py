@@ -8,9 +8,10 @@ from zerosnet.data import DataSet
 from zerosnet.errors import InputError
 from zerosnet.models import create_model
 from zerosnet.numerics import Scheme
-from zerosnet.training import RunSpec
+from zerosnet.training import RunSpec, recipe
 from zerosnet.training.grouping import (
     MOST,
+    _bound,
     _host_memory,
     build_model,
     fitting,
@@ -109,6 +110,24 @@ def test_memory_bounds_the_number_of_replicas_on_the_cpu(
     _, needed = _host_memory(spec, small_digits)
     assert 1e5 < needed < 1e8
     assert _host_memory(replace(spec, recipe=replace(spec.recipe, batch=32)), small_digits)[1] == 2 * needed
-    monkeypatch.setattr("zerosnet.training.grouping._host_memory", lambda *_: (10 * needed, needed))
+    monkeypatch.setattr("zerosnet.training.grouping._free", lambda device: 10 * needed)
     assert fitting(spec, small_digits, CPU) == 8
     assert sizes(make_specs(9), small_digits, None) == [5, 4]
+
+
+@pytest.mark.parametrize("model", ["zerosnet20_opt", "zerosnet56_opt", "preresnet164", "lmresnet56"])
+def test_what_fits_for_sure_is_known_without_a_step(
+    small_digits: DataSet, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    spec = RunSpec(model, "digits", recipe("quick", "digits", model), 1)
+    bound = _bound(spec, small_digits, CPU)
+    assert bound > 1.1 * _host_memory(spec, small_digits)[1]
+
+    def unwanted(*_: object) -> tuple[int, int]:
+        raise AssertionError
+
+    monkeypatch.setattr("zerosnet.training.grouping._host_memory", unwanted)
+    monkeypatch.setattr("zerosnet.training.grouping._free", lambda device: 20 * bound)
+    assert fitting(spec, small_digits, CPU, 16) == MOST
+    with pytest.raises(AssertionError):
+        fitting(spec, small_digits, CPU)

@@ -17,6 +17,16 @@ def test_paper_is_what_the_paper_states():
     assert (ten.augmentation.crop, ten.augmentation.flip) == (4, True)
 
 
+def test_screening_is_the_papers_training_in_fewer_epochs():
+    for dataset in ("cifar10", "cifar100"):
+        short, whole = recipe("screen", dataset), recipe("paper", dataset)
+        assert 8 <= short.epochs <= 16
+        assert replace(short, name="paper", epochs=whole.epochs) == whole
+        assert [round(lr_at(short, 390 * epoch, 390), 6) for epoch in (0, 5, 6, 8, 9, 11)] == [
+            *(0.1, 0.1, 0.01, 0.01, 0.001, 0.001)
+        ]
+
+
 def test_official_differs_from_paper_as_the_authors_code_does():
     paper, official = recipe("paper", "cifar100"), recipe("official", "cifar100")
     assert official.epochs == 299 and official.schedule.zero_steps == 1

@@ -13,7 +13,7 @@ import typer
 
 from zerosnet.cli.output import announce
 from zerosnet.errors import InputError
-from zerosnet.training import DataOptions, EngineOptions
+from zerosnet.training import DataOptions, EngineOptions, Options
 
 if TYPE_CHECKING:
     from zerosnet.training import Clock, RunSpec, Store
@@ -182,13 +182,14 @@ def _line(summary: dict[str, Any]) -> str:
     return "  ".join(parts)
 
 
-def begin(specs: "Sequence[RunSpec]", store: str, options: DataOptions) -> None:
-    """Refuse runs that cannot be, and tell what is about to be trained.
+def begin(specs: "Sequence[RunSpec]", store: str, options: Options) -> None:
+    """Refuse runs that cannot be, tell what is about to be trained, and begin to compile kernels that it may need.
 
     Networks that do not exist, schemes that they do not take, and data without a folder are found here. A run that has
     ended needs no data.
     """
-    from zerosnet.data import check_place
+    from zerosnet.data import check_place, source
+    from zerosnet.kernels import begin_compiling
     from zerosnet.models import check_model
     from zerosnet.training import Store
 
@@ -199,6 +200,8 @@ def begin(specs: "Sequence[RunSpec]", store: str, options: DataOptions) -> None:
         if not (there.folder(spec) / "result.json").exists():
             check_place(spec.dataset, options.data)
     announce(f"{_described(specs)}, kept in {Path(store)}; loading PyTorch ...")
+    if options.kernels != "torch" and options.device != "cpu" and not all(source(s.dataset).streamed for s in specs):
+        begin_compiling()
 
 
 def _described(specs: "Sequence[RunSpec]") -> str:

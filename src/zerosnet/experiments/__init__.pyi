@@ -78,6 +78,13 @@ from zerosnet.experiments.scales import Scale as Scale
 from zerosnet.experiments.scales import TrainingPlan as TrainingPlan
 from zerosnet.experiments.scales import at_scale as at_scale
 from zerosnet.experiments.scales import scale as scale
+from zerosnet.experiments.screening import Agreement as Agreement
+from zerosnet.experiments.screening import RankError as RankError
+from zerosnet.experiments.screening import Screened as Screened
+from zerosnet.experiments.screening import agreement as agreement
+from zerosnet.experiments.screening import ranks_by_epoch as ranks_by_epoch
+from zerosnet.experiments.screening import screened_networks as screened_networks
+from zerosnet.experiments.screening import screened_pairs as screened_pairs
 from zerosnet.experiments.statistics import Correlation as Correlation
 from zerosnet.experiments.statistics import Difference as Difference
 from zerosnet.experiments.statistics import Summary as Summary

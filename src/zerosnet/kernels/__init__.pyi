@@ -1,9 +1,10 @@
+from zerosnet.kernels.chips import CHIPS as CHIPS
 from zerosnet.kernels.compile import KernelsUnavailable as KernelsUnavailable
+from zerosnet.kernels.compile import begin_compiling as begin_compiling
 from zerosnet.kernels.elementwise import FlatBuffers as FlatBuffers
 from zerosnet.kernels.elementwise import native_gather as native_gather
 from zerosnet.kernels.elementwise import update_adam as update_adam
 from zerosnet.kernels.elementwise import update_sgd as update_sgd
-from zerosnet.kernels.support import CHIPS as CHIPS
 from zerosnet.kernels.support import reason_against as reason_against
 from zerosnet.kernels.support import reason_against_compiler as reason_against_compiler
 from zerosnet.kernels.support import reason_against_device as reason_against_device

@@ -1,30 +1,36 @@
 """Compile CUDA C++ at first use, with the NVRTC that PyTorch carries: no nvcc, no build step.
 
-PyTorch's run-time compiler is a private interface, so it is used here and nowhere else. What was compiled is kept on
-disk, by source, options, chip and versions.
+A program is compiled in pieces, side by side, and may be begun before PyTorch is imported (`begin_compiling`). What was
+compiled is kept on disk, by source, options, chip and versions. PyTorch's interface to load it is private, so it is
+used here and nowhere else.
 """
 
-import os
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+import threading
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from hashlib import sha256
 from importlib.resources import files
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import torch
-
-from zerosnet.environment import gpu_driver
-from zerosnet.files import write_bytes
+from zerosnet.environment import usable_cores
+from zerosnet.kernels import driver
+from zerosnet.kernels.cache import remembered
+from zerosnet.kernels.chips import CHIPS, WIDTHS
+from zerosnet.kernels.nvrtc import compile_cuda, compiler_versions
 
 PARTS = ("layout.cuh", "common.cuh")  # what every program of a width begins with
 KERNELS = ("forward.cu", "backward.cu", "pointwise.cu", "edges.cu", "stem.cu")
 PRODUCTS = {16: "mma.cuh", 32: "mma.cuh", 64: "wgmma.cuh"}  # what the convolutions of a width are built on
 ELEMENTWISE = "elementwise.cu"  # a program of its own, for all widths
 
-ENTRY, ELEMENTWISE_ENTRY = "conv_inner", "gather_images"  # a kernel that every program of the kind has
+# The sources of every piece of a width's program, by its number, PIECE. That of the backward kernels needs the others:
+# a function is inlined earlier where it has fewer callers, and then the machine code would be another.
+PIECES = {
+    1: ("forward.cu",),
+    2: ("forward.cu",),
+    3: ("forward.cu", "backward.cu", "edges.cu", "stem.cu"),
+    4: ("pointwise.cu",),
+}
 
 
 class KernelsUnavailable(RuntimeError):
@@ -37,43 +43,86 @@ def _unavailable(error: Exception) -> KernelsUnavailable:
     return KernelsUnavailable(f"NVRTC could not build the kernels: {reason}")
 
 
+@cache
 def _read(name: str) -> str:
     return (files("zerosnet.kernels") / "source" / name).read_text()
 
 
 @cache
-def source(channels: int) -> str:
-    """All kernels of a width as one CUDA program; CHANNELS and WIDTH are set when it is compiled."""
-    return "\n".join(map(_read, (*PARTS, PRODUCTS[channels], *KERNELS)))
+def source(channels: int, kernels: Sequence[str] = KERNELS) -> str:
+    """Kernels of a width, all or some, as one CUDA program; CHANNELS and WIDTH are set when it is compiled."""
+    return "\n".join(map(_read, (*PARTS, PRODUCTS[channels], *kernels)))
+
+
+class Unit(NamedTuple):
+    """What is compiled at a time: a piece of a width's program, or, with no piece, the kernels around the step."""
+
+    channels: int = 0
+    width: int = 0
+    piece: int = 0
+
+    @property
+    def text(self) -> str:
+        return source(self.channels, PIECES[self.piece]) if self.piece else _read(ELEMENTWISE)
+
+    @property
+    def definitions(self) -> list[str]:
+        given = {"CHANNELS": self.channels, "WIDTH": self.width, "PIECE": self.piece}
+        return [f"-D{name}={value}" for name, value in given.items()] if self.piece else []
+
+
+def units_of(channels: int, width: int) -> list[Unit]:
+    """The pieces of a width's program."""
+    return [Unit(channels, width, piece) for piece in PIECES]
+
+
+AROUND = Unit()
+
+
+def compile_unit(unit: Unit, instructions: str) -> bytes:
+    """Machine code for an `instruction_set`, out of the cache or from NVRTC. Needs no device."""
+    options, text = ["--std=c++17", *unit.definitions], unit.text
+    architecture = f"--gpu-architecture=sm_{instructions}"
+    key = "\n".join([*options, instructions, compiler_versions(), text])
+    return remembered(key, lambda: compile_cuda(text, "kernels.cu", [architecture, *options]))
+
+
+_LOCK = threading.Lock()
+_UNDER_WAY: dict[tuple[Unit, str], Future[bytes]] = {}
 
 
 @cache
-def compile_program(channels: int, width: int, instructions: str) -> bytes:
-    """The compiled program of a width for an `instruction_set`. Needs NVRTC, but no device."""
-    return _compile(source(channels), ENTRY, [f"-DCHANNELS={channels}", f"-DWIDTH={width}"], instructions)
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(usable_cores(), thread_name_prefix="compile")
 
 
-@cache
-def compile_elementwise(instructions: str) -> bytes:
-    """The compiled program of the kernels around the network's step."""
-    return _compile(_read(ELEMENTWISE), ELEMENTWISE_ENTRY, [], instructions)
+def _ask(unit: Unit, instructions: str) -> Future[bytes]:
+    """Have a unit compiled, once for the process; one that failed is tried anew."""
+    with _LOCK:
+        found = _UNDER_WAY.get((unit, instructions))
+        if found is None or (found.done() and found.exception() is not None):
+            found = _UNDER_WAY[unit, instructions] = _pool().submit(compile_unit, unit, instructions)
+        return found
 
 
-def _compile(text: str, entry: str, definitions: Sequence[str], instructions: str) -> bytes:
-    options = ["--std=c++17", *definitions]
+def begin_compiling() -> None:
+    """Begin to compile what the GPUs of this machine will need, in threads; nothing where none has kernels.
 
-    def with_nvrtc() -> bytes:
-        from torch.cuda._utils import _nvrtc_compile
+    Called as soon as it is known that networks will be trained, before PyTorch is imported. The only GPU there is is
+    woken up meanwhile; several are left to the processes that will use them.
+    """
+    found = driver.capabilities()
+    kinds = {instruction_set(chip.capability) for chip in CHIPS if chip.capability in found}
+    if kinds and len(found) == 1:
+        driver.wake()
+    for instructions in kinds:
+        _ask_for_all(WIDTHS, instructions)
 
-        binary, _ = _nvrtc_compile(text, entry, compute_capability=instructions, nvcc_options=options)
-        return binary if isinstance(binary, bytes) else binary.encode()
 
-    return remembered("\n".join([*options, instructions, _compiler(), text]), with_nvrtc)
-
-
-def _compiler() -> str:
-    """The versions on which compiled kernels depend: of PyTorch, of CUDA and of the driver."""
-    return f"torch {torch.__version__}, CUDA {torch.version.cuda}, driver {gpu_driver()}"
+def _ask_for_all(shapes: Iterable[tuple[int, int]], instructions: str) -> list[Future[bytes]]:
+    # what takes longest comes first
+    units = sorted((unit for shape in shapes for unit in units_of(*shape)), key=lambda unit: unit.piece not in (2, 3))
+    return [_ask(unit, instructions) for unit in [*units, AROUND]]
 
 
 def instruction_set(capability: tuple[int, int]) -> str:
@@ -82,18 +131,21 @@ def instruction_set(capability: tuple[int, int]) -> str:
 
 
 def _instructions_of(device: int | None = None) -> str:
+    import torch
+
     return instruction_set(torch.cuda.get_device_capability(device))
 
 
 class Program:
     """Compiled kernels on the current device; `launch` puts one on the current stream."""
 
-    def __init__(self, binary: bytes, entry: str = ENTRY) -> None:
+    def __init__(self, binaries: Sequence[bytes]) -> None:
+        self._binaries = binaries
         try:
-            from torch.cuda._utils import _cuda_load_module
+            from torch.cuda._utils import _cuda_load_module, _CudaKernel
 
-            self._module: Any = _cuda_load_module(binary)
-            _ = getattr(self._module, entry).set_shared_memory_config  # PyTorch 2.8 does not have it yet
+            self._modules: list[Any] = [_cuda_load_module(binary) for binary in binaries]
+            _ = _CudaKernel.set_shared_memory_config  # PyTorch 2.8 does not have it yet
         except Exception as error:
             raise _unavailable(error) from error
         self._kernels: dict[str, Any] = {}
@@ -103,81 +155,49 @@ class Program:
             shared = max(shared, 48 * 1024)
         kernel = self._kernels.get(name)
         if kernel is None:
-            kernel = self._kernels[name] = getattr(self._module, name)
+            kernel = self._kernels[name] = getattr(self._modules[piece_with(name, self._binaries)], name)
             if shared >= 48 * 1024:
                 kernel.set_shared_memory_config(shared)
         kernel(grid=(*grid, 1), block=(threads, 1, 1), args=list(args), shared_mem=shared)
 
 
+def piece_with(name: str, binaries: Sequence[bytes]) -> int:
+    """Find the piece that holds a kernel: machine code names a section after each."""
+    section = f".text.{name}\0".encode()
+    return next(place for place, binary in enumerate(binaries) if section in binary)
+
+
 @cache
 def program(channels: int, width: int, device: int) -> Program:
     """The program of a width, loaded once for the process."""
-    with torch.cuda.device(device):
-        return Program(_built(compile_program, channels, width, _instructions_of()))
+    return _loaded(units_of(channels, width), device)
 
 
 @cache
 def elementwise_program(device: int) -> Program:
     """The program of the kernels around the network's step, loaded once for the process."""
+    return _loaded([AROUND], device)
+
+
+def _loaded(units: Sequence[Unit], device: int) -> Program:
+    import torch
+
     with torch.cuda.device(device):
-        return Program(_built(compile_elementwise, _instructions_of()), ELEMENTWISE_ENTRY)
+        instructions = _instructions_of()
+        return Program(_done([_ask(unit, instructions) for unit in units]))
 
 
-def _built(compiler: Any, *arguments: Any) -> bytes:
+def _done(under_way: Iterable[Future[bytes]]) -> list[bytes]:
     try:
-        binary: bytes = compiler(*arguments)
+        return [future.result() for future in under_way]
     except Exception as error:
         raise _unavailable(error) from error
-    return binary
 
 
 def compile_all(shapes: Iterable[tuple[int, int]], device: int) -> None:
-    """All programs, those of several widths included, compiled side by side: each takes a processor a few seconds."""
-    shapes, instructions = list(shapes), _instructions_of(device)
-    with ThreadPoolExecutor(len(shapes) + 1) as pool:
-        under_way = [pool.submit(compile_program, *shape, instructions) for shape in shapes]
-        under_way.append(pool.submit(compile_elementwise, instructions))
-    for done in under_way:
-        _built(done.result)
+    """All programs, those of several widths included, compiled side by side and loaded."""
+    shapes = list(shapes)
+    _done(_ask_for_all(shapes, _instructions_of(device)))
     for shape in shapes:
         program(*shape, device)
     elementwise_program(device)
-
-
-FOLDER = "ZEROSNET_CACHE"  # names another folder; empty: nothing is kept
-_CHECK = sha256().digest_size
-
-
-def cache_folder() -> Path | None:
-    """Find the folder of compiled kernels: in $ZEROSNET_CACHE, or in the user's cache; None to keep nothing."""
-    given = os.environ.get(FOLDER)
-    if given is not None:
-        return Path(given) / "kernels" if given else None
-    try:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    except RuntimeError:  # a user without a home
-        return None
-    return base / "zerosnet" / "kernels"
-
-
-def remembered(key: str, make: Callable[[], bytes]) -> bytes:
-    """Return what was made for a key before, on this machine, or make it and keep it.
-
-    An entry begins with the checksum of its content: a damaged one is made anew. Entries are written in one move, so
-    that processes may do it at the same time. A folder that cannot be written keeps nothing.
-    """
-    folder = cache_folder()
-    if folder is None:
-        return make()
-    path = folder / f"{sha256(key.encode()).hexdigest()[:32]}.bin"
-    try:
-        entry = path.read_bytes()
-    except OSError:
-        entry = b""
-    check, content = entry[:_CHECK], entry[_CHECK:]
-    if content and sha256(content).digest() == check:
-        return content
-    content = make()
-    with suppress(OSError):
-        write_bytes(path, sha256(content).digest() + content)
-    return content

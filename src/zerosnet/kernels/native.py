@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.kernels import patches as px
+from zerosnet.kernels.chips import WIDTHS
 from zerosnet.kernels.head import BlockTape, Head, Node, Projected, Tape
 from zerosnet.kernels.interface import (
     MAX_STEPS,
@@ -27,8 +28,6 @@ from zerosnet.kernels.interface import (
 )
 from zerosnet.kernels.patches import PointConvolution, StridedConvolution
 from zerosnet.models import Basic, BatchNorm, Block, CifarStem, Conv, Linear, Network
-
-WIDTHS = ((16, 32), (32, 16), (64, 8))
 
 
 class NativeNetwork:

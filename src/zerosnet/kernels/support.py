@@ -1,42 +1,12 @@
-"""The table of chips and shapes that have kernels, and the reasons if there are none.
-
-`compile.PRODUCTS` has the sources that it speaks of.
-"""
-
-from dataclasses import dataclass
+"""The reasons why a machine or a network has no kernels."""
 
 import torch
 
+from zerosnet.kernels.chips import CHIPS, WIDTHS
 from zerosnet.kernels.compile import KernelsUnavailable, compile_all
 from zerosnet.kernels.interface import MAX_STEPS
-from zerosnet.kernels.native import WIDTHS
 from zerosnet.kernels.sizes import Sizes
 from zerosnet.models import Network, StreamStack
-
-
-@dataclass(frozen=True)
-class Chip:
-    """A family of chips by compute capability, and by (channels, width) what the kernels of its shapes are built on.
-
-    A chip that is not in the table, and a shape that it does not have, get the plain engine.
-    """
-
-    capability: tuple[int, int]
-    name: str
-    shapes: dict[tuple[int, int], str]
-
-
-CHIPS = (
-    Chip(
-        (9, 0),
-        "Hopper (H100, H200)",
-        {
-            (16, 32): "mma.sync m16n8k16, weights in registers where there is no history to read",
-            (32, 16): "mma.sync m16n8k16, weights in shared memory; first convolution: images ahead, cp.async",
-            (64, 8): "wgmma m64n64k16, pixels and weights in shared memory; first convolution, backward: images ahead",
-        },
-    ),
-)
 
 
 def reason_against(

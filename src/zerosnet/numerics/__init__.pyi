@@ -83,6 +83,7 @@ from zerosnet.numerics.wirings.mixing import MIXINGS as MIXINGS
 from zerosnet.numerics.wirings.mixing import draw_mixing as draw_mixing
 from zerosnet.numerics.wirings.root_pairs import accuracy_of_pairs as accuracy_of_pairs
 from zerosnet.numerics.wirings.root_pairs import measured_pairs as measured_pairs
+from zerosnet.numerics.wirings.root_pairs import pair_of as pair_of
 from zerosnet.numerics.wirings.stage_gain import stage_gain as stage_gain
 from zerosnet.numerics.wirings.stages import STAGE_CHANGES as STAGE_CHANGES
 from zerosnet.numerics.wirings.stages import Stage as Stage

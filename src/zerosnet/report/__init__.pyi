@@ -16,6 +16,7 @@ from zerosnet.report.figures.robustness import noise_figure as noise_figure
 from zerosnet.report.figures.robustness import noise_law_figure as noise_law_figure
 from zerosnet.report.figures.schemes import paper_figure as paper_figure
 from zerosnet.report.figures.schemes import scheme_figure as scheme_figure
+from zerosnet.report.figures.screening import screening_map as screening_map
 from zerosnet.report.figures.wiring_diagnosis import wiring_figure as wiring_figure
 from zerosnet.report.files import figure_file as figure_file
 from zerosnet.report.files import page_file as page_file

@@ -2,6 +2,7 @@
 
 import math
 import os
+import sys
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST = 32  # replicas in a step; above that a large GPU gains nothing
 MEMORY = 0.8  # the part of the free memory that may be planned with
+ACTIVATIONS = 20  # of a block, in a bound on what a step needs
 
 
 def network_config(spec: RunSpec, data: DataSet | FolderData) -> Config:
@@ -90,7 +92,8 @@ def group(
     result: list[list[RunSpec]] = []
     for members in sharing.values():
         if replicas is None and len(members) > 1:
-            most = max(1, fitting(members[0], data[members[0]], device) // workers)
+            wanted = len(members) if workers == 1 else MOST
+            most = max(1, fitting(members[0], data[members[0]], device, wanted) // workers)
         else:
             most = replicas or 1
         count = -(-len(members) // most)
@@ -123,10 +126,35 @@ def work(spec: RunSpec, data: DataSet) -> float:
     return float(layers * pixels * len(data.train) * spec.recipe.epochs * passes)
 
 
-def fitting(spec: RunSpec, data: DataSet, device: "Device") -> int:
-    """Estimate how many replicas fit into the free memory of the device, by what a plain step of one of them needs."""
+def fitting(spec: RunSpec, data: DataSet, device: "Device", wanted: int = MOST) -> int:
+    """Estimate how many replicas fit into the free memory of the device, by what a plain step of one of them needs.
+
+    No step is made, which would load libraries that our own kernels do without, if those `wanted` fit for sure: then
+    the answer is as many as there may be.
+    """
+    if min(wanted, MOST) * _bound(spec, data, device) <= MEMORY * _free(device):
+        return MOST
     free, needed = _cuda_memory(spec, data, device) if device.type == "cuda" else _host_memory(spec, data)
     return max(1, min(MOST, int(MEMORY * free / needed)))
+
+
+def _bound(spec: RunSpec, data: DataSet, device: "Device") -> int:
+    """Compute more bytes than a step of one replica needs, by the measurements below; for CIFAR-size networks."""
+    config, pixels, cells = network_config(spec, data), data.size[0] * data.size[1], 0
+    if config.structure.size != "cifar" or config.law is not None:  # several streams are a law
+        return sys.maxsize
+    for block in config.plans():
+        for shape in (block.source, block.target):
+            channels = max(shape.channels, block.width)
+            cells += ACTIVATIONS // 2 * -(-channels * pixels // shape.stride**2) + 9 * channels**2
+    return cells * spec.recipe.batch * run_precision(spec, device).dtype.itemsize
+
+
+def _free(device: "Device") -> int:
+    """Find the free bytes of a device."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _cuda_memory(spec: RunSpec, data: DataSet, device: "Device") -> tuple[int, int]:
@@ -159,8 +187,7 @@ def _host_memory(spec: RunSpec, data: DataSet) -> tuple[int, int]:
     with torch.device("meta"), torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor):
         model = Network(network_config(spec, data), seeds=()).to(dtype)
         model(torch.zeros(2, data.in_chans, *data.size, dtype=dtype))
-    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return free, sum(storage.nbytes() for storage in kept.values()) * spec.recipe.batch
+    return _free(torch.device("cpu")), sum(storage.nbytes() for storage in kept.values()) * spec.recipe.batch
 
 
 def build_model(specs: Sequence[RunSpec], data: DataSet) -> Network:

@@ -29,7 +29,7 @@ def train(
         str,
         typer.Option(help="digits, mosaics, mnist, fashion-mnist, cifar10, cifar100, [image]folder[:NAME][@SIZE]."),
     ],
-    recipe: Annotated[str, typer.Option(help="paper, official, fast, quick, imagenet, mnist-fgsm, ...")] = "paper",
+    recipe: Annotated[str, typer.Option(help="paper, official, fast, screen, quick, imagenet, ...")] = "paper",
     seed: Annotated[list[int] | None, typer.Option(help="May be given several times; 1 by default.")] = None,
     scheme: Annotated[
         list[str] | None, typer.Option(help='"zerosnet(1/2)", "1/3,5/9,1/9;16/9"; may be repeated.')

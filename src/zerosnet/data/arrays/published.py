@@ -8,6 +8,7 @@ with the published one.
 import gzip
 import pickle
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b, md5
@@ -168,7 +169,8 @@ def read_cifar(root: Path, layout: CifarLayout) -> tuple[ImageSet, ImageSet]:
 
 
 def _read_batches(folder: Path, files: dict[str, str], label: str) -> ImageSet:
-    batches = [_unpickle_checked(folder / name, known) for name, known in files.items()]
+    with ThreadPoolExecutor(len(files)) as pool:  # most of it is reading and checksums, beside one another
+        batches = list(pool.map(_unpickle_checked, [folder / name for name in files], files.values()))
     images = np.concatenate([np.asarray(batch["data"], np.uint8) for batch in batches]).reshape(-1, 3, 32, 32)
     labels = np.concatenate([np.asarray(batch[label], np.int64) for batch in batches])
     return ImageSet(torch.from_numpy(images), torch.from_numpy(labels))

@@ -158,8 +158,14 @@ __device__ void conv_forward(const bf16* __restrict__ x, const float* __restrict
     conv_forward<STEPS>(x, norm, weights, coefficients, high, low, out, out_low, sums, counters,                         \
                         {gamma, beta, running_mean, running_var, table, (float)momentum, (float)eps}, batch, training);  \
   }
+// All of them, unless only a PIECE of the program is asked for: pieces are compiled side by side, to the same code. (A
+// kernel all alone would be another: what has one caller is inlined earlier.)
+#if !defined(PIECE) || PIECE == 1
 FORWARD_KERNEL(conv_inner, 0)
 FORWARD_KERNEL(conv_step_1, 1)
+#endif
+#if !defined(PIECE) || PIECE == 2
 FORWARD_KERNEL(conv_step_2, 2)
 FORWARD_KERNEL(conv_step_3, 3)
 FORWARD_KERNEL(conv_step_4, 4)
+#endif

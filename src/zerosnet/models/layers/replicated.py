@@ -241,11 +241,11 @@ def initialise(module: nn.Module, seeds: list[int]) -> None:
 
     Numbers are drawn on the CPU, whatever device the parameters are on.
     """
+    drawn = [layer for layer in module.modules() if isinstance(layer, Drawn)]
     for replica, seed in enumerate(seeds):
         generator = torch.Generator("cpu").manual_seed(seed)
-        for layer in module.modules():
-            if isinstance(layer, Drawn):
-                layer.reset_replica(replica, generator)
+        for layer in drawn:
+            layer.reset_replica(replica, generator)
 
 
 def _fill(

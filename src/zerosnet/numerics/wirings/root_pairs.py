@@ -34,20 +34,22 @@ def accuracy_of_pairs(roots: npt.ArrayLike, blocks: Any = BLOCKS) -> Floats:
     return load_law().accuracy_of(parts, np.repeat(4.0 ** np.arange(len(counts)), counts))
 
 
+def pair_of(scheme: Scheme) -> complex | None:
+    """Find the r of a scheme of this kind, in the upper half plane; None for every other scheme.
+
+    Examples:
+        >>> pair_of(Scheme([1, 0, 0], [1])), pair_of(Scheme([1], [1]))
+        (0j, None)
+    """
+    if (len(scheme.alphas), len(scheme.betas)) != (3, 1) or not is_consistent(scheme):
+        return None
+    first, second = root_condition(scheme).parasitic_roots
+    return complex(first.real, abs(first.imag)) if abs(first - second.conjugate()) < _SAME else None
+
+
 def measured_pairs(blocks: Any = BLOCKS) -> tuple[tuple[complex, FittedNetwork], ...]:
     """List the measured networks with such a scheme, each with its r in the upper half plane."""
     counts = block_counts(blocks)
-    found = []
-    for network in load_law().networks:
-        scheme = Scheme.parse(network.scheme)
-        if (
-            not network.plain
-            or network.blocks != counts
-            or (len(scheme.alphas), len(scheme.betas)) != (3, 1)
-            or not is_consistent(scheme)
-        ):
-            continue
-        first, second = root_condition(scheme).parasitic_roots
-        if abs(first - second.conjugate()) < _SAME:
-            found.append((complex(first.real, abs(first.imag)), network))
-    return tuple(found)
+    networks = (one for one in load_law().networks if one.plain and one.blocks == counts)
+    found = ((pair_of(Scheme.parse(network.scheme)), network) for network in networks)
+    return tuple((root, network) for root, network in found if root is not None)

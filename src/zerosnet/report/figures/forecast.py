@@ -7,6 +7,7 @@ from zerosnet.report.figures.style import CYCLE, GREY, INK, complex_plane, new_f
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.contour import ContourSet
     from matplotlib.figure import Figure
 
 _GRID = 240
@@ -50,32 +51,44 @@ def accuracy_map(layers: int = 56) -> "Figure":
 
     The schemes have three steps and are consistent: roots 1, r and its conjugate, beta = |1 - r|^2.
     """
-    import numpy as np
-
     counts = forecast("euler()", layers).wiring.counts
-    re, im = np.meshgrid(np.linspace(-_REACH, _REACH, _GRID), np.linspace(0, _REACH, _GRID // 2))
-    accuracy = accuracy_of_pairs(re + 1j * im, counts)
     with styled():
         figure = new_figure(8.6, 4.6)
         axes = figure.subplots()
-        levels = np.arange(74, 94.6, 0.5)
-        filled = axes.contourf(re, im, accuracy, levels=levels, cmap="viridis", extend="both")
-        lines = axes.contour(re, im, accuracy, levels=[80, 85, 90, 93], colors="white", linewidths=0.7)
-        axes.clabel(lines, fmt="%d", fontsize=7)
-        angle = np.linspace(0, np.pi, 200)
-        axes.plot(np.cos(angle), np.sin(angle), color=INK, linewidth=1.2)
+        filled = law_map(axes, layers, _REACH)
         dots: Any = {"cmap": "viridis", "norm": filled.norm, "edgecolors": "white", "zorder": 4, "clip_on": False}
         for root, network in measured_pairs(counts):
             if abs(root) <= _REACH:
                 axes.scatter([root.real], [root.imag], c=[network.accuracy], s=34, **dots)
-        complex_plane(axes, (-_REACH, _REACH), (0, _REACH))
-        axes.set_xlabel("real part of the parasitic root")
         axes.set_ylabel("imaginary part")
         figure.colorbar(filled, label="test accuracy, %", shrink=0.8)
         axes.set_title(
             f"Consistent three-step schemes, {layers} layers: predicted accuracy; dots: measured", loc="left"
         )
     return figure
+
+
+def law_map(axes: "Axes", layers: int, reach: float) -> "ContourSet":
+    """Draw the predicted accuracy over the half disc of roots up to `reach`, with the unit circle."""
+    import numpy as np
+
+    re, im = np.meshgrid(np.linspace(-reach, reach, _GRID), np.linspace(0, reach, _GRID // 2))
+    accuracy = accuracy_of_pairs(re + 1j * im, forecast("euler()", layers).wiring.counts)
+    filled = axes.contourf(re, im, accuracy, levels=np.arange(74, 94.6, 0.5), cmap="viridis", extend="both")
+    lines = axes.contour(re, im, accuracy, levels=[80, 85, 90, 93], colors="white", linewidths=0.7)
+    axes.clabel(lines, fmt="%d", fontsize=7)
+    half_disc(axes, reach)
+    return filled
+
+
+def half_disc(axes: "Axes", reach: float) -> None:
+    """Draw the upper half of the unit circle, with axes up to `reach`."""
+    import numpy as np
+
+    angle = np.linspace(0, np.pi, 200)
+    axes.plot(np.cos(angle), np.sin(angle), color=INK, linewidth=1.2)
+    complex_plane(axes, (-reach, reach), (0, reach))
+    axes.set_xlabel("real part of the parasitic root")
 
 
 def _short(scheme: Scheme) -> str:

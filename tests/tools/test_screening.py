@@ -1,0 +1,73 @@
+"""The sweeps of a screening, and what is written about it."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from tests.experiments.made_up import finish_all
+from tests.measured_runs import needs_runs
+
+from tools import screen_sweeps, screening
+from zerosnet.experiments import read_evidence
+from zerosnet.numerics import is_consistent, is_zero_stable, pair_of
+from zerosnet.training import RunSpec, Store, read_sweep, recipe
+
+SWEEPS = Path(__file__).parents[2] / "results" / "sweeps"
+
+
+def test_the_map_has_consistent_schemes_on_a_grid_of_the_disc_and_beyond():
+    specs = read_sweep(SWEEPS / "screen-map.json")
+    roots = [pair_of(spec.scheme) for spec in specs]
+    assert [RunSpec.from_json(one) for one in screen_sweeps.screen_map()] == specs
+    assert len(specs) == len(set(roots)) == 192
+    assert all(is_consistent(spec.scheme) and spec.recipe == recipe("screen", "cifar10") for spec in specs)
+    assert max(map(abs, roots)) <= screen_sweeps.REACH and min(root.imag for root in roots) == 0
+    stable = sum(bool(is_zero_stable(spec.scheme)) for spec in specs)
+    assert 100 < stable < len(specs) and sum(abs(root) > 1.001 for root in roots) > 40
+    assert all((Fraction(root.real).limit_denominator(9) / screen_sweeps.MESH).denominator == 1 for root in roots)
+
+
+@needs_runs
+def test_the_known_networks_are_those_with_a_whole_training():
+    made = [RunSpec.from_json(one).id for one in screen_sweeps.screen_known()]
+    assert {spec.id for spec in read_sweep(SWEEPS / "screen-known.json")} <= set(made)
+
+
+def test_the_known_networks_are_screened_with_two_seeds_each():
+    specs = read_sweep(SWEEPS / "screen-known.json")
+    networks = {(spec.model, spec.scheme) for spec in specs}
+    assert len(specs) == 2 * len(networks) and {spec.seed for spec in specs} == {1, 2}
+    assert ("preresnet56", None) in networks and ("zerosnet56_opt", None) in networks
+
+
+def test_nothing_is_written_before_anything_was_screened(tmp_path):
+    assert screening.section(read_evidence(Store(tmp_path))) == ""
+    store = Store(tmp_path)
+    finish_all(store, [RunSpec("preresnet56", "cifar10", recipe("paper", "cifar10"), 1)], lambda spec: 0.9)
+    assert screening.section(read_evidence(store)) == ""
+
+
+@pytest.fixture
+def screened(tmp_path):
+    store = Store(tmp_path / "runs")
+    specs = read_sweep(SWEEPS / "screen-map.json")[::8]
+    finish_all(store, specs, lambda spec: 0.8 - 0.1 * abs(pair_of(spec.scheme) - 0.2j))
+    whole = [RunSpec(s.model, s.dataset, recipe("paper", "cifar10"), 1, s.scheme) for s in specs[:6]]
+    finish_all(store, whole, lambda spec: 0.93 - 0.1 * abs(pair_of(spec.scheme) - 0.2j))
+    return store
+
+
+def test_the_section_names_ranks_and_the_largest_errors(screened):
+    text = screening.section(read_evidence(screened), has_picture=True)
+    assert "| screening (mean of seeds) with 160 epochs | 1.00 | 6 |" in text
+    assert "| 160 epochs, one seed with another |  |  |" in text
+    assert "over the disc of roots | 0." in text and text.count("| `") == screening.WORST
+    assert text.endswith("(images/screening.png)")
+
+
+def test_the_command_prints_the_section_and_draws_the_map(screened, tmp_path, capsys):
+    picture = tmp_path / "map.png"
+    assert screening.main(str(picture), str(screened.root)) == 0
+    assert picture.stat().st_size > 20_000 and "## Screening" in capsys.readouterr().out
+    assert screening.main(str(picture), str(tmp_path / "none")) == 2
+    assert "expected 4 or more" in capsys.readouterr().err
