@@ -48,18 +48,6 @@ class Finding:
     verdict: str
     numbers: frozenset[Number] = frozenset()
 
-    @property
-    def depth_explains_as_much(self) -> bool | None:
-        """True if effective depth goes with the number as closely as the modulus does.
-
-        None if that is not known, or if neither of the two goes with it (p above 0.05).
-        """
-        if self.by_modulus is None or self.by_effective_depth is None:
-            return None
-        if _neither(self.by_modulus, self.by_effective_depth):
-            return None
-        return _as_much(self.by_modulus, self.by_effective_depth)
-
     def to_json(self) -> dict[str, Any]:
         each = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "numbers"}
         return {name: value.to_json() if hasattr(value, "to_json") else value for name, value in each.items()}
@@ -260,28 +248,10 @@ def _verdict(difference: Difference | None, modulus: Correlation | None, depth: 
         said = f"zero-stable rows are worse by {difference}"
     if modulus is None or depth is None:
         return said
-    if _neither(modulus, depth):
+    if min(modulus.p, depth.p) > 0.05:
         return f"{said}; neither the parasitic modulus nor the effective depth goes with it"
-    tail = "as much as" if _as_much(modulus, depth) else "less than"
+    tail = "as much as" if abs(depth.rho) >= abs(modulus.rho) - 0.05 else "less than"
     return (
         f"{said}; rank correlation with the parasitic modulus {modulus}, with the effective depth {depth}: depth "
         f"explains {tail} the modulus"
     )
-
-
-def _as_much(modulus: Correlation, depth: Correlation) -> bool:
-    return abs(depth.rho) >= abs(modulus.rho) - 0.05
-
-
-def _neither(modulus: Correlation, depth: Correlation) -> bool:
-    return min(modulus.p, depth.p) > 0.05
-
-
-def used_blocks(measured: Measured, evidence: Evidence) -> Difference | None:
-    """The blocks that zero-stable rows of a table really use, less those of the others, by Welch's interval."""
-    known = depths(measured, evidence)
-    sides = {
-        kind: [known[row.key].used for row in measured.experiment.rows if row.zero_stable is kind and row.key in known]
-        for kind in (True, False)
-    }
-    return welch(sides[True], sides[False])

@@ -23,9 +23,6 @@ class Reading:
     eps: float | None = None
     images: int | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        return {key: value for key, value in asdict(self).items() if value is not None}
-
 
 @dataclass(frozen=True)
 class Value:
