@@ -1,5 +1,3 @@
-from fractions import Fraction
-
 import pytest
 import sympy
 from hypothesis import given
@@ -43,16 +41,3 @@ def test_square_free_factors_multiply_to_the_polynomial_and_are_coprime(parts):
     for i, (factor, _) in enumerate(factors):
         assert poly.gcd(factor, poly.derivative(factor)) == (1,)
         assert all(poly.gcd(factor, other) == (1,) for other, _ in factors[:i])
-
-
-def test_denominators_are_cleared():
-    assert poly.integer_polynomial([Fraction(1), Fraction(1, 2), Fraction(-1, 3)]) == (6, 3, -2)
-
-
-def test_reciprocal_inverts_the_roots():
-    assert poly.reciprocal((2, -1)) == (1, -2)
-    assert poly.reciprocal((1, 0, 4)) == (4, 0, 1)
-
-
-def test_zero_roots_are_stripped_and_counted():
-    assert poly.strip_zero_roots((1, 2, 0, 0)) == ((1, 2), 2)

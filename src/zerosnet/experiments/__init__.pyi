@@ -11,7 +11,6 @@ from zerosnet.experiments.conclusions import distinct_findings as distinct_findi
 from zerosnet.experiments.conclusions import findings as findings
 from zerosnet.experiments.conclusions import pair_findings as pair_findings
 from zerosnet.experiments.conclusions import parasitic_modulus as parasitic_modulus
-from zerosnet.experiments.conclusions import used_blocks as used_blocks
 from zerosnet.experiments.costs import Cost as Cost
 from zerosnet.experiments.costs import cost as cost
 from zerosnet.experiments.definition import Cell as Cell

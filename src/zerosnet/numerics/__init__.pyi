@@ -8,7 +8,6 @@ from zerosnet.numerics.depth.envelopes import envelope as envelope
 from zerosnet.numerics.depth.envelopes import growth as growth
 from zerosnet.numerics.depth.envelopes import log10_envelope as log10_envelope
 from zerosnet.numerics.depth.envelopes import log10_power_norms as log10_power_norms
-from zerosnet.numerics.depth.envelopes import power_norms as power_norms
 from zerosnet.numerics.designs.search import Design as Design
 from zerosnet.numerics.designs.search import design as design
 from zerosnet.numerics.designs.search import design_table as design_table

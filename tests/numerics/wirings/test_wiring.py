@@ -61,7 +61,6 @@ def test_rows_of_contributions_have_unit_length_and_hold_the_shares() -> None:
         W = wiring.contributions()
         assert np.allclose(np.linalg.norm(W, axis=1), 1)
         assert np.array_equal(W[1:, 1:].diagonal(), wiring.shares())
-        assert np.array_equal(W[:, 0], wiring.stem_shares())
 
 
 @pytest.mark.parametrize(("change", "cross"), [("project-each", 0.0), ("project-shared", STEM)])
@@ -89,7 +88,7 @@ def test_gains_and_matrices_give_the_wiring_of_euler() -> None:
 def test_a_stream_that_stays_keeps_the_stem() -> None:
     """x0 mixed in: y_{n+1} = y_n / 2 + x0 / 2 + f_n."""
     wiring = Wiring.of_matrices([[["1/2", "1/2"], [0, 1]]] * 40, [[1, 0]] * 40, [[1, 0]] * 40, [1, 0])
-    assert wiring.stem_shares(stem=1.0)[-1] == pytest.approx(1 / np.sqrt(1 + 4 / 3), rel=1e-6)
+    assert wiring.contributions(stem=1.0)[-1, 0] == pytest.approx(1 / np.sqrt(1 + 4 / 3), rel=1e-6)
 
 
 def test_streams_may_come_and_go() -> None:
@@ -153,7 +152,3 @@ def test_leapfrog_keeps_two_interleaved_sums() -> None:
     head = Wiring.of(leapfrog(), 8).contributions()[-1]
     assert (head[2::2] > 0.3).all()
     assert (head[3::2] == 0).all()
-
-
-def test_a_wiring_is_shown_in_a_few_words() -> None:
-    assert repr(Wiring.of("zerosnet(-9/5)", (9, 9, 9))) == "Wiring(9+9+9 blocks, streams: 3, exact: True)"

@@ -212,10 +212,6 @@ class Wiring:
         """Part v_n of the second moment of what the head reads that comes from every block; the rest is the stem's."""
         return np.asarray(np.square(self.contributions(stem)[-1, 1:]))
 
-    def stem_shares(self, stem: float = STEM) -> Floats:
-        """Weight of the stem in what every block and the head read."""
-        return self.contributions(stem)[:, 0].copy()
-
     # -- how much of the depth is used ---------------------------------------------------------------------------------
 
     def effective_depth(self, tau: float = TAU, stem: float = STEM) -> float:
