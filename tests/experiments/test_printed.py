@@ -1,18 +1,13 @@
 import pytest
 
 from zerosnet.experiments import parse_printed
-from zerosnet.experiments.paper.printed import parse_table
 
 
 def test_a_number_with_everything():
     printed = parse_printed("**73.46 (-18.38)**")
     assert (printed.value, printed.change, printed.bold, printed.deviation) == (73.46, -18.38, True, None)
-
-
-def test_marks_say_quoted_and_pre_activation():
     assert parse_printed("72.24*†").quoted
-    assert parse_printed("69.46±0.15*").marks == "*"
-    assert not parse_printed("69.46±0.15*").quoted
+    assert parse_printed("69.46±0.15*").marks == "*" and not parse_printed("69.46±0.15*").quoted
 
 
 @pytest.mark.parametrize(
@@ -25,8 +20,3 @@ def test_rounding_is_half_a_unit_of_the_last_printed_digit(text, rounding):
 @pytest.mark.parametrize("text", ["", "Yes", "ResNet", "1.00, 0.87, 0.87", "20 layers"])
 def test_text_is_no_number(text):
     assert parse_printed(text) is None
-
-
-def test_table_is_rows_of_stripped_cells():
-    table = parse_table("a | b\n1 | x y\n")
-    assert table.records() == [{"a": "1", "b": "x y"}]
