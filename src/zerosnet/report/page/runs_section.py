@@ -63,16 +63,15 @@ def runs_section(evidence: Evidence) -> list[Html]:
             len(evidence.runs),
             _OPEN_UP_TO,
         ),
-        *_marks(evidence.runs),
+        *(element("p", line, class_="note") for line in origin_legend(evidence.runs)),
         *_environments(evidence.runs),
     ]
 
 
-def _marks(runs: Sequence[RunEvidence]) -> list[Html]:
+def origin_legend(runs: Iterable[RunEvidence]) -> list[str]:
     """Explain the marks beside runs whose code is not that of a commit."""
     found = Counter(origin_problem(run.environment) for run in runs)
-    lines = [f"{mark} {problem}: {found[problem]} runs." for problem, mark in ORIGIN_MARKS.items() if found[problem]]
-    return [element("p", line, class_="note") for line in lines]
+    return [f"{mark} {problem}: {found[problem]} runs." for problem, mark in ORIGIN_MARKS.items() if found[problem]]
 
 
 def damage(problems: Sequence[str]) -> list[Html]:
