@@ -196,18 +196,15 @@ def _finding(
     if len(stable) < 2 or len(others) < 2:
         return None
     difference = welch(stable, others)
-    schemed = [row for row, _ in cells if row.scheme is not None]
-    deep = [row.key for row, _ in cells if row.key in known]
-    by_modulus = spearman(
-        [parasitic_modulus(row.scheme) for row in schemed if row.scheme is not None], [means[r.key] for r in schemed]
-    )
-    by_beta = spearman(
-        [abs(float(row.scheme.betas[0])) for row in schemed if row.scheme is not None], [means[r.key] for r in schemed]
-    )
-    computed = [(known[key].effective, means[key]) for key in deep]
-    pairs = [(depth, mean) for depth, mean in computed if depth is not None]
-    by_effective = spearman([depth for depth, _ in pairs], [mean for _, mean in pairs])
-    by_used = spearman([known[key].used for key in deep], [means[key] for key in deep])
+    schemes = {row.key: row.scheme for row, _ in cells if row.scheme is not None}
+    deep = {key: known[key] for key in means if key in known}
+
+    def by(numbers: Mapping[str, float | None]) -> Correlation | None:
+        there = {key: number for key, number in numbers.items() if number is not None}
+        return spearman(list(there.values()), [means[key] for key in there])
+
+    by_modulus = by({key: parasitic_modulus(scheme) for key, scheme in schemes.items()})
+    by_effective = by({key: depth.effective for key, depth in deep.items()})
     best = max(means, key=means.__getitem__)
     optimum = next((row.key for row, _ in cells if row.scheme == OPTIMUM), None)
     return Finding(
@@ -218,9 +215,9 @@ def _finding(
         rows=len(cells),
         stable_against_not=difference,
         by_modulus=by_modulus,
-        by_beta=by_beta,
+        by_beta=by({key: abs(float(scheme.betas[0])) for key, scheme in schemes.items()}),
         by_effective_depth=by_effective,
-        by_used_blocks=by_used,
+        by_used_blocks=by({key: depth.used for key, depth in deep.items()}),
         best=best,
         optimum_is_best=None if optimum is None else means[optimum] >= means[best],
         verdict=_verdict(difference, by_modulus, by_effective),
