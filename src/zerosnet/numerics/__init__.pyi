@@ -67,6 +67,7 @@ from zerosnet.numerics.wirings.forecast import Forecast as Forecast
 from zerosnet.numerics.wirings.forecast import blocks_of as blocks_of
 from zerosnet.numerics.wirings.forecast import forecast as forecast
 from zerosnet.numerics.wirings.gains import Gains as Gains
+from zerosnet.numerics.wirings.gains import stage_gain as stage_gain
 from zerosnet.numerics.wirings.gauge import same_up_to_gauge as same_up_to_gauge
 from zerosnet.numerics.wirings.law import AccuracyLaw as AccuracyLaw
 from zerosnet.numerics.wirings.law import FittedNetwork as FittedNetwork
@@ -75,7 +76,6 @@ from zerosnet.numerics.wirings.law import load_law as load_law
 from zerosnet.numerics.wirings.measures import effective_depth as effective_depth
 from zerosnet.numerics.wirings.root_pairs import accuracy_of_pairs as accuracy_of_pairs
 from zerosnet.numerics.wirings.root_pairs import measured_pairs as measured_pairs
-from zerosnet.numerics.wirings.stage_gain import stage_gain as stage_gain
 from zerosnet.numerics.wirings.stages import STAGE_CHANGES as STAGE_CHANGES
 from zerosnet.numerics.wirings.stages import Stage as Stage
 from zerosnet.numerics.wirings.stages import StageChange as StageChange

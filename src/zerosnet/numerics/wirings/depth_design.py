@@ -19,9 +19,9 @@ from zerosnet.numerics.display import html_table
 from zerosnet.numerics.rationals import number
 from zerosnet.numerics.scheme import Scheme
 from zerosnet.numerics.wirings.batch import head_contributions_of_many, shares_of_many
+from zerosnet.numerics.wirings.gains import stage_gain
 from zerosnet.numerics.wirings.law import load_law
 from zerosnet.numerics.wirings.measures import HEAD_TAU, effective_depth
-from zerosnet.numerics.wirings.stage_gain import stage_gain
 from zerosnet.numerics.wirings.stages import BLOCKS, block_counts, parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats
 

@@ -6,10 +6,15 @@ Neither is invariant under a change of gauge: where branches are normalised, the
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+from math import fsum, hypot
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zerosnet.errors import InputError
+from zerosnet.numerics.scheme import Scheme
 from zerosnet.numerics.wirings.step import Floats
 
 if TYPE_CHECKING:
@@ -73,3 +78,26 @@ def _products(factors: list[Floats], size: int) -> list[tuple[Floats, int]]:
 def _log10_norm(product: Floats, exponent: int, axis: int) -> float:
     size = np.abs(product).sum(axis=axis).max()
     return float(np.log10(size) + exponent * np.log10(2.0)) if size > 0 else -np.inf
+
+
+def stage_gain(scheme: Scheme) -> float:
+    """G = ||q||_2 / |q(1)| with rho(z) = (z-1) q(z): what independent projections at a stage change do to the state.
+
+    Without f the sum L = sum_i q_i y_{n-i} is conserved, and a strongly stable scheme settles at L / q(1). Where d
+    equal states of size 1 get independent projections, L has size ||q||_2 and the state settles at G >= 1/sqrt(d); a
+    shared projection has gain 1.
+
+    Examples:
+        >>> round(stage_gain(Scheme.parse("zerosnet(-9/5)")), 2), stage_gain(Scheme([1], [1]))
+        (0.68, 1.0)
+    """
+    rest = 1 - sum(scheme.alphas, Fraction(0))
+    if abs(rest) > 1e-12 * (1 + sum(abs(float(a)) for a in scheme.alphas)):
+        raise InputError(f"alphas of {scheme} have the sum {float(1 - rest):g}; expected 1, a principal root")
+    q = list(accumulate((Fraction(1), *(-a for a in scheme.alphas[:-1]))))
+    total = sum(q, Fraction(0))
+    if total == 0:
+        raise InputError(f"scheme {scheme} has a multiple root 1; expected a simple one")
+    coefficients = [float(c) for c in q]
+    exact = float(total) if isinstance(total, Fraction) else fsum(coefficients)
+    return hypot(*coefficients) / abs(exact)
