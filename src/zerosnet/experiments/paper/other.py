@@ -7,9 +7,9 @@ from importlib import resources
 from typing import Any
 
 from zerosnet.experiments.definition import Cell, Column, Experiment, Folder, TableRow
-from zerosnet.experiments.paper.declare import MODULI, labelled, paper_row, table, zerosnet
+from zerosnet.experiments.paper.declare import MODULI, cells, labelled, paper_row, table, zerosnet
 from zerosnet.experiments.paper.printed import parse_printed, printed_table
-from zerosnet.experiments.readings import ACCURACY, GAP, TOP5, TRAINING_ACCURACY, Reading
+from zerosnet.experiments.readings import ACCURACY, GAP, TOP5, TRAINING_ACCURACY
 from zerosnet.experiments.scales import TrainingPlan
 from zerosnet.models import create_model, parameter_count
 from zerosnet.numerics import PAPER_ROWS, Scheme, root_condition
@@ -21,19 +21,19 @@ _OTHER_HARDWARE = "seconds of other hardware: only the ratio of the two networks
 def imagenet() -> Experiment:
     name, heads = "table-imagenet", ("Model", "# Layer")
     models = {"PreResNet": "preresnet{}", "ZeroSNet-Opt": "zerosnet{}_opt"}
-    readings = {"Top-1 (%)": ACCURACY, "Top-5 (%)": TOP5}
+    measures = ((Column("Top-1 (%)", "top-1, %"), ACCURACY), (Column("Top-5 (%)", "top-5, %"), TOP5))
     lines = []
     for record in printed_table(name).records():
         row = labelled(record, heads, group=f"{record['# Layer']} layers")
         model = models[record["Model"]].format(record["# Layer"])
         training = TrainingPlan(model, "imagefolder", "imagenet", demo=False)
-        lines.append((row, _readings(row, record, training, readings)))
+        lines.append((row, cells(row, record, training, measures)))
     return Experiment(
         name=name,
         title="ImageNet, 18, 34 and 50 layers",
         reference="Table 5 (CompI)",
         what="top-1 and top-5 accuracy on the validation set, one crop, %",
-        **table(heads, (Column("Top-1 (%)", "top-1, %"), Column("Top-5 (%)", "top-5, %")), lines),
+        **table(heads, measures, lines),
         notes=(
             "batch sizes 128, 64, 32 are by all signs those of one of eight GPUs: 1024, 512, 256 in total, with "
             "learning rates 0.2, 0.1, 0.05",
@@ -44,27 +44,22 @@ def imagenet() -> Experiment:
     )
 
 
-def _readings(
-    row: TableRow, record: dict[str, str], training: TrainingPlan, readings: dict[str, Reading]
-) -> list[Cell]:
-    return [Cell(row.key, head, parse_printed(record[head]), training, reading) for head, reading in readings.items()]
-
-
 def generalisation_gap() -> Experiment:
     name, heads = "table-generalisation-gap", ("Model", MODULI)
     readings = {"Training": TRAINING_ACCURACY, "Test": ACCURACY, "Gap": GAP}
+    measures = [(Column(head, f"{head.lower()}, %"), reading) for head, reading in readings.items()]
     lines = []
     for record in printed_table(name).records():
         layers, paper = int(record["Model"].removeprefix("ZeroSNet")), paper_row(record[MODULI])
         row = labelled(record, heads, zero_stable=True, group=f"{layers} layers")
         training = replace(zerosnet(layers, paper, "cifar100", demo=layers == 56), options=(("epochs", 500),))
-        lines.append((row, _readings(row, record, training, readings)))
+        lines.append((row, cells(row, record, training, measures)))
     return Experiment(
         name=name,
         title="Generalisation gap after 500 epochs, 44 to 326 layers",
         reference="Table 7 (GeneralizationC100)",
         what="accuracy on the training and the test set of CIFAR-100, and their difference, %",
-        **table(heads, (Column("Training", "training, %"), Column("Test", "test, %"), Column("Gap", "gap, %")), lines),
+        **table(heads, measures, lines),
         notes=(
             "ours: training accuracy without augmentation in eval mode; the authors' code takes the running mean on "
             "augmented images",
