@@ -16,15 +16,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmarks.record import on_cpu
 from zerosnet.environment import usable_cores
 
 EPOCHS = 4
 PER_CORE = 2
 WAYS: dict[str, list[str]] = {"plain": [], "deterministic": ["--deterministic"]}
-
-
-def suffix() -> str:
-    return "-cpu"
+suffix = on_cpu
 
 
 def run() -> dict[str, Any]:
@@ -43,18 +41,8 @@ def _epochs(options: list[str]) -> dict[str, Any]:
     """Train a small network; return the median of its epochs, and the slowest one."""
     given = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
     with tempfile.TemporaryDirectory() as store:
-        command = [
-            sys.executable,
-            "-m",
-            "zerosnet",
-            "train",
-            "zerosnet20_opt",
-            "--dataset",
-            "digits",
-            "--device",
-            "cpu",
-        ]
-        command += ["--recipe", "quick", "--epochs", str(EPOCHS), "--store", store, *options]
+        words = f"train zerosnet20_opt --dataset digits --device cpu --recipe quick --epochs {EPOCHS}".split()
+        command = [sys.executable, "-m", "zerosnet", *words, "--store", store, *options]
         subprocess.run(command, env=given, check=True, capture_output=True)
         lines = next(Path(store).glob("*/metrics.jsonl")).read_text().splitlines()
     seconds = [json.loads(line)["seconds"] for line in lines]

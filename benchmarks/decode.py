@@ -16,14 +16,11 @@ from torch import Tensor
 
 from benchmarks.jpeg import augmentation
 from benchmarks.pictures import write_pictures
-from benchmarks.record import Result
+from benchmarks.record import Result, on_cpu
 from zerosnet.data.streamed.decode import random_crop, read_image, resize, training_image
 
 FILES, ROUNDS, SIDE = 90, 7, 224
-
-
-def suffix() -> str:
-    return "-cpu"
+suffix = on_cpu
 
 
 def run(files: int = FILES, rounds: int = ROUNDS) -> Result:

@@ -12,6 +12,8 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 _EIGHT = "alphas=1/3,5/9,1/9,0,0,0,0,1/50&betas=1,1/2,1/3,1/4,1/5,1/6,1/7,1/8"
@@ -74,26 +76,33 @@ def run() -> dict[str, Any]:
         from selenium import webdriver
     except ModuleNotFoundError:
         return {"skipped": "selenium is not installed; it comes with: pip install 'zerosnet[test]'"}
-    command = [sys.executable, "-m", "zerosnet", "explore", "--no-browser", "--port", "0"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        found = re.search(r"http://\S+", server.stdout.readline() if server.stdout else "")
-        if found is None:
-            return {"skipped": "the explorer did not start"}
+    with served() as (_, address):
         options = webdriver.ChromeOptions()
         options.binary_location = chromium
         for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,900"):
             options.add_argument(argument)
         browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
         try:
-            before, views = os.getloadavg()[0], _measure(browser, found.group())
+            before, views = os.getloadavg()[0], _measure(browser, address)
             loads = {"load": before, "load_after": os.getloadavg()[0]}
             return {"movements": MOVEMENTS, **loads, "views": views, "answers": _answers()}
         finally:
             browser.quit()
+
+
+@contextmanager
+def served() -> Iterator[tuple["subprocess.Popen[str]", str]]:
+    """Start the explorer as a user does, for a while; give its process and its address."""
+    command = [sys.executable, "-m", "zerosnet", "explore", "--no-browser", "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        found = re.search(r"http://\S+", process.stdout.readline() if process.stdout else "")
+        if found is None:
+            raise RuntimeError("the explorer did not start")
+        yield process, found.group()
     finally:
-        server.terminate()
-        server.wait()
+        process.terminate()
+        process.wait()
 
 
 def _answers() -> dict[str, Any]:

@@ -18,6 +18,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.record import on_cpu
+
 SEED = 27
 COUNTS = {
     "schemes": 2200,
@@ -36,10 +38,7 @@ _PIECE = 250  # cases after which the record is stored
 _CODES = (0, 1, 2, 130)
 _UNEXPECTED = ("Traceback (most recent call last)", "ZEROSNET_TRACEBACK=1 shows where")
 Key = tuple[str, int]
-
-
-def suffix() -> str:
-    return "-cpu"
+suffix = on_cpu
 
 
 def run(only: str, before: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -32,7 +32,7 @@ from torch import Tensor, nn
 from benchmarks.cache import fill_cache
 from benchmarks.jpeg import difference, fail, loader_rate, watch
 from benchmarks.pictures import folders
-from benchmarks.record import Result
+from benchmarks.record import Result, by_device
 from benchmarks.steps import Step, milliseconds, training_step
 from zerosnet.data import FolderData, open_folder
 from zerosnet.models import create_model
@@ -48,10 +48,7 @@ CLASSES = 1000
 LOADER, BY_GPU, BY_WORKERS = "loader", ", decoded by the GPU", ", decoded by workers"
 AT_ONCE = 4  # compilations side by side; each holds a network and a batch on the GPU
 TIME_LIMIT = 400  # seconds after which nothing new is begun
-
-
-def suffix() -> str:
-    return "-cuda" if torch.cuda.is_available() else "-cpu"
+suffix = by_device
 
 
 @dataclass(frozen=True)

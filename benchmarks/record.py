@@ -7,7 +7,19 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import torch
+
 Result = dict[str, Any]
+
+
+def on_cpu() -> str:
+    """Mark the result files of what is measured on a CPU."""
+    return "-cpu"
+
+
+def by_device() -> str:
+    """Mark result files by the device that there is."""
+    return "-cuda" if torch.cuda.is_available() else "-cpu"
 
 
 def command(name: str, only: str = "", folders: Iterable[str] = ()) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from benchmarks.record import by_device
 from zerosnet.data import ImageSet
 from zerosnet.data.for_test import load_for_test
 from zerosnet.models import Network, create_model, extract
@@ -40,10 +41,7 @@ TARGETS = {"noises, fused": 25.0, "pgd-20, fused": 60.0, "corruptions, fused": 1
 MEASURED = ("noises", "pgd-20", "corruptions")
 EAGER_BATCH = 1000
 FOLDERS = ("ZEROSNET_STORE", "ZEROSNET_DATA")
-
-
-def suffix() -> str:
-    return "-cuda" if torch.cuda.is_available() else "-cpu"
+suffix = by_device
 
 
 @dataclass(frozen=True, eq=False)

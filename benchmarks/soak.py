@@ -9,17 +9,18 @@ import json
 import random
 import re
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
+
+from benchmarks.explorer import served
+from benchmarks.record import on_cpu
 
 SEED = 27
 REQUESTS, CLIENTS = 12_000, 200
@@ -34,10 +35,7 @@ _HOSTILE = (
     "/api/locus?family=zerosnet&low=1&high=0", "/api/envelope?family=euler&blocks=999999999", "/api/copy?family=[]",
 )  # fmt: skip
 Connect = Callable[[], HTTPConnection]
-
-
-def suffix() -> str:
-    return "-cpu"
+suffix = on_cpu
 
 
 def run() -> dict[str, Any]:
@@ -51,7 +49,7 @@ def run() -> dict[str, Any]:
 def soak(requests: int, clients: int, slow: int, half_open: int, seed: int) -> dict[str, Any]:
     """Start a server, let clients ask it so many requests in all, and count what came back."""
     asked = _questions(seed)
-    with _server() as (process, address):
+    with served() as (process, address):
         where = urlsplit(address)
         assert where.hostname is not None and where.port is not None
         host, port = where.hostname, where.port
@@ -201,20 +199,6 @@ def _ask(connection: HTTPConnection, path: str) -> tuple[int, bytes]:
     connection.request("GET", path)
     answer = connection.getresponse()
     return answer.status, answer.read()
-
-
-@contextmanager
-def _server() -> Iterator[tuple["subprocess.Popen[str]", str]]:
-    command = [sys.executable, "-m", "zerosnet", "explore", "--no-browser", "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        found = re.search(r"http://\S+", process.stdout.readline() if process.stdout else "")
-        if found is None:
-            raise RuntimeError("the explorer did not start")
-        yield process, found.group()
-    finally:
-        process.terminate()
-        process.wait()
 
 
 def _megabytes(process: int) -> float:

@@ -16,12 +16,11 @@ from typing import Any
 
 import torch
 
+from benchmarks.record import by_device
+
 FOLDERS = ("ZEROSNET_DATA",)
 LINE = re.compile(r"start: ([\d.]+) s \((.*)\)")
-
-
-def suffix() -> str:
-    return "-cuda" if torch.cuda.is_available() else "-cpu"
+suffix = by_device
 
 
 def run() -> dict[str, Any]:

@@ -22,16 +22,18 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from benchmarks.record import keep
+from benchmarks.torture.children import difference, outcome
+from zerosnet.environment import environment
 
 REPLICAS = {1: 4, 10: 1}  # networks trained as one, and how many times --epochs: one alone is faster
 BATCH = 128
 KINDS = ("step", "second", "step")  # what the kills of a chain wait for, in turn
 START = 8.0  # seconds; kills of kind "second" come in this time after the start
+KEPT = ("replicas", "seed", "kills", "identical", "failure")  # of a chain, in the record
 JITTER = 0.1  # seconds; the longest that a kill waits after the checkpoint it waited for
 
 
@@ -60,9 +62,9 @@ class Setting:
     def start(self, replicas: int, name: str) -> subprocess.Popen[bytes]:
         store = self.folder / name
         command = [sys.executable, "-m", "zerosnet", *self.arguments(replicas, store, self.folder / "pictures")]
-        environment = os.environ | {"OMP_NUM_THREADS": "1"}
+        threads = os.environ | {"OMP_NUM_THREADS": "1"}
         with (self.folder / f"{name}.txt").open("ab") as log:
-            return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=log)
+            return subprocess.Popen(command, env=threads, stdout=subprocess.DEVNULL, stderr=log)
 
 
 @dataclass
@@ -77,15 +79,6 @@ class Chain:
     identical: bool | None = None
     failure: str | None = None
     ended: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "replicas": self.replicas,
-            "seed": self.seed,
-            "kills": list(self.kills),
-            "identical": self.identical,
-            "failure": self.failure,
-        }
 
 
 class Cut(Exception):
@@ -105,24 +98,6 @@ def write_pictures(folder: Path, images: int, classes: int = 10) -> None:
             place.mkdir(parents=True, exist_ok=True)
             picture = (patterns[k % classes] + drawn.normal(0, 48, (32, 32, 3))).clip(0, 255)
             Image.fromarray(picture.astype(np.uint8)).save(place / f"{k:05d}.png", compress_level=1)
-
-
-def outcome(store: Path) -> dict[str, Any]:
-    """Read how the runs of a store ended, without times: digests of the weights, metrics, results."""
-    found = {}
-    for folder in sorted(path.parent for path in store.glob("*/spec.json")):
-        rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-        found[folder.name] = {
-            "weights": sha256((folder / "weights.safetensors").read_bytes()).hexdigest(),
-            "metrics": [_timeless(row) for row in rows],
-            "result": _timeless(json.loads((folder / "result.json").read_text())),
-            "left": sorted(path.name for path in folder.iterdir()),
-        }
-    return found
-
-
-def _timeless(record: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in record.items() if name != "seconds"}
 
 
 def kernels(store: Path) -> list[str]:
@@ -208,14 +183,9 @@ def torture(setting: Setting, chain: Chain, twins: dict[int, dict[str, Any]]) ->
         if time.time() > setting.deadline:
             raise Cut
         time.sleep(0.05)
-    ours, theirs = outcome(setting.folder / chain.name), twins[chain.replicas]
-    chain.identical = ours == theirs
-    if not chain.identical:
-        differ = [name for name in theirs if ours.get(name) != theirs[name]]
-        parts = sorted(
-            {part for name in differ for part in theirs[name] if ours.get(name, {}).get(part) != theirs[name][part]}
-        )
-        chain.failure = f"{len(differ)} of {len(theirs)} runs differ from their twins in {', '.join(parts) or 'names'}"
+    differs = difference(outcome(setting.folder / chain.name), twins[chain.replicas])
+    chain.identical = not differs
+    chain.failure = f"differs from its twin: {differs}" if differs else None
 
 
 def _work(setting: Setting, chain: Chain, twins: dict[int, dict[str, Any]]) -> None:
@@ -284,7 +254,7 @@ def _record(setting: Setting, chains: list[Chain], problems: list[str], began: f
         "kills_in_training": sum(kill["in_training"] for kill in kills),
         "identical": sum(bool(chain.identical) for chain in chains),
         "failures": failures,
-        "chains": [chain.to_json() for chain in chains],
+        "chains": [{name: getattr(chain, name) for name in KEPT} for chain in chains],
         "seconds_to_first_training": round(started - began, 1),
         "seconds": round(time.time() - began, 1),
         "left_out": [chain.name for chain in chains if not chain.ended],
@@ -325,10 +295,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _facts(given: argparse.Namespace) -> dict[str, Any]:
-    import torch  # noqa: F401 - `environment` lists GPUs if torch is loaded
-
-    from zerosnet.environment import environment
-
     options = ["--chains", given.chains, "--kills", given.kills, "--images", given.images, "--epochs", given.epochs]
     words = ["--device", given.device, *map(str, options), "--seed", str(given.seed)]
     return {"command": shlex.join(["python", "-m", "benchmarks.torture_gpu", *words]), "environment": environment()}

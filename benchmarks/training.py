@@ -18,7 +18,7 @@ import torch
 
 from benchmarks.cache import fill_cache
 from benchmarks.plain import authors_way
-from benchmarks.record import Result
+from benchmarks.record import Result, by_device
 from benchmarks.steps import busiest_kernels
 from zerosnet.data import DataSet, ImageSet
 from zerosnet.numerics import Scheme
@@ -35,6 +35,7 @@ from zerosnet.training.screen.displays import Lines
 SCHEMES = ("-9/5", "10", "1/2")  # lambda of the replicas in turn: as in a table, they do not all have the same one
 TIME_LIMIT = 540  # seconds for the whole of it on a GPU; what no longer fits is left out, and done by the next run
 COMPILATION = 120  # about how many seconds that takes, for all cases side by side
+suffix = by_device
 
 
 @dataclass(frozen=True)
@@ -67,10 +68,6 @@ CASES = (
     Case("torch", 56, 1, 4, 35, 1.9, 5.5),
     Case("torch", 20, 10, 4, 25, None),
 )
-
-
-def suffix() -> str:
-    return "-cuda" if torch.cuda.is_available() else "-cpu"
 
 
 def run(only: str = "", before: Result | None = None) -> Result | Iterator[Result]:

@@ -1,22 +1,21 @@
-"""Print the tables of docs/law.md: errors of many laws, in points of accuracy, left out and on the paper's tables.
+"""Print the errors of many forms of the law, in points of accuracy: left out, and on what the paper prints.
 
-python tools/compare_laws.py
+python -m tools.compare_laws
 """
 
 from collections.abc import Callable, Sequence
 from math import exp
-from pathlib import Path
 
 import numpy as np
 
 from tools.fit_law import read_points
-from zerosnet.numerics import PAPER_ROWS, Scheme, euler, is_zero_stable, root_condition
-from zerosnet.numerics.wirings.fit import Point, _constants, _line
+from tools.law_tables import rms
+from zerosnet.experiments import EXPERIMENTS, wiring_of_run
+from zerosnet.numerics import Scheme, is_zero_stable
+from zerosnet.numerics.wirings.fit import Point, _constants
 from zerosnet.numerics.wirings.law import MEASURES, load_law
-from zerosnet.numerics.wirings.wiring import Wiring
 
 Floats = np.ndarray
-TABLES = Path(__file__).parents[1] / "src" / "zerosnet" / "experiments" / "paper" / "tables"
 
 
 def _largest(W: Floats) -> Floats:
@@ -73,62 +72,15 @@ def power_law(points: Sequence[Point], use: str, count: str, base: float) -> tup
     return rms(misses), (exp(log_a), exp(log_tau), p)
 
 
-def simple_laws(points: Sequence[Point]) -> dict[str, float]:
-    """Compute leave-one-out errors of laws with one or two constants."""
-    accuracy = np.array([point.accuracy for point in points])
-    verdicts = [root_condition(Scheme.parse(point.scheme)) for point in points]
-    stable = np.array([verdict.zero_stable for verdict in verdicts])
-    modulus = np.array([max(map(abs, verdict.parasitic_roots), default=0.0) for verdict in verdicts])
-    count = np.log([point.wiring.blocks_above() for point in points])
-    sources = np.log([point.wiring.number_of_sources() for point in points])
-    log_errors = np.log(100 - accuracy)
-
-    def left_out(predict: Callable[[Floats, int], float]) -> float:
-        index = np.arange(len(points))
-        return rms([predict(index != i, i) - accuracy[i] for i in range(len(points))])
-
-    def line(x: Floats, y: Floats, others: Floats, i: int) -> float:
-        base, slope, _ = _line(x[others], y[others])
-        return base + slope * x[i]
-
-    return {
-        "a constant": left_out(lambda others, i: accuracy[others].mean()),
-        "root condition": left_out(lambda others, i: accuracy[others & (stable == stable[i])].mean()),
-        "largest parasitic modulus, straight line": left_out(lambda o, i: line(modulus, accuracy, o, i)),
-        "number of blocks with a share of 10 %": left_out(lambda o, i: 100 - exp(line(count, log_errors, o, i))),
-        "exp(entropy) of what the head reads": left_out(lambda o, i: 100 - exp(line(sources, log_errors, o, i))),
-    }
-
-
-def mnist() -> str:
-    """A straight line of log(error) in the D of CIFAR-10's law, fitted to MNIST."""
-    law, points = load_law(), read_points("best", "mnist", "mnist-fgsm")
-    logs = np.log([100 - point.accuracy for point in points])
-    quantities = np.log([law.quantity(point.wiring) for point in points])
-    misses, own = [], []
-    for i in range(len(points)):
-        others = np.arange(len(points)) != i
-        base, slope, _ = _line(quantities[others], logs[others])
-        misses.append(exp(logs[i]) - exp(base + slope * quantities[i]))
-        own.append(exp(logs[i]) - exp(logs[others].mean()))
-    return f"leave-one-out {rms(misses):.2f} points, a constant {rms(own):.2f}"
-
-
 def printed_points() -> list[Point]:
     """The rows of the paper's tables for CIFAR-10 whose wiring is known, as it prints them; none was fitted."""
-    schemes = {frozenset(row.printed_moduli): row.scheme for row in PAPER_ROWS}
     found = []
-    for line in (TABLES / "table-zerosnet-cifar10.txt").read_text().splitlines()[1:]:
-        layers, moduli, _, accuracy = (cell.strip(" *") for cell in line.split("|"))
-        found.append((schemes[frozenset(moduli.split(", "))], int(layers), accuracy))
-    for line in (TABLES / "table-preresnet-alpha.txt").read_text().splitlines()[1:]:
-        _, alpha, _, accuracy = (cell.strip(" *") for cell in line.split("|"))
-        found.append((euler(alpha), 32, accuracy))
-    points = []
-    for scheme, depth, text in found:
-        n = (depth - 2) // 6
-        points.append(Point(Wiring.of(scheme, (n, n, n)), float(text.replace("*", "").split("±")[0]), str(scheme)))
-    return points
+    for table in (EXPERIMENTS[name] for name in ("table-zerosnet-cifar10", "table-preresnet-alpha")):
+        for cell in table.cells:
+            wiring = wiring_of_run(table.cell_specs(cell, "full")[0])
+            if cell.printed is not None and wiring is not None:
+                found.append(Point(wiring, cell.printed.value, str(wiring.schemes()[-1])))
+    return found
 
 
 def printed() -> None:
@@ -149,24 +101,6 @@ def printed() -> None:
         print(f"| {name} | {rms(misses):.2f} | {np.abs(misses).max():.1f} |")
 
 
-def decisive() -> None:
-    """Print the networks of 56 layers for which the two laws predict different accuracies."""
-    cases = {
-        "`-3,5,-1;4`, restart": Wiring.of(Scheme([-3, 5, -1], [4]), stage_change="restart"),
-        "`5/2,-3/2;1`, restart": Wiring.of(Scheme(["5/2", "-3/2"], [1]), stage_change="restart"),
-        "`1/3,5/9,1/9;16/9`, beta growth 1.839": Wiring.of(Scheme.parse("zerosnet(-9/5)"), beta_growth="1.839"),
-        "`1/2;1`": Wiring.of(euler("1/2")),
-        "`0;1`, no skips": Wiring.of(euler(0)),
-    }
-    for name, wiring in cases.items():
-        both = [load_law(measure).predict(wiring).accuracy for measure in MEASURES]
-        print(f"| {name} | {both[0]:.1f} | {both[1]:.1f} |")
-
-
-def rms(values: Sequence[float] | Floats) -> float:
-    return float(np.sqrt(np.mean(np.square(values))))
-
-
 def main() -> None:
     sets = {}
     for epoch in ("best", "last"):
@@ -174,9 +108,6 @@ def main() -> None:
         sets[f"{epoch}, 56 layers"] = [point for point in points if len(point.wiring.steps) == 27]
         sets[f"{epoch}, 20 and 56"] = points
     print("| Law | Constants | " + " | ".join(sets) + " |\n|---|---|" + "---|" * len(sets))
-    simple = {name: simple_laws(points) for name, points in sets.items()}
-    for law in next(iter(simple.values())):
-        print(f"| {law} | | " + " | ".join(f"{simple[name][law]:.2f}" for name in sets) + " |")
     for use in USES:
         for base in (1, 2, 4):
             for count in COUNTS if base == 4 else ["u/(u+tau)"]:
@@ -184,10 +115,8 @@ def main() -> None:
                 constants = "a {:.1f}, tau {:.3g}, p {:.3f}".format(*found[1][1])
                 errors = " | ".join(f"{error:.2f}" for error, _ in found)
                 print(f"| {use}, {count}, {base}^stage | {constants} | {errors} |", flush=True)
-    print("\nMNIST:", mnist(), "\n\nThe paper's printed tables: rms, largest")
+    print("\nThe paper's printed tables: rms, largest")
     printed()
-    print("\nWhere the laws differ: contributions, shares")
-    decisive()
 
 
 if __name__ == "__main__":

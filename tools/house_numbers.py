@@ -36,7 +36,6 @@ SHORT_FOR_A_REASON = {
     "numerics/display.py": "all values that notebooks show import it",
     "numerics/paper.py": "the paper's coefficients, alone",
     "numerics/polynomials/one_at_a_time.py": "one lock for two libraries",
-    "report/page/names.py": "all sections import it",
     "robustness/corruptions/draws.py": "random numbers that all corruptions import",
     "robustness/perturbations/counter.py": "random numbers that the tests hold to a reference",
 }

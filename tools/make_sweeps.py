@@ -38,8 +38,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-import numpy as np
-
+from tools.register import largest_root
 from tools.screen_sweeps import screen_known, screen_map
 from zerosnet.experiments import experiment
 from zerosnet.numerics import (
@@ -70,10 +69,6 @@ RATES = (0.3, 0.1, 0.03, 0.01)
 
 def rounded(value: float) -> str:
     return f"{value:.4g}"
-
-
-def largest_root(scheme: Scheme) -> float:
-    return float(np.abs(np.roots([float(c) for c in scheme.rho])).max())
 
 
 def growth_of(scheme: Scheme) -> float:

@@ -19,7 +19,7 @@ def benchmark(name: str) -> dict[str, Any]:
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Write a Markdown table."""
     lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
 def span(values: Iterable[float], digits: int = 2) -> str:

@@ -1,13 +1,14 @@
 """Tables of what was measured at full scale, in Markdown; `page_numbers` writes them into the pages."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from tools.fgsm_controls import HEADS, control_lines
+from tools.markdown_tables import table
 from zerosnet.data import source
 from zerosnet.environment import ORIGIN_MARKS, origin_problem
 from zerosnet.experiments import EXPERIMENTS, Evidence, Measured, MeasuredCell, RunEvidence, collect, summarise
 from zerosnet.report.page.configurations import Configuration, panels
+from zerosnet.report.page.runs_section import origin_legend
 
 _MARK = "⚠"  # as in the HTML report
 _NOTHING = "Nothing has been measured yet."
@@ -17,18 +18,12 @@ def runs_table(evidence: Evidence) -> str:
     """A line for every network, all seeds of it together: accuracies, time and hardware."""
     heads = ("Network", "Data, recipe", "Seeds", "Last epoch, %", "Best epoch, %", "Seconds per network", "Trained on")
     lines = (_run_line(panel.title, one) for panel in panels(evidence.runs) for one in panel.members)
-    return "\n\n".join([_table(heads, lines), *_origin_legend(evidence.runs)])
-
-
-def _origin_legend(runs: Iterable[RunEvidence]) -> list[str]:
-    """Explain the marks beside seeds whose code is not that of a commit."""
-    found = Counter(origin_problem(run.environment) for run in runs)
-    return [f"{mark} {problem}: {found[problem]} runs." for problem, mark in ORIGIN_MARKS.items() if found[problem]]
+    return "\n\n".join([table(heads, lines), *origin_legend(evidence.runs)])
 
 
 def accuracy_tables(evidence: Evidence) -> str:
     """The experiments that are read from training alone."""
-    return _tables(table for table in _measured(evidence) if not table.experiment.protocols("full"))
+    return _tables(one for one in _measured(evidence) if not one.experiment.protocols("full"))
 
 
 def all_tables(evidence: Evidence) -> str:
@@ -38,19 +33,19 @@ def all_tables(evidence: Evidence) -> str:
 def fgsm_controls(evidence: Evidence) -> str:
     """Compare FGSM, PGD and random signs: zero-stable networks against the others."""
     lines = control_lines(evidence)
-    return _table(HEADS, lines) if lines else _NOTHING
+    return table(HEADS, lines) if lines else _NOTHING
 
 
 def overview(evidence: Evidence) -> str:
     """Count, per experiment, the networks that have given a number."""
-    done = {table.experiment.name: table for table in _measured(evidence)}
+    done = {one.experiment.name: one for one in _measured(evidence)}
     lines = []
     for name, experiment in EXPERIMENTS.items():
         wanted = experiment.specs("full")
         if wanted and not any(source(spec.dataset).embedded for spec in wanted):
             state = f"{done[name].done} of {done[name].wanted} networks" if name in done else "not run"
             lines.append((experiment.reference.partition(" (")[0], f"`{name}`", state))
-    return _table(("In the paper", "Experiment", "Measured"), lines)
+    return table(("In the paper", "Experiment", "Measured"), lines)
 
 
 KINDS: dict[str, Callable[[Evidence], str]] = {
@@ -67,27 +62,27 @@ KINDS: dict[str, Callable[[Evidence], str]] = {
 
 def _measured(evidence: Evidence) -> list[Measured]:
     tables = (collect(experiment, evidence, "full") for experiment in EXPERIMENTS.values())
-    return [table for table in tables if table.done or (evidence.runs and table.experiment.command)]
+    return [one for one in tables if one.done or (evidence.runs and one.experiment.command)]
 
 
 def _tables(tables: Iterable[Measured]) -> str:
     return "\n\n".join(map(_experiment, tables)) or _NOTHING
 
 
-def _experiment(table: Measured) -> str:
+def _experiment(measured: Measured) -> str:
     """List the rows that have a number; below them notes, failed sanity checks, and how many rows are missing."""
-    experiment = table.experiment
-    cells = {(cell.row, cell.column): cell for cell in table.cells if cell.compared is not None}
+    experiment = measured.experiment
+    cells = {(cell.row, cell.column): cell for cell in measured.cells if cell.compared is not None}
     columns = [column for column in experiment.columns if any(key == column.key for _, key in cells)]
     rows = [row for row in experiment.rows if any(key == row.key for key, _ in cells)]
     lines = [(*row.labels, *(_number(cells.get((row.key, column.key))) for column in columns)) for row in rows]
     parts = [
         f"**{experiment.title}** ({experiment.reference.partition(' (')[0]}, `{experiment.name}`)",
-        _table((*experiment.heads, *(column.title for column in columns)), lines),
+        table((*experiment.heads, *(column.title for column in columns)), lines),
         *([_sentences(experiment.notes)] if experiment.notes else []),
-        *_warnings(table),
+        *_warnings(measured),
     ]
-    waiting = {cell.row for cell in table.cells if cell.status == "not run"} - {row.key for row in rows}
+    waiting = {cell.row for cell in measured.cells if cell.status == "not run"} - {row.key for row in rows}
     if waiting:
         parts.append(f"Not run: {len(waiting)} of {len(experiment.rows)} rows.")
     return "\n\n".join(parts)
@@ -108,12 +103,12 @@ def _number(cell: MeasuredCell | None) -> str:
     return f"{cell.compared}{few}{mark}{printed}"
 
 
-def _warnings(table: Measured) -> list[str]:
+def _warnings(measured: Measured) -> list[str]:
     """The failed sanity checks of the runs behind a table's numbers, as a list with its title, if there are any."""
-    if not table.warnings:
+    if not measured.warnings:
         return []
     title = f"{_MARK} Sanity checks of the attacks failed; these adversarial accuracies may be too high:"
-    return [title, "\n".join(f"- `{run}`: {'; '.join(lines)}" for run, lines in table.warnings.items())]
+    return [title, "\n".join(f"- `{run}`: {'; '.join(lines)}" for run, lines in measured.warnings.items())]
 
 
 def _run_line(title: str, one: Configuration) -> tuple[str, ...]:
@@ -150,8 +145,3 @@ def _percentages(fractions: Sequence[float | None]) -> str:
         return "diverged"
     each = ", ".join(f"{value:.2f}" for value in values)
     return each if len(values) == 1 else f"{each}: {summarise(values)}"
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)

@@ -151,27 +151,30 @@ def _facts(law: AccuracyLaw) -> dict[str, Any]:
     return {name: value for name, value in law.to_json().items() if name != "networks"}
 
 
-def main(*files: str) -> None:
-    *sweeps, output = files
-    target = Path(output)
+def check_new(target: Path) -> None:
+    """Leave the program if a file of predictions exists."""
     if target.exists():
         sys.exit(f"{target} exists; predictions are never edited")
+
+
+def write(target: Path, command: str, **facts: Any) -> None:
+    """Write a file of predictions, with date, commit and environment."""
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    made = {"date": today(), "parent_commit": commit, "environment": environment()}
+    target.write_text(json.dumps({"command": f"python -m tools.{command}", **made, **facts}, indent=1) + "\n")
+
+
+def main(*files: str) -> None:
+    *sweeps, output = files
+    check_new(Path(output))
     predictions = []
     for sweep in sweeps:
         specs = read_sweep(sweep)
         entries = [{k: v for k, v in entry(spec).items() if k != "shares" or len(sweeps) == 1} for spec in specs]
         predictions += ordered(specs, entries)
-    record = {
-        "command": f"python -m tools.register {' '.join(files)}",
-        "date": today(),
-        "parent_commit": commit,
-        "environment": environment(),
-        "measure": "best test accuracy, %",
-        "laws": {measure: _facts(load_law(measure)) for measure in MEASURES},
-        "predictions": predictions,
-    }
-    target.write_text(json.dumps(record, indent=1) + "\n")
+    laws = {measure: _facts(load_law(measure)) for measure in MEASURES}
+    command = f"register {' '.join(files)}"
+    write(Path(output), command, measure="best test accuracy, %", laws=laws, predictions=predictions)
 
 
 if __name__ == "__main__":

@@ -16,8 +16,6 @@ Runs that have been trained are left out, and seeds share their prediction. A ru
 initialisation, as in `tools.register`.
 """
 
-import json
-import subprocess
 import sys
 from math import log
 from pathlib import Path
@@ -25,7 +23,6 @@ from typing import Any
 
 from tools import register
 from tools.run_tables import RUNS, evidence
-from zerosnet.environment import environment, today
 from zerosnet.experiments import (
     DEPTH,
     NOISES,
@@ -46,11 +43,10 @@ CLEAN = ("interval", "shares", "predicted_accuracy", "predicted_accuracy_by_coef
 
 def entry(spec: RunSpec, laws: list[NoiseLaw]) -> dict[str, Any] | None:
     """Collect the predictions for one run; None if the laws do not cover its network."""
-    wiring = wiring_of_run(spec)
-    if wiring is None:
+    known = _known(spec)
+    if known is None:
         return None
-    facts = register.entry(spec)
-    parameters = load_law().quantity(wiring)
+    facts, parameters = known
     predicted = {
         law.noise: {
             **{name: round(value, 2) for name, value in law.predict(parameters, facts["zero_stable"]).items()},
@@ -58,49 +54,51 @@ def entry(spec: RunSpec, laws: list[NoiseLaw]) -> dict[str, Any] | None:
         }
         for law in laws
     }
-    return {name: value for name, value in facts.items() if name not in CLEAN} | {"predicted_accuracy": predicted}
+    return facts | {"predicted_accuracy": predicted}
 
 
 def loss_entry(spec: RunSpec, networks: list[NoisyNetwork]) -> dict[str, Any] | None:
     """Collect the predictions of the relative loss for a run with a changed recipe; None as for `entry`."""
-    wiring = wiring_of_run(spec)
-    if wiring is None:
+    known = _known(spec)
+    if known is None:
         return None
-    facts = register.entry(spec)
+    facts, parameters = known
     predicted = {}
     for noise in NOISES:
         depth, roots = (explain_loss(networks, noise, [by]) for by in (DEPTH, ROOTS))
         clean = regress([one.loss(noise) for one in networks], {"clean": [one.clean for one in networks]})
-        by_depth = depth.intercept + depth[DEPTH].value * log(load_law().quantity(wiring))
+        by_depth = depth.intercept + depth[DEPTH].value * log(parameters)
         by_roots = roots.intercept + roots[ROOTS].value * facts["zero_stable"]
         predicted[noise] = {
             "parts": round(by_depth, 2),
             "root_condition": round(by_roots, 2),
             "clean_accuracy_line": [round(clean.intercept, 3), round(clean["clean"].value, 4)],
         }
-    known = {name: value for name, value in facts.items() if name not in CLEAN}
-    return {**known, "changes": spec.changes, "predicted_loss": predicted}
+    return {**facts, "changes": spec.changes, "predicted_loss": predicted}
+
+
+def _known(spec: RunSpec) -> tuple[dict[str, Any], float] | None:
+    """Return the facts of a run without predictions for clean images, and its effective parameters."""
+    wiring = wiring_of_run(spec)
+    if wiring is None:
+        return None
+    facts = {name: value for name, value in register.entry(spec).items() if name not in CLEAN}
+    return facts, load_law().quantity(wiring)
 
 
 def main(output: str, *sweeps: str) -> None:
-    target = Path(output)
-    if target.exists():
-        sys.exit(f"{target} exists; predictions are never edited")
+    register.check_new(Path(output))
     networks = noisy_networks(evidence())
     laws = [fit_noise_law(networks, noise) for noise in NOISES]
     specs = [spec for sweep in sweeps for spec in read_sweep(sweep) if not (RUNS / spec.id).exists()]
     made = [loss_entry(spec, networks) if spec.changes else entry(spec, laws) for spec in specs]
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-    record = {
-        "command": f"python -m tools.register_noise {output} {' '.join(sweeps)}",
-        "date": today(),
-        "parent_commit": commit,
-        "environment": environment(),
-        "measure": "accuracy of the last epoch under noise (protocol paper-noise), %",
-        "laws": {law.noise: {k: v for k, v in law.to_json().items() if k != "noise"} for law in laws},
-        "predictions": [found for found in made if found is not None],
-    }
-    target.write_text(json.dumps(record, indent=1) + "\n")
+    register.write(
+        Path(output),
+        f"register_noise {output} {' '.join(sweeps)}",
+        measure="accuracy of the last epoch under noise (protocol paper-noise), %",
+        laws={law.noise: {k: v for k, v in law.to_json().items() if k != "noise"} for law in laws},
+        predictions=[found for found in made if found is not None],
+    )
 
 
 if __name__ == "__main__":

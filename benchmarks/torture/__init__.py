@@ -15,6 +15,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from benchmarks.record import on_cpu
 from benchmarks.torture import children
 from benchmarks.torture.chains import FAULTS, Twin, make_twin, torture
 from benchmarks.torture.damage import damage
@@ -38,10 +39,7 @@ PLAN = {
 CASES = tuple(PLAN)
 LOTS = 20  # drawn states of the disk at every change
 _SHARED: dict[str, Any] = {}  # what forked workers find: work folder, twins, changes
-
-
-def suffix() -> str:
-    return "-cpu"
+suffix = on_cpu
 
 
 def run(

@@ -1,8 +1,6 @@
 """What the pages claim is what the package, the benchmarks and the results say."""
 
-import itertools
 import re
-import tomllib
 from fractions import Fraction
 from math import comb
 from pathlib import Path
@@ -45,16 +43,6 @@ def test_the_choosing_table_is_true() -> None:
         assert order(scheme) == int(row[4]), text
         checked += 1
     assert checked >= 8
-
-
-def test_the_barrier_of_the_theorems_page_holds() -> None:
-    for d, p in itertools.product(range(1, 9), range(1, 9)):
-        if p <= d:
-            assert design(d, p).feasible is (2 * (p - 1) <= d), (d, p)
-    for p in range(2, 9):
-        assert all(barrier(d, p) is not None for d in range(p, 2 * (p - 1)))
-    assert shifted_symmetric(4, 2, Fraction(1, 2)) == Fraction(2 * 1, 8) - Fraction(1, 6)
-    assert shifted_symmetric(3, 2, Fraction(1, 2)) == -Fraction(1, 6)
 
 
 def test_the_barrier_of_low_orders_is_passed_by_fifteen_steps_of_order_9() -> None:
@@ -136,11 +124,6 @@ def test_the_files_that_the_architecture_page_names_exist() -> None:
     assert len(named) > 25
     places = [ROOT / name if name.startswith(("src/", "tests/")) else ROOT / "src/zerosnet" / name for name in named]
     assert [str(place.relative_to(ROOT)) for place in places if not place.is_file()] == []
-
-
-def test_every_extra_that_docs_need_is_declared() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert any("mkdocs-material" in one for one in project["optional-dependencies"]["docs"])
 
 
 def test_every_figure_of_the_docs_is_drawn_by_the_script() -> None:

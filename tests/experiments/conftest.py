@@ -8,7 +8,7 @@ import torch
 
 from zerosnet.data import load
 from zerosnet.experiments import Column, Experiment, Scale, TableRow, TrainingPlan
-from zerosnet.experiments.paper.declare import cells
+from zerosnet.experiments.paper.declare import cells, table
 from zerosnet.experiments.readings import ACCURACY, Reading, under_noise
 from zerosnet.numerics import Scheme, is_zero_stable
 from zerosnet.training import recipe
@@ -41,11 +41,10 @@ def few_digits(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def small() -> Experiment:
     """Two 20-layer networks, one zero-stable, read clean, under noise and under attack."""
-    rows, all_cells = [], []
+    lines = []
     for text in ("zerosnet(-9/5)", "1,1,1;1"):
         scheme = Scheme.parse(text)
         row = TableRow(text, (text,), scheme, is_zero_stable(scheme), "20 layers")
-        rows.append(row)
-        all_cells += cells(row, {"clean": "99.5±0.2"}, TrainingPlan("zerosnet20", "digits", "quick", scheme), MEASURES)
-    columns = tuple(column for column, _ in MEASURES)
-    return Experiment("small", "small", "ours", "accuracy, %", ("scheme",), columns, tuple(rows), tuple(all_cells))
+        plan = TrainingPlan("zerosnet20", "digits", "quick", scheme)
+        lines.append((row, cells(row, {"clean": "99.5±0.2"}, plan, MEASURES)))
+    return Experiment("small", "small", "ours", "accuracy, %", **table(("scheme",), MEASURES, lines))

@@ -1,21 +1,17 @@
 """Verdicts on the paper's sentences, each from its printed numbers."""
 
-import json
-
 import pytest
 from tests.experiments.paper_source import PAPER
 
-from zerosnet.experiments import EXPERIMENTS, claims
-from zerosnet.experiments.paper_claims.verdicts import VERDICTS
+from zerosnet.experiments import EXPERIMENTS, FAILS, HOLDS, PARTLY, claims
 
 FOUND = {claim.name: claim for claim in claims()}
 
 
 def test_every_claim_has_a_verdict_a_reason_and_an_experiment():
     for claim in FOUND.values():
-        assert claim.verdict in VERDICTS
+        assert claim.verdict in (HOLDS, PARTLY, FAILS)
         assert claim.because and claim.experiment in EXPERIMENTS
-        assert json.loads(json.dumps(claim.to_json()))["name"] == claim.name
     assert len(FOUND) == len(claims()) >= 20
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.experiments.made_up import finish
 from tests.measured_runs import RUNS, needs_runs
 
-from zerosnet.experiments import EXPERIMENTS, collect, read_evidence
+from zerosnet.experiments import EXPERIMENTS, Value, collect, read_evidence, recorded
 from zerosnet.training import Store
 
 COMPARISON, OPT, C10 = EXPERIMENTS["table-comparison"], "ZeroSNet-Opt 20", "C10 (%)"
@@ -98,3 +98,19 @@ def test_recorded_results_are_found():
 def test_tables_go_to_json(store):
     data = json.loads(json.dumps(collect(COMPARISON, read_evidence(store)).to_json()))
     assert data["runs_wanted"] == 123 and data["cells"][0]["status"] == "not run"
+
+
+def test_recorded_numbers_stand_in_declared_cells():
+    tables = recorded()
+    assert tables
+    for table in tables:
+        for cell in table.cells:
+            assert table.experiment.cell(cell.row, cell.column) is not None
+            assert cell.values and cell.compared is not None
+
+
+def test_failed_checks_go_into_the_record_and_come_out_of_it():
+    doubtful, plain = Value("run", 1, 30.0, warnings=("paper-pgd: too good",)), Value("run", 1, 90.0, 91.0)
+    for value in (doubtful, plain):
+        assert Value.from_json(json.loads(json.dumps(value.to_json()))) == value
+    assert "warnings" not in plain.to_json()

@@ -28,7 +28,3 @@ def test_the_papers_seconds_are_quoted_and_nothing_is_trained_for_them():
     assert not TABLE.specs("full") and table.complete
     assert progress(table, []) == "Timed; nothing is trained for it."
     assert [cell.status for cell in table.cells if not TABLE.row(cell.row).ours] == ["quoted only"] * 12
-
-
-def test_the_rows_of_ours_name_the_gpu():
-    assert all(row.labels[0].endswith("ours on one NVIDIA H200") for row in TABLE.rows if row.ours)

@@ -3,7 +3,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zerosnet.experiments import pooled_difference, spearman, summarise, welch
-from zerosnet.experiments.statistics import ranks
 
 numbers = st.lists(st.floats(0, 100).map(lambda x: round(x, 3)), min_size=4, max_size=12)
 
@@ -11,11 +10,7 @@ numbers = st.lists(st.floats(0, 100).map(lambda x: round(x, 3)), min_size=4, max
 def test_deviation_is_the_sample_one():
     found = summarise([1.0, 2.0, 3.0, 4.0])
     assert (found.mean, found.deviation, found.n) == (2.5, pytest.approx((5 / 3) ** 0.5), 4)
-
-
-def test_a_single_number_has_no_deviation_and_nothing_no_mean():
-    assert summarise([5.0]).deviation is None
-    assert summarise([]) is None
+    assert summarise([5.0]).deviation is None and summarise([]) is None
 
 
 def test_welch_agrees_with_scipy():
@@ -42,10 +37,6 @@ def test_swapping_the_sides_turns_the_interval_round(values):
         assert (one.low, one.high) == (pytest.approx(-other.high), pytest.approx(-other.low))
 
 
-def test_ranks_of_equal_values_are_shared():
-    assert list(ranks([10, 20, 10, 30])) == [1.5, 3, 1.5, 4]
-
-
 @given(st.data(), numbers)
 def test_rank_correlation_agrees_with_scipy(data, x):
     from scipy.stats import spearmanr
@@ -59,14 +50,11 @@ def test_rank_correlation_agrees_with_scipy(data, x):
         assert 0 < found.p <= 1
 
 
-def test_perfect_order_of_four_has_the_exact_p_value():
-    assert spearman([1, 2, 3, 4], [10, 20, 30, 40]).p == pytest.approx(2 / 24)
-
-
-def test_perfect_order_of_ten_is_certain_and_repeatable():
+def test_perfect_order_is_certain_and_repeatable():
     x = list(range(10))
     assert spearman(x, x).p < 1e-3
     assert spearman(x, x) == spearman(x, x)
+    assert spearman(x[:4], x[:4]).p == pytest.approx(2 / 24)
     assert "(p < 1e-4, n =" in str(spearman(x, x)), "no permutation that was drawn reached it"
 
 

@@ -34,11 +34,6 @@ def test_real_interval_is_known_and_exact(text):
     assert interval == Fraction(REAL[text])
 
 
-@pytest.mark.parametrize(("text", "printed"), [("-9/5", 0.5), ("10", 1.517), ("5", 1.714), ("1", 1), ("1/2", 0.333)])
-def test_real_interval_has_the_digits_known_for_the_zerosnet_family(text, printed):
-    assert float(real_interval(Scheme.parse(f"zerosnet({text})"))) == pytest.approx(printed, abs=5e-4)
-
-
 @pytest.mark.parametrize("text", [*REAL, "ab5", "lm(1/3)"])
 def test_float_schemes_have_the_same_real_interval(text):
     scheme = Scheme.parse(text)

@@ -6,11 +6,8 @@ from zerosnet.errors import InputError
 from zerosnet.numerics import (
     FAMILIES,
     Scheme,
-    adams_bashforth,
-    euler,
     family,
     from_roots,
-    is_consistent,
     leapfrog,
     lm,
     momentum,
@@ -128,19 +125,6 @@ def test_leapfrog_is_a_member_of_the_lambda_family():
 
 def test_lm_with_consistent_beta_is_momentum_with_the_other_sign():
     assert lm("3/7") == momentum("-3/7")
-
-
-def test_adams_bashforth_weights_are_exact_and_sum_to_one():
-    for k in range(1, 9):
-        scheme = adams_bashforth(k)
-        assert scheme.is_exact
-        assert len(scheme.betas) == k
-        assert sum(scheme.betas) == 1
-
-
-def test_euler_is_consistent_for_weight_one_only():
-    assert is_consistent(euler(1))
-    assert not is_consistent(euler("0.7"))
 
 
 def test_complex_roots_come_with_their_conjugates():

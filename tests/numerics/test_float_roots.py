@@ -38,10 +38,7 @@ def test_the_roots_of_many_are_those_of_each(text):
     assert sorted(np.abs(found[1])) == pytest.approx(expected, abs=1e-6)
 
 
-def test_a_one_step_scheme_with_weight_one_has_no_parasitic_root():
+def test_a_weight_of_one_leaves_no_parasitic_root_and_what_is_not_finite_is_refused():
     assert parasitic_roots([[1.0], [1.0]]).shape == (2, 0)
-
-
-def test_weights_that_are_not_finite_are_refused():
     with pytest.raises(InputError, match="alphas"):
         parasitic_roots([[np.nan]])

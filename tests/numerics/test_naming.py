@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zerosnet.numerics import PAPER_ROWS, Scheme
+from zerosnet.numerics import Scheme
 
 
 @pytest.mark.parametrize(
@@ -25,9 +25,6 @@ from zerosnet.numerics import PAPER_ROWS, Scheme
 )
 def test_a_scheme_has_the_name_of_its_family(text, name):
     assert Scheme.parse(text).name == name
-
-
-def test_a_float_scheme_has_its_coefficients_for_a_name():
     assert Scheme([0.5, 0.5], [1.5]).name == "0.5,0.5;1.5"
 
 
@@ -44,7 +41,3 @@ def test_a_name_is_read_as_the_same_scheme(alphas, betas):
 def test_members_of_the_zerosnet_family_are_named_by_lambda(lam):
     scheme = Scheme.parse(f"zerosnet({lam})")
     assert scheme.name in {f"zerosnet({Fraction(lam)})", "leapfrog"}
-
-
-def test_all_consistent_rows_of_the_paper_have_a_family():
-    assert all(row.scheme.name.startswith("zerosnet") for row in PAPER_ROWS if row.lam is not None)

@@ -87,7 +87,8 @@ def test_plot_makes_a_figure_if_none_is_given():
     pyplot.close(axes.figure)
 
 
-def test_a_prediction_is_short_too():
+def test_a_prediction_and_a_wiring_are_short_too():
     prediction = forecast(TEXT).prediction
     assert repr(prediction) == f"Prediction({prediction})" and "%" in prediction._repr_html_()
+    assert repr(Wiring.of(TEXT)) == "Wiring(9+9+9 blocks, streams: 3, exact: True)"
     assert "no accuracy" in repr(forecast(TEXT, dataset="digits").prediction)

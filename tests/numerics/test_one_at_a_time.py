@@ -5,26 +5,6 @@ from zerosnet.numerics import design, solve_stable_set
 from zerosnet.numerics.polynomials.one_at_a_time import one_at_a_time
 
 
-def test_no_two_threads_are_in_at_once_and_one_may_enter_again():
-    inside, seen = [], []
-
-    @one_at_a_time
-    def outer(name):
-        return inner(name)
-
-    @one_at_a_time
-    def inner(name):
-        inside.append(name)
-        time.sleep(0.02)
-        seen.append(list(inside))
-        inside.remove(name)
-        return name
-
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(lambda name: (outer if name in "ab" else inner)(name), "abcd")) == list("abcd")
-    assert sorted(seen) == [["a"], ["b"], ["c"], ["d"]]
-
-
 def test_what_works_through_sympy_waits_for_the_others():
     entered = []
 

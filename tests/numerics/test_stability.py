@@ -7,7 +7,7 @@ from benchmarks.numerics_borderline import borderline_cases
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zerosnet.numerics import Scheme, from_roots, is_zero_stable, leapfrog, momentum, root_condition, zerosnet
+from zerosnet.numerics import Scheme, from_roots, is_zero_stable, momentum, root_condition, zerosnet
 
 CASES = borderline_cases()
 
@@ -132,8 +132,3 @@ def test_moduli_agree_with_the_decision(alphas):
         assert verdict.kind == "unstable"
     if verdict.kind == "strongly stable":
         assert verdict.margin > 0
-
-
-def test_leapfrog_is_zero_stable():
-    assert is_zero_stable(leapfrog()) is True
-    assert is_zero_stable(zerosnet(-1)) is True

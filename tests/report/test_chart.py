@@ -59,6 +59,7 @@ def test_a_reader_without_the_picture_hears_title_and_description():
     root = ElementTree.fromstring(svg(chart(Series("a", [(0, 1), (1, 2)]))))
     assert root.get("role") == "img"
     assert root.get("aria-label") == "A title. In words"
+    assert [found.text for found in root.findall("g/title")] == ["a"], "for those who point at the line"
 
 
 def test_series_differ_by_mark_and_dash_and_not_only_by_colour():
@@ -85,9 +86,3 @@ def test_a_legend_names_each_series_once_and_by_group():
     assert legend(both).count("<li>") == 4
     assert legend([both[2]]) is None
     assert figures([chart(*both), chart(*both)]).count(">a</li>") == 1
-
-
-def test_a_line_says_what_it_is_when_pointed_at():
-    nameless = Series("a kind", [(0, 1), (1, 2)], legend=False, title="a <b>")
-    drawing = svg(chart(Series("a", [(0, 1), (1, 2)]), nameless, Series("c", [(0, 1)], line=False)))
-    assert [found.text for found in ElementTree.fromstring(drawing).findall("g/title")] == ["a", "a <b>"]

@@ -5,11 +5,18 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 
+from zerosnet.experiments import NOISES, NoisyNetwork
+from zerosnet.models import create_model, diagnose
 from zerosnet.numerics import FAMILIES, PAPER_ROWS, Scheme, analyze, design, envelope, family, real_interval
 from zerosnet.report import (
+    attack_figure,
     design_figure,
+    diagnosis_figure,
     family_figure,
+    noise_figure,
+    noise_law_figure,
     paper_figure,
     save_figure,
     scheme_figure,
@@ -17,6 +24,7 @@ from zerosnet.report import (
 )
 from zerosnet.report.figures.panels import draw_region, draw_roots, region_window
 from zerosnet.report.figures.style import new_figure
+from zerosnet.robustness import ProtocolResult, ResultRow
 
 
 def lines_of(axes) -> dict[str, np.ndarray]:
@@ -113,6 +121,75 @@ def test_design_figure_rings_the_chosen_one():
     figure = design_figure(chosen=best)
     ring = [line for line in figure.axes[0].get_lines() if line.get_markersize() == 12]
     assert [tuple(line.get_xydata()[0]) for line in ring] == [(3, best.modulus)]
+
+
+# -- attacks and noise -------------------------------------------------------------------------------------------------
+
+
+def row(method, accuracy, eps=None, label=None):
+    return ResultRow(label or method, method, accuracy, round(100 * accuracy), 100, eps=eps)
+
+
+def test_every_attack_has_a_panel_with_a_line_per_run():
+    rows = tuple(row(name, left, 8 / 255) for name, left in (("fgsm", 0.5), ("pgd-20", 0.4), ("random signs", 0.8)))
+    result = ProtocolResult("pgd-whitebox", (row("clean", 0.9), *rows))
+    panels = [axes for axes in attack_figure({"a": result, "b": result}).axes if axes.get_visible()]
+    assert [axes.get_title(loc="left") for axes in panels] == ["fgsm", "pgd-20"]
+    assert [tick.get_text() for tick in panels[0].get_xticklabels()] == ["0", "8/255"]
+    assert [list(line.get_ydata()) for line in panels[0].lines] == [[90, 50], [90, 50]]
+
+
+def test_noises_share_a_panel():
+    rows = (row("clean", 0.9), row("noise", 0.7, label="Gaussian 0.01"), row("noise", 0.6, label="Gaussian 0.02"))
+    (panel,) = attack_figure({"a": ProtocolResult("paper-noise", rows)}).axes
+    assert [tick.get_text() for tick in panel.get_xticklabels()] == ["Gaussian 0.01", "Gaussian 0.02"]
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    """Networks whose accuracies follow an exact law of their effective parameters."""
+    found = []
+    for k in range(8):
+        size = 3.0 * 1.7**k
+        under = dict.fromkeys(NOISES, 100 - 50 * size ** (-0.2))
+        found.append(NoisyNetwork("1;1", k % 3 == 0, 5.0 + k, size, 100 - 30 * size**-0.3, under, 1))
+    return found
+
+
+def test_every_network_is_a_point_on_its_side_of_the_root_condition(noisy):
+    depth, clean = noise_figure(noisy).axes
+    for axes in (depth, clean):
+        assert [len(line.get_xdata()) for line in axes.lines] == [3, 5]
+    assert [text.get_text() for text in depth.get_legend().get_texts()] == ["zero-stable", "not zero-stable"]
+
+
+def test_predictions_of_an_exact_law_lie_on_the_diagonal_and_those_of_the_roots_do_not(noisy):
+    law, roots = noise_law_figure(noisy).axes
+    points = [line for line in law.lines if len(line.get_xdata()) == 8]
+    assert len(points) == len(NOISES)
+    assert max(abs(x - y) for line in points for x, y in zip(line.get_xdata(), line.get_ydata())) < 1e-6
+    assert max(abs(x - y) for x, y in zip(roots.lines[0].get_xdata(), roots.lines[0].get_ydata())) > 3
+
+
+# -- diagnoses ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("labels", [None, torch.arange(4)], ids=["without labels", "with labels"])
+def test_curves_of_a_diagnosis_hold_the_measured_numbers_and_no_legend_covers_one(labels):
+    network = create_model("zerosnet56", scheme="zerosnet(-1/5)", seed=0)
+    found = diagnose(network, torch.randn(4, 3, 16, 16), labels)
+    figure = diagnosis_figure(found)
+    sizes, ratio, growth, *accuracy = figure.axes
+    assert list(sizes.lines[0].get_ydata()) == [block.state_rms for block in found.blocks]
+    assert list(ratio.lines[0].get_ydata()) == [block.ratio for block in found.blocks]
+    assert list(ratio.lines[1].get_ydata()) == [block.predicted_share for block in found.blocks]
+    assert list(growth.lines[2].get_ydata()) == [block.backward_growth for block in found.blocks]
+    assert {text.get_text() for text in ratio.texts} == {"rounding of bf16", "rounding of fp32"}
+    measured = [] if labels is None else [[100 * block.accuracy_without for block in found.blocks]]
+    assert [list(axes.lines[0].get_ydata()) for axes in accuracy] == measured
+    figure.canvas.draw()
+    for axes in figure.axes:
+        assert axes.get_legend().get_window_extent().y1 < axes.get_window_extent().y0
 
 
 def test_figures_never_load_pyplot():

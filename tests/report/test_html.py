@@ -40,6 +40,8 @@ def test_control_characters_are_replaced():
 def test_markup_goes_through_but_not_in_attributes():
     inner = element("b", "x")
     assert element("p", inner) == "<p><b>x</b></p>"
+    assert join(["a", inner], " < ") == "a &lt; <b>x</b>"
+    assert element("path", d="M0 0") == '<path d="M0 0"/>' and element("td") == "<td></td>"
     assert element("p", title=inner) == '<p title="&lt;b&gt;x&lt;/b&gt;"></p>'
 
 
@@ -52,12 +54,3 @@ def test_children_may_be_nested_and_none():
     assert element("ul", None, (element("li", i) for i in range(2)), [["a", Html("<br>")]]) == (
         "<ul><li>0</li><li>1</li>a<br></ul>"
     )
-
-
-def test_elements_without_content_close_themselves():
-    assert element("path", d="M0 0") == '<path d="M0 0"/>'
-    assert element("td") == "<td></td>"
-
-
-def test_join_escapes_its_separator():
-    assert join(["a", "b"], " < ") == "a &lt; b"

@@ -3,11 +3,10 @@
 import pytest
 from tests.report.synthetic import specs_of_rows, write_run
 
-from zerosnet.experiments import claims, read_evidence
+from zerosnet.experiments import read_evidence
 from zerosnet.numerics import load_law
-from zerosnet.report.page.claims_section import claims_section
 from zerosnet.report.page.configurations import panels
-from zerosnet.report.page.lead import LeadFigure, LeadPoint, find_lead, headline, lead_section
+from zerosnet.report.page.lead import LeadFigure, LeadPoint, find_lead, headline
 from zerosnet.report.page.network_facts import all_facts
 from zerosnet.training import Store
 
@@ -67,14 +66,3 @@ def test_networks_that_lie_apart_are_told_apart_in_the_headline():
     assert headline(lead) == words
     mixed = [*points, LeadPoint("s", 22.5, 0.5, 40, True)]
     assert not headline(LeadFigure(mixed, "made up", "effective depth")).startswith("Alike")
-
-
-def test_networks_of_one_kind_have_two_numbers(tmp_path):
-    points = [LeadPoint("s", n, n, n, True) for n in range(5)]
-    page = "".join(lead_section(LeadFigure(points, "made up", "effective depth")))
-    assert page.count("<li><b>") == 2 and "not zero-stable" not in page.partition("<figure")[2]
-
-
-def test_every_claim_has_a_row_with_its_verdict():
-    page = "".join(claims_section(claims(), [], [], {}))
-    assert page.count('class="tag ') == len(claims())

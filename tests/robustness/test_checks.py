@@ -47,6 +47,7 @@ def test_sound_numbers_pass_every_check():
     ("fault", "name"),
     [
         (row("pgd-20", 0.6, 0.03, "white-box"), "accuracy falls with eps"),
+        (row("pgd-20", 0.302, 0.03, "white-box"), "accuracy falls with eps"),
         (row("pgd-50", 0.65, 0.01, "white-box", settings=PGD | {"norm": "linf"}), "PGD not weaker than FGSM"),
         (row("pgd-100", 0.4, 0.02, "white-box", settings={"step": 0.005, "steps": 100}), MORE_STEPS),
         (row("huge eps", 0.1, 0.5, "white-box"), "eps 0.5 leaves about nothing"),
@@ -58,11 +59,6 @@ def test_sound_numbers_pass_every_check():
 )
 def test_a_fault_fails_its_check_and_no_other(fault, name):
     assert failed([*sound(), fault]) == [name]
-
-
-def test_one_image_in_a_thousand_is_no_evidence():
-    assert failed([*sound(), row("pgd-20", 0.301, 0.03, "white-box")]) == []
-    assert failed([*sound(), row("pgd-20", 0.302, 0.03, "white-box")]) == ["accuracy falls with eps"]
 
 
 @pytest.mark.parametrize("images", [60, 355, 1000, 10_000])
@@ -128,20 +124,21 @@ def test_only_an_l2_radius_may_exceed_1(norm, faults):
     assert failed([*sound(), row("pgd-20 far", 0.1, 2.0, "white-box", settings=settings)]) == faults
 
 
-def test_random_noise_that_does_no_harm_is_no_fault_of_an_attack():
-    assert failed([*sound(), row("random signs", 0.91, 0.03, "black-box")]) == []
+@pytest.mark.parametrize(
+    "harmless",
+    [
+        row("pgd-20", 0.301, 0.03, "white-box"),  # one image in a thousand is no evidence
+        row("random signs", 0.91, 0.03, "black-box"),
+        row("transfer", 0.1, 0.02, "black-box", reach=0.035),  # not comparable: another reach
+    ],
+    ids=lambda one: one.method,
+)
+def test_what_is_no_fault_fails_no_check(harmless):
+    assert failed([*sound(), harmless]) == []
 
 
-def test_attacks_of_different_reach_are_not_compared():
-    assert failed([*sound(), row("transfer", 0.1, 0.02, "black-box", reach=0.035)]) == []
-
-
-def test_a_network_no_better_than_chance_is_a_warning():
-    rows = [row("clean", 0.1), row("huge eps", 0.0, 0.5, "white-box")]
-    assert failed(rows) == ["clean accuracy"]
-
-
-def test_another_clean_accuracy_than_in_training_is_a_warning():
+def test_a_network_no_better_than_chance_or_than_its_training_is_a_warning():
+    assert failed([row("clean", 0.1), row("huge eps", 0.0, 0.5, "white-box")]) == ["clean accuracy"]
     assert failed(sound(), known=0.95) == ["clean accuracy"]
 
 

@@ -8,7 +8,6 @@ import pytest
 import torch
 from PIL import Image
 from scipy import ndimage, stats
-from tests.docs.blocks import ROOT
 from tools.markdown_tables import benchmark
 
 from zerosnet.errors import InputError
@@ -287,8 +286,3 @@ def test_water_only_brightens_and_mud_covers(images):
     changed = (mud.float() - images.float()).abs().amax(1) > 2
     brown = mud.permute(0, 2, 3, 1)[changed].float().mean(0)
     assert changed.any() and brown[0] > brown[1] > brown[2]
-
-
-def test_the_tool_that_compares_is_where_the_record_says():
-    assert (ROOT / "tools" / "compare_corruptions.py").exists()
-    assert benchmark("corruptions")["command"].startswith("python -m tools.compare_corruptions")

@@ -16,6 +16,7 @@ from zerosnet.robustness import (
     corrupt,
     find_corruptions,
     protocol,
+    read_radius,
     run_protocol,
     subject,
 )
@@ -253,6 +254,12 @@ def test_autoattack_takes_one_network_at_a_time(pair, monkeypatch):
     monkeypatch.setitem(sys.modules, "autoattack", types.SimpleNamespace(AutoAttack=object))
     with pytest.raises(InputError, match="one network at a time"):
         run_protocol("autoattack", pair)
+
+
+@pytest.mark.parametrize("text", ["8", "0", "-1/255", "1/0", "two", "nan", ""])
+def test_what_is_no_radius_is_refused(text):
+    with pytest.raises(InputError, match="expected a fraction such as 8/255"):
+        read_radius(text)
 
 
 @pytest.mark.parametrize("options", [{"restarts": 0}, {"images": -3}, {"images": True}])

@@ -11,7 +11,6 @@ from zerosnet.experiments.conclusions import distinct_findings as distinct_findi
 from zerosnet.experiments.conclusions import findings as findings
 from zerosnet.experiments.conclusions import pair_findings as pair_findings
 from zerosnet.experiments.conclusions import parasitic_modulus as parasitic_modulus
-from zerosnet.experiments.conclusions import used_blocks as used_blocks
 from zerosnet.experiments.costs import Cost as Cost
 from zerosnet.experiments.costs import cost as cost
 from zerosnet.experiments.definition import Cell as Cell
@@ -25,7 +24,6 @@ from zerosnet.experiments.evidence import read_evidence as read_evidence
 from zerosnet.experiments.measured import Measured as Measured
 from zerosnet.experiments.measured import MeasuredCell as MeasuredCell
 from zerosnet.experiments.measured import collect as collect
-from zerosnet.experiments.measured import distinct_cells as distinct_cells
 from zerosnet.experiments.measured import recorded as recorded
 from zerosnet.experiments.measured import whole as whole
 from zerosnet.experiments.noise_comparison import DEPTH as DEPTH
@@ -45,7 +43,6 @@ from zerosnet.experiments.paper.printed import Printed as Printed
 from zerosnet.experiments.paper.printed import PrintedTable as PrintedTable
 from zerosnet.experiments.paper.printed import parse_printed as parse_printed
 from zerosnet.experiments.paper.printed import printed_table as printed_table
-from zerosnet.experiments.paper.robustness import NO_NOISE as NO_NOISE
 from zerosnet.experiments.paper_claims.verdicts import FAILS as FAILS
 from zerosnet.experiments.paper_claims.verdicts import HOLDS as HOLDS
 from zerosnet.experiments.paper_claims.verdicts import PARTLY as PARTLY

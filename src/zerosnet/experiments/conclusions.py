@@ -48,18 +48,6 @@ class Finding:
     verdict: str
     numbers: frozenset[Number] = frozenset()
 
-    @property
-    def depth_explains_as_much(self) -> bool | None:
-        """True if effective depth goes with the number as closely as the modulus does.
-
-        None if that is not known, or if neither of the two goes with it (p above 0.05).
-        """
-        if self.by_modulus is None or self.by_effective_depth is None:
-            return None
-        if _neither(self.by_modulus, self.by_effective_depth):
-            return None
-        return _as_much(self.by_modulus, self.by_effective_depth)
-
     def to_json(self) -> dict[str, Any]:
         each = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "numbers"}
         return {name: value.to_json() if hasattr(value, "to_json") else value for name, value in each.items()}
@@ -208,18 +196,15 @@ def _finding(
     if len(stable) < 2 or len(others) < 2:
         return None
     difference = welch(stable, others)
-    schemed = [row for row, _ in cells if row.scheme is not None]
-    deep = [row.key for row, _ in cells if row.key in known]
-    by_modulus = spearman(
-        [parasitic_modulus(row.scheme) for row in schemed if row.scheme is not None], [means[r.key] for r in schemed]
-    )
-    by_beta = spearman(
-        [abs(float(row.scheme.betas[0])) for row in schemed if row.scheme is not None], [means[r.key] for r in schemed]
-    )
-    computed = [(known[key].effective, means[key]) for key in deep]
-    pairs = [(depth, mean) for depth, mean in computed if depth is not None]
-    by_effective = spearman([depth for depth, _ in pairs], [mean for _, mean in pairs])
-    by_used = spearman([known[key].used for key in deep], [means[key] for key in deep])
+    schemes = {row.key: row.scheme for row, _ in cells if row.scheme is not None}
+    deep = {key: known[key] for key in means if key in known}
+
+    def by(numbers: Mapping[str, float | None]) -> Correlation | None:
+        there = {key: number for key, number in numbers.items() if number is not None}
+        return spearman(list(there.values()), [means[key] for key in there])
+
+    by_modulus = by({key: parasitic_modulus(scheme) for key, scheme in schemes.items()})
+    by_effective = by({key: depth.effective for key, depth in deep.items()})
     best = max(means, key=means.__getitem__)
     optimum = next((row.key for row, _ in cells if row.scheme == OPTIMUM), None)
     return Finding(
@@ -230,9 +215,9 @@ def _finding(
         rows=len(cells),
         stable_against_not=difference,
         by_modulus=by_modulus,
-        by_beta=by_beta,
+        by_beta=by({key: abs(float(scheme.betas[0])) for key, scheme in schemes.items()}),
         by_effective_depth=by_effective,
-        by_used_blocks=by_used,
+        by_used_blocks=by({key: depth.used for key, depth in deep.items()}),
         best=best,
         optimum_is_best=None if optimum is None else means[optimum] >= means[best],
         verdict=_verdict(difference, by_modulus, by_effective),
@@ -260,28 +245,10 @@ def _verdict(difference: Difference | None, modulus: Correlation | None, depth: 
         said = f"zero-stable rows are worse by {difference}"
     if modulus is None or depth is None:
         return said
-    if _neither(modulus, depth):
+    if min(modulus.p, depth.p) > 0.05:
         return f"{said}; neither the parasitic modulus nor the effective depth goes with it"
-    tail = "as much as" if _as_much(modulus, depth) else "less than"
+    tail = "as much as" if abs(depth.rho) >= abs(modulus.rho) - 0.05 else "less than"
     return (
         f"{said}; rank correlation with the parasitic modulus {modulus}, with the effective depth {depth}: depth "
         f"explains {tail} the modulus"
     )
-
-
-def _as_much(modulus: Correlation, depth: Correlation) -> bool:
-    return abs(depth.rho) >= abs(modulus.rho) - 0.05
-
-
-def _neither(modulus: Correlation, depth: Correlation) -> bool:
-    return min(modulus.p, depth.p) > 0.05
-
-
-def used_blocks(measured: Measured, evidence: Evidence) -> Difference | None:
-    """The blocks that zero-stable rows of a table really use, less those of the others, by Welch's interval."""
-    known = depths(measured, evidence)
-    sides = {
-        kind: [known[row.key].used for row in measured.experiment.rows if row.zero_stable is kind and row.key in known]
-        for kind in (True, False)
-    }
-    return welch(sides[True], sides[False])

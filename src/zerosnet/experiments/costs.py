@@ -6,7 +6,7 @@ training_rates.json comes with the package; `tools/package_numbers.py` writes it
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -39,9 +39,6 @@ class Cost:
     epochs: int
     gpu_seconds: float | None
     cpu_seconds: float | None
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def cost(specs: Iterable[RunSpec]) -> Cost:

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from zerosnet.data import class_names
 from zerosnet.errors import InputError, did_you_mean
@@ -24,9 +23,6 @@ class Column:
     title: str
     ours: bool = False
 
-    def to_json(self) -> dict[str, Any]:
-        return {"key": self.key, "title": self.title, "ours": self.ours}
-
 
 @dataclass(frozen=True)
 class TableRow:
@@ -45,17 +41,6 @@ class TableRow:
     group: str = ""
     ours: bool = False
     note: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "key": self.key,
-            "labels": list(self.labels),
-            "scheme": None if self.scheme is None else self.scheme.to_json(),
-            "zero_stable": self.zero_stable,
-            "group": self.group,
-            "ours": self.ours,
-            "note": self.note,
-        }
 
 
 @dataclass(frozen=True)
@@ -159,34 +144,6 @@ class Experiment:
         """The runs that a protocol is needed of."""
         specs = [s for cell in self.cells if cell.reading.protocol == protocol for s in self.cell_specs(cell, at)]
         return list({spec.id: spec for spec in specs}.values())
-
-    def to_json(self) -> dict[str, Any]:
-        """The declaration with everything the paper printed; what is trained as models, data sets and recipes."""
-        return {
-            "name": self.name,
-            "title": self.title,
-            "reference": self.reference,
-            "what": self.what,
-            "compared": self.compared,
-            "heads": list(self.heads),
-            "columns": [column.to_json() for column in self.columns],
-            "rows": [row.to_json() for row in self.rows],
-            "cells": [_cell_json(cell) for cell in self.cells],
-            "footnotes": list(self.footnotes),
-            "notes": list(self.notes),
-            "seeds": list(self.seeds),
-        }
-
-
-def _cell_json(cell: Cell) -> dict[str, Any]:
-    return {
-        "row": cell.row,
-        "column": cell.column,
-        "printed": None if cell.printed is None else cell.printed.to_json(),
-        "training": None if cell.training is None else cell.training.to_json(),
-        "reading": cell.reading.to_json(),
-        "note": cell.note,
-    }
 
 
 def find_experiment(name: str, experiments: dict[str, Experiment]) -> Experiment:

@@ -4,7 +4,7 @@ recorded.json holds what was measured at full scale when the package was made; `
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any
@@ -17,7 +17,6 @@ from zerosnet.experiments.registry import EXPERIMENTS
 from zerosnet.experiments.scales import Scale, scale
 from zerosnet.experiments.statistics import Summary, summarise
 
-STATUSES = ("measured", "partial", "not run", "not at this scale", "quoted only")
 Number = tuple[Reading, tuple[str, ...]]
 
 
@@ -174,17 +173,6 @@ def measured_cell(cell: Cell, values: Sequence[Value], wanted: int, runs: tuple[
         note=cell.note,
         reading=cell.reading,
     )
-
-
-def distinct_cells(cells: Iterable[MeasuredCell]) -> list[MeasuredCell]:
-    """Cells of several tables, a number that is in more than one of them once: its first place counts.
-
-    The levels of the main robustness table are in the appendix again, and the optimum of 56 layers is in two tables.
-    """
-    found: dict[object, MeasuredCell] = {}
-    for place, cell in enumerate(cells):
-        found.setdefault(cell.number or place, cell)
-    return list(found.values())
 
 
 def recorded() -> list[Measured]:

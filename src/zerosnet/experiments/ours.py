@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from zerosnet.experiments.definition import Experiment, TableRow
 from zerosnet.experiments.paper.accuracy import TEST
-from zerosnet.experiments.paper.declare import cells, columns
+from zerosnet.experiments.paper.declare import cells, table
 from zerosnet.experiments.scales import TrainingPlan
 from zerosnet.numerics import (
     OPTIMUM,
@@ -28,24 +28,21 @@ _PLASTIC = (0.7548776662466927, 0.5698402909980532)  # steps of the two-dimensio
 
 def mosaics() -> Experiment:
     """Networks that are alike but for the four numbers of their scheme, on embedded data that need depth."""
-    rows, all_cells = [], []
+    lines = []
     schemes = [*(row.scheme for row in PAPER_ROWS if is_consistent(row.scheme)), *map(Scheme.parse, SAME_MODULI)]
     depth = {scheme: forecast(scheme, LAYERS).effective_depth for scheme in schemes}
     for scheme in sorted(schemes, key=depth.__getitem__):
         stable = root_condition(scheme).zero_stable
         labels = (scheme.name, "Yes" if stable else "No", f"{depth[scheme]:.1f}")
         row = TableRow(scheme.name, labels, scheme, stable, f"{LAYERS} layers", True)
-        rows.append(row)
-        all_cells += cells(row, {}, TrainingPlan(f"zerosnet{LAYERS}", "mosaics", "quick", scheme, demo_seeds=1), TEST)
+        plan = TrainingPlan(f"zerosnet{LAYERS}", "mosaics", "quick", scheme, demo_seeds=1)
+        lines.append((row, cells(row, {}, plan, TEST)))
     return Experiment(
         name="mosaics",
         title="Consistent schemes on data that need depth",
         reference="ours",
         what=f"test accuracy on mosaics (8 x 8 pixels, eight classes) of {LAYERS} layers, %",
-        heads=("scheme", "Z. S.", "effective depth"),
-        columns=columns(TEST),
-        rows=tuple(rows),
-        cells=tuple(all_cells),
+        **table(("scheme", "Z. S.", "effective depth"), TEST, lines),
         compared="accuracy with the effective depth, which is computed from the coefficients before training",
         notes=(
             "the paper's six consistent schemes, and two more that are zero-stable with the same moduli of roots",
@@ -57,7 +54,7 @@ def mosaics() -> Experiment:
 
 def scan_disc() -> Experiment:
     """All schemes are consistent and have three steps; what is scanned are the two parasitic roots."""
-    rows, all_cells = [], []
+    lines = []
     for number, scheme in enumerate(disc_schemes()):
         verdict = root_condition(scheme)
         parasitic = verdict.parasitic_roots
@@ -65,17 +62,13 @@ def scan_disc() -> Experiment:
         row = TableRow(
             labels[0], (*labels, "Yes" if verdict.zero_stable else "No"), scheme, verdict.zero_stable, "disc", True
         )
-        rows.append(row)
-        all_cells += cells(row, {}, TrainingPlan("zerosnet20", scheme=scheme), TEST)
+        lines.append((row, cells(row, {}, TrainingPlan("zerosnet20", scheme=scheme), TEST)))
     return Experiment(
         name="scan-disc",
         title="Two hundred consistent schemes over the disc of parasitic roots",
         reference="ours",
         what="test accuracy on CIFAR-10 of 20 layers, %",
-        heads=("scheme", "parasitic roots", "largest modulus", "Z. S."),
-        columns=columns(TEST),
-        rows=tuple(rows),
-        cells=tuple(all_cells),
+        **table(("scheme", "parasitic roots", "largest modulus", "Z. S."), TEST, lines),
         compared="rank correlation of accuracy with the largest parasitic modulus, with beta and with effective depth",
         notes=(
             f"{COMPLEX} conjugate pairs with radii evenly from 0 to {RADIUS} and {REAL} real pairs in "
@@ -152,26 +145,22 @@ PAIRS: dict[str, tuple[tuple[str, Scheme], tuple[str, Scheme]]] = {
 
 
 def pairs() -> Experiment:
-    rows, all_cells = [], []
+    lines = []
     for difference, both in PAIRS.items():
         for what, scheme in both:
             stable = root_condition(scheme).zero_stable
             labels = (difference, what, str(scheme), "Yes" if stable else "No")
             row = TableRow(f"{difference}: {what}", labels, scheme, stable, difference, True)
-            rows.append(row)
             training = (
                 TrainingPlan("zerosnet56_opt") if scheme == OPTIMUM else TrainingPlan("zerosnet56", scheme=scheme)
             )
-            all_cells += cells(row, {}, training, TEST)
+            lines.append((row, cells(row, {}, training, TEST)))
     return Experiment(
         name="pairs",
         title="Pairs that separate stability, consistency, the size of beta and effective depth",
         reference="ours",
         what="test accuracy on CIFAR-10 of 56 layers, %",
-        heads=("what differs", "scheme", "coefficients", "Z. S."),
-        columns=columns(TEST),
-        rows=tuple(rows),
-        cells=tuple(all_cells),
+        **table(("what differs", "scheme", "coefficients", "Z. S."), TEST, lines),
         compared="the two rows of a pair, by Welch's interval",
         notes=(
             "the paper's ten rows change stability, consistency and beta together; each pair here changes those of the "

@@ -23,9 +23,6 @@ class Reading:
     eps: float | None = None
     images: int | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        return {key: value for key, value in asdict(self).items() if value is not None}
-
 
 @dataclass(frozen=True)
 class Value:
@@ -73,31 +70,22 @@ def read(run: RunEvidence, reading: Reading, images: int | None = None) -> Value
         return None
     if reading.protocol:
         return _under_attack(run, reading, images)
-    last, best = _READERS[reading.what](record.result)
+    last, best = map(_percent, _READINGS[reading.what](record.result))
+    if reading == GAP:
+        training = _percent(record.result.train_accuracy)
+        if training is None or last is None or best is None:
+            return None
+        last, best = training - last, training - best
     return None if last is None else Value(record.id, record.spec.seed, last, best)
 
 
-Pair = tuple[float | None, float | None]
-
-
-def _accuracy(result: Result) -> Pair:
-    return _percent(result.test_accuracy), _percent(result.best_test_accuracy)
-
-
-def _top5(result: Result) -> Pair:
-    return _percent(result.test_top5_accuracy), None
-
-
-def _training_accuracy(result: Result) -> Pair:
-    return _percent(result.train_accuracy), None
-
-
-def _gap(result: Result) -> Pair:
-    training = _percent(result.train_accuracy)
-    last, best = _accuracy(result)
-    if training is None or last is None or best is None:
-        return None, None
-    return training - last, training - best
+# fractions at the last and at the best test epoch
+_READINGS: dict[str, Callable[[Result], tuple[float | None, float | None]]] = {
+    "test accuracy": lambda result: (result.test_accuracy, result.best_test_accuracy),
+    "top-5 accuracy": lambda result: (result.test_top5_accuracy, None),
+    "training accuracy": lambda result: (result.train_accuracy, None),
+    "generalisation gap": lambda result: (result.test_accuracy, result.best_test_accuracy),
+}
 
 
 def attack_options(protocol: str, images: int | None) -> ProtocolOptions:
@@ -134,14 +122,6 @@ def _under_attack(run: RunEvidence, reading: Reading, images: int | None) -> Val
     units = _OTHER_UNITS.get(reading.protocol, "")
     warnings = tuple(f"{result.protocol}{units}: {warning}" for warning in result.warnings) if row.access else ()
     return Value(run.record.id, run.record.spec.seed, round(100 * row.accuracy, 9), warnings=warnings)
-
-
-_READERS: dict[str, Callable[[Result], Pair]] = {
-    "test accuracy": _accuracy,
-    "top-5 accuracy": _top5,
-    "training accuracy": _training_accuracy,
-    "generalisation gap": _gap,
-}
 
 
 def _percent(fraction: float | None) -> float | None:

@@ -1,8 +1,7 @@
 """Ordinary least squares with few explanations: coefficients with intervals, and the error on what was left out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -46,9 +45,6 @@ class Regression:
 
     def __getitem__(self, name: str) -> Coefficient:
         return next(one for one in self.coefficients if one.name == name)
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def regress(y: Sequence[float], explanations: Mapping[str, Sequence[float]], level: float = 0.95) -> Regression:

@@ -33,15 +33,6 @@ class TrainingPlan:
     def resolved(self) -> Recipe:
         return recipe(self.recipe, self.dataset, self.model, **dict(self.options))
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "model": self.model,
-            "scheme": None if self.scheme is None else self.scheme.to_json(),
-            "dataset": self.dataset,
-            "recipe": self.recipe,
-            "options": dict(self.options),
-        }
-
 
 Settings = tuple[str, Recipe] | None
 
@@ -73,9 +64,6 @@ class Scale:
         chosen = seeds if self.seeds is None else self.seeds[: training.demo_seeds]
         specs = [RunSpec(training.model, dataset, resolved, seed, scheme=training.scheme) for seed in chosen]
         return [spec for spec in specs if not self.only or any(fnmatchcase(spec.id, one) for one in self.only)]
-
-    def to_json(self) -> dict[str, Any]:
-        return {"name": self.name, "what": self.what}
 
 
 DEMO_RECIPE = recipe("quick", "digits", epochs=6)

@@ -8,7 +8,6 @@ from zerosnet.numerics.depth.envelopes import envelope as envelope
 from zerosnet.numerics.depth.envelopes import growth as growth
 from zerosnet.numerics.depth.envelopes import log10_envelope as log10_envelope
 from zerosnet.numerics.depth.envelopes import log10_power_norms as log10_power_norms
-from zerosnet.numerics.depth.envelopes import power_norms as power_norms
 from zerosnet.numerics.designs.search import Design as Design
 from zerosnet.numerics.designs.search import design as design
 from zerosnet.numerics.designs.search import design_table as design_table
@@ -69,6 +68,7 @@ from zerosnet.numerics.wirings.forecast import blocks_of as blocks_of
 from zerosnet.numerics.wirings.forecast import forecast as forecast
 from zerosnet.numerics.wirings.gains import Gains as Gains
 from zerosnet.numerics.wirings.gains import mixing_product as mixing_product
+from zerosnet.numerics.wirings.gains import stage_gain as stage_gain
 from zerosnet.numerics.wirings.gauge import same_up_to_gauge as same_up_to_gauge
 from zerosnet.numerics.wirings.law import AccuracyLaw as AccuracyLaw
 from zerosnet.numerics.wirings.law import FittedNetwork as FittedNetwork
@@ -84,7 +84,6 @@ from zerosnet.numerics.wirings.mixing import draw_mixing as draw_mixing
 from zerosnet.numerics.wirings.root_pairs import accuracy_of_pairs as accuracy_of_pairs
 from zerosnet.numerics.wirings.root_pairs import measured_pairs as measured_pairs
 from zerosnet.numerics.wirings.root_pairs import pair_of as pair_of
-from zerosnet.numerics.wirings.stage_gain import stage_gain as stage_gain
 from zerosnet.numerics.wirings.stages import STAGE_CHANGES as STAGE_CHANGES
 from zerosnet.numerics.wirings.stages import Stage as Stage
 from zerosnet.numerics.wirings.stages import StageChange as StageChange

@@ -2,9 +2,10 @@ from zerosnet.report.figures.attack import attack_figure as attack_figure
 from zerosnet.report.figures.comparison import runs_figure as runs_figure
 from zerosnet.report.figures.comparison import schemes_figure as schemes_figure
 from zerosnet.report.figures.concepts import stability_concepts_figure as stability_concepts_figure
-from zerosnet.report.figures.depth_tradeoff import depth_design_figure as depth_design_figure
-from zerosnet.report.figures.design_tradeoff import design_figure as design_figure
+from zerosnet.report.figures.design_tradeoffs import depth_design_figure as depth_design_figure
+from zerosnet.report.figures.design_tradeoffs import design_figure as design_figure
 from zerosnet.report.figures.diagnosis import diagnosis_figure as diagnosis_figure
+from zerosnet.report.figures.diagnosis import wiring_figure as wiring_figure
 from zerosnet.report.figures.families import family_figure as family_figure
 from zerosnet.report.figures.forecast import accuracy_map as accuracy_map
 from zerosnet.report.figures.forecast import forecast_figure as forecast_figure
@@ -17,7 +18,6 @@ from zerosnet.report.figures.robustness import noise_law_figure as noise_law_fig
 from zerosnet.report.figures.schemes import paper_figure as paper_figure
 from zerosnet.report.figures.schemes import scheme_figure as scheme_figure
 from zerosnet.report.figures.screening import screening_map as screening_map
-from zerosnet.report.figures.wiring_diagnosis import wiring_figure as wiring_figure
 from zerosnet.report.files import figure_file as figure_file
 from zerosnet.report.files import page_file as page_file
 from zerosnet.report.files import save_figure as save_figure

@@ -3,7 +3,7 @@ import pytest
 
 from zerosnet.errors import InputError
 from zerosnet.numerics import Scheme, euler, from_roots, growth, zerosnet
-from zerosnet.numerics.wirings.stage_gain import stage_gain
+from zerosnet.numerics.wirings.gains import stage_gain
 from zerosnet.numerics.wirings.wiring import Wiring
 
 MIX = [["1/2", "1/2"], ["1/2", "1/2"]]

@@ -33,12 +33,6 @@ def test_a_floor_that_made_the_points_is_found_again() -> None:
     assert fit_law(points).rmse > 10 * law.rmse
 
 
-def test_a_floor_of_zero_is_found_if_there_is_none() -> None:
-    made = AccuracyLaw("parts", 30.0, 0.006, 0.3, "cifar10", "paper", "best", ())
-    points = [Point(w, 100 - made.error_of(made.quantity(w))) for w in (Wiring.of(row.scheme) for row in PAPER_ROWS)]
-    assert fit_law(points, floor=True).floor == pytest.approx(0, abs=0.01)
-
-
 @pytest.mark.parametrize("epoch", ["best", "last"])
 @pytest.mark.parametrize(("measure", "most"), [("parts", 1.0), ("contributions", 1.8), ("shares", 2.1)])
 def test_the_law_of_the_package_predicts_networks_left_out(measure: str, most: float, epoch: str) -> None:

@@ -1,6 +1,7 @@
 """Helpers of the declarations: from printed tables and the paper's ten coefficient rows to rows and cells."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from zerosnet.experiments.definition import Cell, Column, TableRow
 from zerosnet.experiments.paper.printed import parse_printed
@@ -18,6 +19,7 @@ CONFOUNDED = (
 )
 
 Measures = Sequence[tuple[Column, Reading]]
+Line = tuple[TableRow, Sequence[Cell]]
 
 
 def paper_row(moduli: str) -> PaperRow:
@@ -56,8 +58,15 @@ def cells(row: TableRow, record: Mapping[str, str], training: TrainingPlan | Non
     ]
 
 
-def columns(measures: Measures) -> tuple[Column, ...]:
-    return tuple(column for column, _ in measures)
+def table(heads: Sequence[str], columns: Sequence[Column] | Measures, lines: Iterable[Line]) -> dict[str, Any]:
+    """The fields of an `Experiment` that its lines make: heads, columns, rows and cells."""
+    found = list(lines)
+    return {
+        "heads": tuple(heads),
+        "columns": tuple(one if isinstance(one, Column) else one[0] for one in columns),
+        "rows": tuple(row for row, _ in found),
+        "cells": tuple(cell for _, of_row in found for cell in of_row),
+    }
 
 
 def _moduli_head(record: Mapping[str, str]) -> str | None:

@@ -1,13 +1,13 @@
 """The paper's remaining tables: ImageNet, generalisation gap, parameters, run time, and the coefficients themselves."""
 
 import json
-from collections.abc import Callable
+from dataclasses import replace
 from functools import cache, partial
 from importlib import resources
 from typing import Any
 
 from zerosnet.experiments.definition import Cell, Column, Experiment, Folder, TableRow
-from zerosnet.experiments.paper.declare import MODULI, labelled, paper_row, zerosnet
+from zerosnet.experiments.paper.declare import MODULI, cells, labelled, paper_row, table, zerosnet
 from zerosnet.experiments.paper.printed import parse_printed, printed_table
 from zerosnet.experiments.readings import ACCURACY, GAP, TOP5, TRAINING_ACCURACY
 from zerosnet.experiments.scales import TrainingPlan
@@ -21,25 +21,19 @@ _OTHER_HARDWARE = "seconds of other hardware: only the ratio of the two networks
 def imagenet() -> Experiment:
     name, heads = "table-imagenet", ("Model", "# Layer")
     models = {"PreResNet": "preresnet{}", "ZeroSNet-Opt": "zerosnet{}_opt"}
-    readings = {"Top-1 (%)": ACCURACY, "Top-5 (%)": TOP5}
-    rows, all_cells = [], []
+    measures = ((Column("Top-1 (%)", "top-1, %"), ACCURACY), (Column("Top-5 (%)", "top-5, %"), TOP5))
+    lines = []
     for record in printed_table(name).records():
         row = labelled(record, heads, group=f"{record['# Layer']} layers")
-        rows.append(row)
         model = models[record["Model"]].format(record["# Layer"])
         training = TrainingPlan(model, "imagefolder", "imagenet", demo=False)
-        all_cells += [
-            Cell(row.key, head, parse_printed(record[head]), training, reading) for head, reading in readings.items()
-        ]
+        lines.append((row, cells(row, record, training, measures)))
     return Experiment(
         name=name,
         title="ImageNet, 18, 34 and 50 layers",
         reference="Table 5 (CompI)",
         what="top-1 and top-5 accuracy on the validation set, one crop, %",
-        heads=heads,
-        columns=(Column("Top-1 (%)", "top-1, %"), Column("Top-5 (%)", "top-5, %")),
-        rows=tuple(rows),
-        cells=tuple(all_cells),
+        **table(heads, measures, lines),
         notes=(
             "batch sizes 128, 64, 32 are by all signs those of one of eight GPUs: 1024, 512, 256 in total, with "
             "learning rates 0.2, 0.1, 0.05",
@@ -53,24 +47,19 @@ def imagenet() -> Experiment:
 def generalisation_gap() -> Experiment:
     name, heads = "table-generalisation-gap", ("Model", MODULI)
     readings = {"Training": TRAINING_ACCURACY, "Test": ACCURACY, "Gap": GAP}
-    rows, all_cells = [], []
+    measures = [(Column(head, f"{head.lower()}, %"), reading) for head, reading in readings.items()]
+    lines = []
     for record in printed_table(name).records():
         layers, paper = int(record["Model"].removeprefix("ZeroSNet")), paper_row(record[MODULI])
         row = labelled(record, heads, zero_stable=True, group=f"{layers} layers")
-        rows.append(row)
-        base = zerosnet(layers, paper, "cifar100", demo=layers == 56)
-        training = TrainingPlan(base.model, base.dataset, base.recipe, base.scheme, (("epochs", 500),), base.demo)
-        for head, reading in readings.items():
-            all_cells.append(Cell(row.key, head, parse_printed(record[head]), training, reading))
+        training = replace(zerosnet(layers, paper, "cifar100", demo=layers == 56), options=(("epochs", 500),))
+        lines.append((row, cells(row, record, training, measures)))
     return Experiment(
         name=name,
         title="Generalisation gap after 500 epochs, 44 to 326 layers",
         reference="Table 7 (GeneralizationC100)",
         what="accuracy on the training and the test set of CIFAR-100, and their difference, %",
-        heads=heads,
-        columns=(Column("Training", "training, %"), Column("Test", "test, %"), Column("Gap", "gap, %")),
-        rows=tuple(rows),
-        cells=tuple(all_cells),
+        **table(heads, measures, lines),
         notes=(
             "ours: training accuracy without augmentation in eval mode; the authors' code takes the running mean on "
             "augmented images",
@@ -83,23 +72,19 @@ def parameters() -> Experiment:
     name, heads = "table-parameters", ("# Layers",)
     models = {"LMResNet": "lmresnet{}", "PreResNet": "preresnet{}", "ZeroSNet": "zerosnet{}_opt"}
     own = Column("ZeroSNet, 100 classes", "ZeroSNet, 100 classes", ours=True)
-    rows, all_cells = [], []
+    lines = []
     for record in printed_table(name).records():
         row = labelled(record, heads)
-        rows.append(row)
-        for head, model in models.items():
-            count = partial(_millions, model.format(row.key), 10)
-            all_cells.append(Cell(row.key, head, parse_printed(record[head]), compute=count))
-        all_cells.append(Cell(row.key, own.key, compute=partial(_millions, models["ZeroSNet"].format(row.key), 100)))
+        counts = {head: partial(_millions, model.format(row.key), 10) for head, model in models.items()}
+        counted = [Cell(row.key, head, parse_printed(record[head]), compute=count) for head, count in counts.items()]
+        hundred = partial(_millions, models["ZeroSNet"].format(row.key), 100)
+        lines.append((row, [*counted, Cell(row.key, own.key, compute=hundred)]))
     return Experiment(
         name=name,
         title="Parameters, 20 to 110 layers",
         reference="Table 8 (Parameters)",
         what="parameters in millions, 10 classes",
-        heads=heads,
-        columns=(*(Column(head, head) for head in models), own),
-        rows=tuple(rows),
-        cells=tuple(all_cells),
+        **table(heads, (*(Column(head, head) for head in models), own), lines),
         compared="counted in the networks themselves",
         notes=(
             "the printed ZeroSNet column fits 100 classes, the LM-ResNet column 10 classes with one projection a stage "
@@ -115,30 +100,27 @@ def _millions(model: str, classes: int) -> float:
 
 def run_time() -> Experiment:
     name, heads, parts = "table-run-time", ("Model",), ("training", "test")
-    table = printed_table(name)
-    sizes = {head: int(head.removeprefix("BS=")) for head in table.heads[1:]}
-    rows, all_cells = [], []
-    for record in table.records():
-        rows.append(row := labelled(record, heads, note="seconds"))
-        all_cells += [Cell(row.key, head, parse_printed(record[head]), note=_OTHER_HARDWARE) for head in sizes]
-    seconds = {(cell.row, cell.column): cell.printed.value for cell in all_cells if cell.printed is not None}
+    printed = printed_table(name)
+    sizes = {head: int(head.removeprefix("BS=")) for head in printed.heads[1:]}
+    lines = []
+    for record in printed.records():
+        row = labelled(record, heads, note="seconds")
+        quoted = [Cell(row.key, head, parse_printed(record[head]), note=_OTHER_HARDWARE) for head in sizes]
+        lines.append((row, quoted))
+    seconds = {(one.row, one.column): one.printed.value for _, each in lines for one in each if one.printed is not None}
     for part in parts:
-        rows.append(
-            row := TableRow(part, (f"ZeroSNet20 / PreResNet20 ({part}), ours on one {_run_times()['gpu']}",), ours=True)
-        )
+        row = TableRow(part, (f"ZeroSNet20 / PreResNet20 ({part}), ours on one {_run_times()['gpu']}",), ours=True)
+        ours = []
         for head, batch in sizes.items():
-            printed = seconds[f"ZeroSNet20 ({part})", head] / seconds[f"PreResNet20 ({part})", head]
-            timed = partial(_ratio, part, batch)
-            all_cells.append(Cell(row.key, head, parse_printed(f"{printed:.2f}"), compute=timed))
+            ratio = seconds[f"ZeroSNet20 ({part})", head] / seconds[f"PreResNet20 ({part})", head]
+            ours.append(Cell(row.key, head, parse_printed(f"{ratio:.2f}"), compute=partial(_ratio, part, batch)))
+        lines.append((row, ours))
     return Experiment(
         name=name,
         title="Run time of PreResNet-20 and ZeroSNet-20",
         reference="Table 9 (time)",
         what="the paper's seconds on CIFAR-10, and the ratio of the two networks' times",
-        heads=heads,
-        columns=tuple(Column(head, f"batch {batch}") for head, batch in sizes.items()),
-        rows=tuple(rows),
-        cells=tuple(all_cells),
+        **table(heads, [Column(head, f"batch {batch}") for head, batch in sizes.items()], lines),
         compared="the ratio, ours of the times of single compiled steps, measured in turns",
         notes=(
             "the paper does not say how many epochs its seconds are of; its ratios are computed from them",
@@ -163,29 +145,22 @@ def _ratio(mode: str, batch: int) -> float:
 
 def coefficients() -> Experiment:
     name, heads = "table-coefficients", ("alpha_0", "alpha_1", "alpha_2", "beta_0", "Z. S.")
-    table = printed_table(name)
-    moduli = table.heads[4:7]
-    rows, all_cells = [], []
-    for record, paper in zip(table.records(), PAPER_ROWS):
+    moduli, lines = printed_table(name).heads[4:7], []
+    for record, paper in zip(printed_table(name).records(), PAPER_ROWS):
         note = f"lambda = {paper.lam}" if paper.lam is not None else "not consistent"
         row = labelled(
             record, heads, key=paper.label, scheme=paper.scheme, zero_stable=paper.printed_zero_stable, note=note
         )
-        rows.append(row)
         printed = [parse_printed(record[head]) for head in moduli]
         order = sorted(range(3), key=lambda i: printed[i].value)  # type: ignore[union-attr]
-        for rank, place in enumerate(order):
-            compute: Callable[[], float] = partial(_modulus, paper.scheme, rank)
-            all_cells.append(Cell(row.key, moduli[place], printed[place], compute=compute))
+        ranked = [(place, partial(_modulus, paper.scheme, rank)) for rank, place in enumerate(order)]
+        lines.append((row, [Cell(row.key, moduli[place], printed[place], compute=find) for place, find in ranked]))
     return Experiment(
         name=name,
         title="From coefficients to roots",
         reference="Table 10 (Mapping)",
         what="moduli of the roots of the characteristic polynomial",
-        heads=heads,
-        columns=tuple(Column(head, head.replace("Module of the", "modulus,")) for head in moduli),
-        rows=tuple(rows),
-        cells=tuple(all_cells),
+        **table(heads, [Column(head, head.replace("Module of the", "modulus,")) for head in moduli], lines),
         compared="computed from the exact coefficients",
         notes=("the paper prints four digits; 1/3, 5/9, 1/9 and 16/9 are meant by the last row",),
     )

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable
 
-from zerosnet.experiments.definition import Cell, Column, Experiment, TableRow
+from zerosnet.experiments.definition import Column, Experiment, TableRow
 from zerosnet.experiments.paper.declare import (
     CONFOUNDED,
     MODULI,
+    Line,
     Measures,
     cells,
-    columns,
     labelled,
     paper_row,
+    table,
     zerosnet,
 )
 from zerosnet.experiments.paper.printed import printed_table
@@ -35,21 +36,17 @@ def noise_tables() -> list[Experiment]:
 
 
 def _noise_table(name: str, title: str, reference: str) -> Experiment:
-    table, heads = printed_table(name), (MODULI, "Z. S.")
-    measures = tuple(_noise(head) for head in table.heads[2:])
-    rows, all_cells = _networks(name, heads, measures, lambda paper: zerosnet(LAYERS, paper, demo=True))
+    heads = (MODULI, "Z. S.")
+    measures = tuple(_noise(head) for head in printed_table(name).heads[2:])
+    lines = _networks(name, heads, measures, lambda paper: zerosnet(LAYERS, paper, demo=True))
     beside = TableRow("PreResNet", _PRERESNET, euler(1), None, "beside", ours=True)
-    rows.append(beside)
-    all_cells += cells(beside, {}, TrainingPlan(f"preresnet{LAYERS}", demo=False), measures)
+    lines.append((beside, cells(beside, {}, TrainingPlan(f"preresnet{LAYERS}", demo=False), measures)))
     return Experiment(
         name=name,
         title=f"{title} on CIFAR-10, {LAYERS} layers",
         reference=reference,
         what="test accuracy on CIFAR-10 under noise added to images in [0, 1], clipped to [0, 1], %",
-        heads=heads,
-        columns=columns(measures),
-        rows=tuple(rows),
-        cells=tuple(all_cells),
+        **table(heads, measures, lines),
         compared=_LAST,
         notes=("noise is drawn with seed 1, as in the paper, by a generator of our own", CONFOUNDED),
     )
@@ -57,15 +54,14 @@ def _noise_table(name: str, title: str, reference: str) -> Experiment:
 
 def _networks(
     name: str, heads: tuple[str, str], measures: Measures, training: Callable[[PaperRow], TrainingPlan]
-) -> tuple[list[TableRow], list[Cell]]:
+) -> list[Line]:
     """The rows of a table, each a 56-layer network with the coefficients its moduli stand for, and their cells."""
-    rows, all_cells = [], []
+    lines: list[Line] = []
     for record in printed_table(name).records():
         paper = paper_row(record[heads[0]])
         row = labelled(record, heads, key=paper.label, group=f"{LAYERS} layers")
-        rows.append(row)
-        all_cells += cells(row, record, training(paper), measures)
-    return rows, all_cells
+        lines.append((row, cells(row, record, training(paper), measures)))
+    return lines
 
 
 def _noise(head: str) -> tuple[Column, Reading]:
@@ -94,24 +90,19 @@ def pgd() -> Experiment:
         for level in levels.values()
         if level
     ]
-    rows, all_cells = _networks(
-        name, heads, measures, lambda paper: zerosnet(LAYERS, paper, recipe="pgd-paper", demo=False)
-    )
+    lines = _networks(name, heads, measures, lambda paper: zerosnet(LAYERS, paper, recipe="pgd-paper", demo=False))
     for record in printed_table(name).records():
         paper = paper_row(record[MODULI])
         key, group = f"{paper.label}, {SHALLOW} layers", f"{SHALLOW} layers, ours"
         shallow = labelled(record, heads, key=key, group=group, ours=True)
-        rows.append(shallow)
-        all_cells += cells(shallow, {}, zerosnet(SHALLOW, paper, recipe="pgd-paper", demo=False), measures)
+        plan = zerosnet(SHALLOW, paper, recipe="pgd-paper", demo=False)
+        lines.append((shallow, cells(shallow, {}, plan, measures)))
     return Experiment(
         name=name,
         title="Adversarial training, and PGD examples made on another network",
         reference="Table 14 (PGDC10)",
         what="test accuracy on CIFAR-10 on adversarial examples, %; in brackets the change from eps 0",
-        heads=heads,
-        columns=columns(measures),
-        rows=tuple(rows),
-        cells=tuple(all_cells),
+        **table(heads, measures, lines),
         compared=_LAST,
         notes=(
             "the code the paper follows makes its examples on a separate, frozen, normally trained network, without "
@@ -136,18 +127,13 @@ def fgsm() -> Experiment:
         (Column(f"{head}, all", f"{_fgsm_title(level)}, all images", ours=True), _fgsm(level, None))
         for head, level in levels.items()
     ]
-    rows, all_cells = _networks(
-        name, heads, measures, lambda paper: zerosnet(LAYERS, paper, "mnist", "mnist-fgsm", demo=True)
-    )
+    lines = _networks(name, heads, measures, lambda paper: zerosnet(LAYERS, paper, "mnist", "mnist-fgsm", demo=True))
     return Experiment(
         name=name,
         title="FGSM on MNIST",
         reference="Table 15 (FGSMMNIST)",
         what="test accuracy on MNIST on FGSM examples, %",
-        heads=heads,
-        columns=columns(measures),
-        rows=tuple(rows),
-        cells=tuple(all_cells),
+        **table(heads, measures, lines),
         compared=_LAST,
         notes=(
             "whole percentages, because 100 random test images were used; all images stand beside them",

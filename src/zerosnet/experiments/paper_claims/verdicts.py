@@ -1,9 +1,8 @@
 """The paper's own sentences, recomputed from its own tables, with a verdict each; no run of ours is needed."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from zerosnet.experiments.paper.declare import STABLE
 from zerosnet.experiments.paper.printed import Printed, parse_printed, printed_table
@@ -11,7 +10,6 @@ from zerosnet.experiments.paper.printed import Printed, parse_printed, printed_t
 HOLDS = "holds"
 PARTLY = "partly"
 FAILS = "does not hold"
-VERDICTS = (HOLDS, PARTLY, FAILS)
 
 
 @dataclass(frozen=True)
@@ -23,9 +21,6 @@ class Claim:
     text: str
     verdict: str
     because: str
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True)

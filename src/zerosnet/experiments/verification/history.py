@@ -15,10 +15,9 @@ class GitHistory:
     def __init__(self, folder: Path) -> None:
         top = _git(folder, "rev-parse", "--show-toplevel") if folder.is_dir() else None
         self.top = None if top is None else Path(top.decode().strip())
-        self.whole = self.top is not None and self._ask("rev-parse", "--is-shallow-repository") == b"false\n"
-        self._known = cache(self._look_up)
-        self._order = cache(self._compare)
+        self._ask = cache(self._git)
         self._digests = cache(self._digest)
+        self.whole = self._ask("rev-parse", "--is-shallow-repository") == b"false\n"
 
     @property
     def is_ours(self) -> bool:
@@ -27,11 +26,11 @@ class GitHistory:
 
     def has(self, commit: str) -> bool:
         """Tell whether a commit is in the history."""
-        return self._known(commit)
+        return self._ask("cat-file", "-e", f"{commit}^{{commit}}") is not None
 
     def is_before(self, first: str, second: str) -> bool:
         """Tell whether the first commit is the second, or one that it was made on top of."""
-        return self._order(first, second)
+        return self._ask("merge-base", "--is-ancestor", first, second) is not None
 
     def source_digest(self, commit: str) -> str | None:
         """Compute what `zerosnet.environment.source_digest` gives at a commit; None if that had no package."""
@@ -58,23 +57,15 @@ class GitHistory:
             return None
         return self._ask("show", f"{commit}:{path.relative_to(self.top).as_posix()}")
 
-    def _ask(self, *arguments: str) -> bytes | None:
-        return None if self.top is None else _git(self.top, *arguments)
-
-    def _look_up(self, commit: str) -> bool:
-        return self._ask("cat-file", "-e", f"{commit}^{{commit}}") is not None
-
-    def _compare(self, first: str, second: str) -> bool:
-        return self._ask("merge-base", "--is-ancestor", first, second) is not None
+    def _git(self, *arguments: str, given: bytes | None = None) -> bytes | None:
+        return None if self.top is None else _git(self.top, *arguments, given=given)
 
     def _digest(self, commit: str) -> str | None:
         listed = self._ask("ls-tree", "-r", "-z", "--format=%(objectname) %(path)", commit, "--", _PACKAGE)
         names = [line.decode().partition(" ")[::2] for line in (listed or b"").split(b"\0") if line]
         kept = [(blob, path) for blob, path in names if is_source(path)]
-        if not kept or self.top is None:
-            return None
-        blobs = _git(self.top, "cat-file", "--batch", given="".join(f"{blob}\n" for blob, _ in kept).encode())
-        if blobs is None:
+        blobs = self._git("cat-file", "--batch", given="".join(f"{blob}\n" for blob, _ in kept).encode())
+        if not kept or blobs is None:
             return None
         return digest(zip((path.removeprefix(_PACKAGE) for _, path in kept), _contents(blobs)))
 

@@ -13,7 +13,6 @@ from zerosnet.experiments.verification.outcome import Verification
 # of accuracy: the same network in another arithmetic; the sanity checks of attacks allow as much
 _TOLERANCE = 0.01
 _FEW = 1000  # images; an accuracy on fewer is allowed four standard errors more
-_FOLDERS = ("folder", "imagefolder")  # the fingerprint of a folder to test is not that of the folder to train on
 
 
 def check_measurements(run: RunFolder, found: Verification, history: GitHistory) -> None:
@@ -53,7 +52,7 @@ def _check_owner(data: dict[str, Any], name: str, run: RunFolder, found: Verific
     check_origin(found, run.name, environment, history)
     theirs, ours = data.get("data"), run.environment.get("data")
     if theirs is not None and ours is not None and run.spec is not None and run.spec.validation is None:
-        alike = theirs == ours or run.spec.dataset.partition(":")[0].partition("@")[0] in _FOLDERS
+        alike = theirs == ours or run.is_on_a_folder  # of which one part is trained on, and another tested
         found.check("data", run.name, alike, f"{name} was measured on other data ({theirs}) than it was trained on")
 
 

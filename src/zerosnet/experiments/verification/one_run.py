@@ -13,6 +13,7 @@ from zerosnet.experiments.verification.outcome import Verification
 from zerosnet.experiments.verification.tensor_files import TensorFile
 from zerosnet.training import Result, RunSpec, best_epoch
 
+_FOLDERS = ("folder", "imagefolder")
 _VERSIONS = ("zerosnet", "python", "packages", "platform")
 _LAST = ("test_accuracy", "test_loss", "test_top5_accuracy", "validation_accuracy", "validation_loss")
 
@@ -25,6 +26,11 @@ class RunFolder:
         self.spec: RunSpec | None = self._read("spec.json", RunSpec.from_json)
         self.result: Result | None = self._read("result.json", Result.from_json)
         self.environment: dict[str, Any] = self._read("environment.json", _object) or {}
+
+    @property
+    def is_on_a_folder(self) -> bool:
+        """True if its data set is a folder of images, which may be any."""
+        return self.spec is not None and self.spec.dataset.partition(":")[0].partition("@")[0] in _FOLDERS
 
     def check(self, history: GitHistory) -> None:
         """Check everything but what was measured on the trained network."""

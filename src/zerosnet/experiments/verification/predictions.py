@@ -1,7 +1,7 @@
 """Check that predictions are older than the runs that they are of, and were never edited."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,22 +20,16 @@ def check_predictions(folder: Path, runs: Mapping[str, RunFolder], found: Verifi
     """
     committed = history.added(folder) if history.whole else {}
     records = history.added(next(iter(runs.values())).folder.parent) if history.whole and runs else {}
-    for path in sorted(folder.glob("*.json")):
-        try:
-            data = json.loads(read_bytes(path))
-            entries = _entries(data)
-        except (InputError, OSError, RecursionError, ValueError) as error:
-            found.problem(path.name, f"is no file of predictions ({error})")
-            continue
+    for path, entries, dates in _files(folder, found):
         commit = committed.get(path.resolve())
         if commit is not None:
             _check_unedited(path, commit, entries, found, history)
         late: dict[str, int] = {}
-        for entry in entries:
+        for entry, date in zip(entries, dates):
             run = runs.get(str(entry.get("run")))
             if run is None:
                 continue
-            when = _when(commit, entry.get("date") or data.get("date"), run, records, history)
+            when = _when(commit, date, run, records, history)
             if when == "before":
                 found.checked["predictions"] += 1
             elif when == "after":
@@ -54,16 +48,10 @@ def late_predictions(folder: Path, store: Path) -> set[tuple[str, str]]:
     history = GitHistory(store)
     committed, records = (history.added(place) if history.whole else {} for place in (folder, store))
     late = set()
-    for path in sorted(folder.glob("*.json")):
-        try:
-            data = json.loads(read_bytes(path))
-            entries = _entries(data)
-        except (InputError, OSError, RecursionError, ValueError):
-            continue
-        for entry in entries:
+    for path, entries, dates in _files(folder, Verification()):
+        for entry, date in zip(entries, dates):
             place = store / str(entry.get("run"))
             if "run" in entry and (place / "spec.json").is_file():
-                date = entry.get("date") or data.get("date")
                 run = RunFolder(place, Verification())
                 if _when(committed.get(path.resolve()), date, run, records, history) in ("after", _KNOWN):
                     late.add((path.stem, place.name))
@@ -101,6 +89,18 @@ def _check_unedited(path: Path, commit: str, entries: list[Any], found: Verifica
         first = _entries(json.loads(content))
         unedited = entries[: len(first)] == first
         found.check("predictions", path.name, unedited, f"predictions were edited after commit {commit[:12]}")
+
+
+def _files(folder: Path, found: Verification) -> Iterator[tuple[Path, list[dict[str, Any]], list[Any]]]:
+    """Read the files of predictions in a folder: the entries of each, and their dates."""
+    for path in sorted(folder.glob("*.json")):
+        try:
+            data = json.loads(read_bytes(path))
+            entries = _entries(data)
+        except (InputError, OSError, RecursionError, ValueError) as error:
+            found.problem(path.name, f"is no file of predictions ({error})")
+            continue
+        yield path, entries, [entry.get("date") or data.get("date") for entry in entries]
 
 
 def _entries(data: Any) -> list[dict[str, Any]]:

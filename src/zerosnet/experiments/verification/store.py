@@ -64,10 +64,6 @@ def _runs(root: Path, found: Verification) -> dict[str, RunFolder]:
     return runs
 
 
-def _is_folder(dataset: str) -> bool:
-    return dataset.partition(":")[0].partition("@")[0] in ("folder", "imagefolder")
-
-
 def _compare_data(runs: dict[str, RunFolder], found: Verification) -> None:
     """Check that all runs on the whole of an official data set saw the same images."""
     seen: dict[str, Counter[str]] = {}
@@ -79,7 +75,7 @@ def _compare_data(runs: dict[str, RunFolder], found: Verification) -> None:
             seen.setdefault(run.spec.dataset, Counter())[checksum] += 1
     for run, dataset, checksum in told:
         usual = seen[dataset].most_common(1)[0][0]
-        if not _is_folder(dataset):
+        if not run.is_on_a_folder:
             what = f"its {dataset} has checksum {checksum}, and that of most runs is {usual}"
             found.check("data", run.name, checksum == usual, what)
 

@@ -72,11 +72,6 @@ def log10_power_norms(scheme: Scheme | npt.ArrayLike, n: int = BLOCKS) -> Floats
     return np.lib.stride_tricks.sliding_window_view(padded, d, axis=-1).max(axis=-1)
 
 
-def power_norms(scheme: Scheme | npt.ArrayLike, n: int = BLOCKS) -> Floats:
-    """The infinity norm of A^k for k = 0..n; inf beyond 1e308."""
-    return _power_of_ten(log10_power_norms(scheme, n))
-
-
 @dataclass(frozen=True)
 class Growth:
     """Growth over `blocks` blocks, as decimal logarithms.

@@ -19,10 +19,10 @@ from zerosnet.numerics.display import html_table
 from zerosnet.numerics.rationals import number
 from zerosnet.numerics.scheme import Scheme
 from zerosnet.numerics.wirings.batch import head_contributions_of_many, shares_of_many
+from zerosnet.numerics.wirings.gains import stage_gain
 from zerosnet.numerics.wirings.law import load_law
 from zerosnet.numerics.wirings.measures import HEAD_TAU, effective_depth
-from zerosnet.numerics.wirings.stage_gain import stage_gain
-from zerosnet.numerics.wirings.stages import BLOCKS, block_counts
+from zerosnet.numerics.wirings.stages import BLOCKS, block_counts, parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats
 
 if TYPE_CHECKING:
@@ -47,9 +47,8 @@ def _by_head(alphas: Floats, betas: Floats, counts: tuple[int, ...], change: str
 
 
 def _by_accuracy(alphas: Floats, betas: Floats, counts: tuple[int, ...], change: str, growth: npt.ArrayLike) -> Floats:
-    per_block = np.repeat(4.0 ** np.arange(len(counts)), counts)
     parts = np.square(head_contributions_of_many(alphas, betas, counts, change, growth))
-    return load_law().accuracy_of(parts, per_block)
+    return load_law().accuracy_of(parts, parameters_by_stage(counts))
 
 
 OBJECTIVES: dict[str, Callable[..., Floats]] = {"depth": _by_shares, "head": _by_head, "accuracy": _by_accuracy}

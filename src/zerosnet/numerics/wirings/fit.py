@@ -110,7 +110,7 @@ class _Quantities:
         for row, point in enumerate(points):
             blocks = len(point.wiring.steps)
             self.weights[row, :blocks] = used(point.wiring, measure)
-            self.parameters[row, :blocks] = [float(p) for p in parameters_by_stage(point.wiring.stages)]
+            self.parameters[row, :blocks] = parameters_by_stage(point.wiring.counts)
 
     def __call__(self, log_tau: float) -> Floats:
         return np.asarray(np.log(effective_parameters(self.weights, self.parameters, exp(log_tau))))

@@ -89,7 +89,7 @@ class Forecast:
     @property
     def effective_parameters(self) -> float:
         """D of the accuracy law, in units of a block of the first stage."""
-        per_block = [float(p) for p in parameters_by_stage(self.wiring.stages)]
+        per_block = parameters_by_stage(self.wiring.counts)
         return float(effective_parameters(self.parts, per_block, self.law.tau))
 
     @cached_property

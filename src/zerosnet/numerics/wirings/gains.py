@@ -7,10 +7,15 @@ Neither is invariant under a change of gauge: where branches are normalised, the
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+from math import fsum, hypot
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zerosnet.errors import InputError
+from zerosnet.numerics.scheme import Scheme
 from zerosnet.numerics.wirings.step import Floats
 
 if TYPE_CHECKING:
@@ -93,3 +98,26 @@ def _of_each(matrices: list[Floats], compute: Callable[[Floats], Any]) -> list[A
     if len({matrix.shape for matrix in matrices}) == 1:
         return list(compute(np.stack(matrices)))
     return [compute(matrix) for matrix in matrices]
+
+
+def stage_gain(scheme: Scheme) -> float:
+    """G = ||q||_2 / |q(1)| with rho(z) = (z-1) q(z): what independent projections at a stage change do to the state.
+
+    Without f the sum L = sum_i q_i y_{n-i} is conserved, and a strongly stable scheme settles at L / q(1). Where d
+    equal states of size 1 get independent projections, L has size ||q||_2 and the state settles at G >= 1/sqrt(d); a
+    shared projection has gain 1.
+
+    Examples:
+        >>> round(stage_gain(Scheme.parse("zerosnet(-9/5)")), 2), stage_gain(Scheme([1], [1]))
+        (0.68, 1.0)
+    """
+    rest = 1 - sum(scheme.alphas, Fraction(0))
+    if abs(rest) > 1e-12 * (1 + sum(abs(float(a)) for a in scheme.alphas)):
+        raise InputError(f"alphas of {scheme} have the sum {float(1 - rest):g}; expected 1, a principal root")
+    q = list(accumulate((Fraction(1), *(-a for a in scheme.alphas[:-1]))))
+    total = sum(q, Fraction(0))
+    if total == 0:
+        raise InputError(f"scheme {scheme} has a multiple root 1; expected a simple one")
+    coefficients = [float(c) for c in q]
+    exact = float(total) if isinstance(total, Fraction) else fsum(coefficients)
+    return hypot(*coefficients) / abs(exact)

@@ -169,7 +169,7 @@ class AccuracyLaw:
     def quantity(self, wiring: Wiring) -> float:
         """D of a wiring."""
         weights = used(wiring, self.measure)
-        return float(effective_parameters(weights, _parameters(wiring), self.tau))
+        return float(effective_parameters(weights, parameters_by_stage(wiring.counts), self.tau))
 
     def accuracy_of(self, weights: npt.ArrayLike, per_block: npt.ArrayLike) -> Floats:
         """Accuracy in percent from what the measure takes of every block (..., N); calibration is not checked."""
@@ -276,7 +276,3 @@ def load_law(measure: str = "parts", epoch: str = "best") -> AccuracyLaw:
 def _stored() -> list[dict[str, Any]]:
     laws: list[dict[str, Any]] = json.loads(LAW_FILE.read_text(encoding="utf-8"))["laws"]
     return laws
-
-
-def _parameters(wiring: Wiring) -> list[float]:
-    return [float(p) for p in parameters_by_stage(wiring.stages)]

@@ -13,7 +13,7 @@ from zerosnet.numerics.scheme import Scheme
 from zerosnet.numerics.stability.verdict import root_condition
 from zerosnet.numerics.wirings.batch import head_contributions_of_many
 from zerosnet.numerics.wirings.law import FittedNetwork, load_law
-from zerosnet.numerics.wirings.stages import BLOCKS, block_counts
+from zerosnet.numerics.wirings.stages import BLOCKS, block_counts, parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats
 
 _SAME = 1e-6  # roots closer than this are a pair
@@ -31,7 +31,7 @@ def accuracy_of_pairs(roots: npt.ArrayLike, blocks: Any = BLOCKS) -> Floats:
     trace, norm = 2 * r.real, np.abs(r) ** 2
     alphas = np.stack([1 + trace, -(trace + norm), norm], axis=-1)
     parts = np.square(head_contributions_of_many(alphas, np.abs(1 - r) ** 2, counts))
-    return load_law().accuracy_of(parts, np.repeat(4.0 ** np.arange(len(counts)), counts))
+    return load_law().accuracy_of(parts, parameters_by_stage(counts))
 
 
 def pair_of(scheme: Scheme) -> complex | None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import accumulate
 from typing import Any, Literal
 
@@ -85,6 +84,6 @@ def ages(counts: tuple[int, ...], keeps_history: bool) -> tuple[int, ...]:
     return tuple(age for n in counts for age in range(1, n + 1))
 
 
-def parameters_by_stage(stages: Iterable[Stage]) -> tuple[Fraction, ...]:
+def parameters_by_stage(counts: Iterable[int]) -> list[float]:
     """Parameters of every block in units of the first stage's: twice the channels, four times the parameters."""
-    return tuple(Fraction(4**i) for i, stage in enumerate(stages) for _ in range(stage.blocks))
+    return [4.0**stage for stage, blocks in enumerate(counts) for _ in range(blocks)]

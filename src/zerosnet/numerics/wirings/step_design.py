@@ -79,9 +79,7 @@ def best_betas(
     start_up = np.array(one_step_blocks(scheme.steps, counts, stage_change))
     plain = Wiring.of(scheme, counts, stage_change)
     unit = Wiring.of(Scheme(scheme.alphas, [1]), counts, stage_change)
-    parameters = np.array([float(p) for p in parameters_by_stage(plain.stages)])
-    if objective == "head":
-        parameters = np.ones_like(parameters)
+    parameters = np.array(parameters_by_stage(counts)) if objective == "accuracy" else np.ones(len(plain.steps))
     tau = load_law().tau if objective == "accuracy" else HEAD_TAU
     gains = np.square(unit.contributions()[-1])
     fixed = np.append(True, start_up)

@@ -235,7 +235,9 @@ class Wiring:
         p_n are the parameters of block n: `per_block`, or 4^stage, how they grow from stage to stage. The accuracy law
         is a power of this number.
         """
-        weights = self._parameters(per_block)
+        weights = parameters_by_stage(self.counts) if per_block is None else [float(p) for p in per_block]
+        if len(weights) != len(self.steps):
+            raise InputError(f"per_block has {len(weights)} entries; expected {len(self.steps)}, one per block")
         return float(measures.effective_parameters(self.head_parts(stem), weights, _positive(tau, "tau")))
 
     def blocks_above(self, least: float = 0.1, stem: float = STEM) -> int:
@@ -245,12 +247,6 @@ class Wiring:
     def number_of_sources(self, stem: float = STEM) -> float:
         """exp(entropy) of the contributions to the head: how many sources it reads, between 1 and N + 1."""
         return float(measures.number_of_sources(self.contributions(stem)[-1]))
-
-    def _parameters(self, per_block: Sequence[float] | None) -> list[float]:
-        weights = [float(p) for p in (parameters_by_stage(self.stages) if per_block is None else per_block)]
-        if len(weights) != len(self.steps):
-            raise InputError(f"per_block has {len(weights)} entries; expected {len(self.steps)}, one per block")
-        return weights
 
     # -- gains and gauge ----------------------------------------------------------------------------------------------
 

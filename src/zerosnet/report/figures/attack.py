@@ -1,6 +1,7 @@
 """The figure of a robustness protocol: accuracy over eps for every attack, and under every other perturbation."""
 
 from collections.abc import Mapping
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 from zerosnet.report.figures.style import CYCLE, MARKERS, new_figure, styled
@@ -49,7 +50,7 @@ def _is_at_level(row: "ResultRow") -> bool:
 def _levels(axes: "Axes", measured: "Mapping[str, ProtocolResult]", method: str) -> None:
     """Draw the accuracy under one attack over eps, from the clean one at 0 on."""
     ticks: dict[float, None] = {}
-    for (run, result), colour, marker in zip(measured.items(), _cycle(CYCLE), _cycle(MARKERS)):
+    for (run, result), colour, marker in zip(measured.items(), cycle(CYCLE), cycle(MARKERS)):
         rows = [row for row in result.rows if row.method == method and row.eps is not None]
         most = max((row.images for row in rows), default=0)
         points = {row.eps or 0.0: 100 * row.accuracy for row in rows if row.images == most}
@@ -66,7 +67,7 @@ def _levels(axes: "Axes", measured: "Mapping[str, ProtocolResult]", method: str)
 
 def _settings(axes: "Axes", measured: "Mapping[str, ProtocolResult]", labels: list[str]) -> None:
     """Draw the accuracy under every noise or corruption."""
-    for (run, result), colour, marker in zip(measured.items(), _cycle(CYCLE), _cycle(MARKERS)):
+    for (run, result), colour, marker in zip(measured.items(), cycle(CYCLE), cycle(MARKERS)):
         points = {row.label: 100 * row.accuracy for row in result.rows}
         known = [(place, points[label]) for place, label in enumerate(labels) if label in points]
         axes.plot(*zip(*known), color=colour, marker=marker, linewidth=0, label=_short(run))
@@ -79,10 +80,6 @@ def _furnish(axes: "Axes", title: str) -> None:
     axes.grid(axis="y")
     axes.set_title(title, loc="left")
     axes.set_ylabel("accuracy, %")
-
-
-def _cycle(values: tuple[str, ...]) -> list[str]:
-    return list(values) * 20
 
 
 def _short(name: str) -> str:

@@ -1,13 +1,13 @@
 """Figures that compare: schemes by their roots and shares, runs by their curves."""
 
 from collections.abc import Iterable, Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 from zerosnet.numerics import root_condition
 from zerosnet.report.figures.style import CYCLE, GREY, MARKERS, complex_plane, new_figure, styled
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from zerosnet.numerics import Forecast
@@ -18,12 +18,14 @@ _LEAST_SHARE = 1e-6
 
 def schemes_figure(found: "Sequence[Forecast]") -> "Figure":
     """Draw the roots of all schemes in one plane, and the share of every block of their networks."""
+    from matplotlib.patches import Circle
+
     with styled():
         figure = new_figure(10, 4.3)
         roots, shares = figure.subplots(1, 2, width_ratios=(1, 1.6))
-        _unit_circle(roots)
+        roots.add_patch(Circle((0, 0), 1, fill=False, color=GREY, linewidth=1))
         reach = 1.15
-        for one, colour, marker in zip(found, _cycle(CYCLE), _cycle(MARKERS)):
+        for one, colour, marker in zip(found, cycle(CYCLE), cycle(MARKERS)):
             places = root_condition(one.scheme).roots
             reach = max(reach, *(1.1 * abs(place) for place in places))
             look = {"color": colour, "marker": marker, "markersize": 6}
@@ -51,7 +53,7 @@ def runs_figure(groups: "Iterable[tuple[str, Sequence[RunRecord]]]") -> "Figure"
     with styled():
         figure = new_figure(10, 4.3)
         accuracy, loss = figure.subplots(1, 2)
-        for (name, records), colour in zip(groups, _cycle(CYCLE)):
+        for (name, records), colour in zip(groups, cycle(CYCLE)):
             for k, record in enumerate(records):
                 rows = record.metrics()
                 epochs = [row["epoch"] for row in rows]
@@ -67,13 +69,3 @@ def runs_figure(groups: "Iterable[tuple[str, Sequence[RunRecord]]]") -> "Figure"
             axes.grid(axis="y")
         figure.legend(loc="outside lower left")
     return figure
-
-
-def _unit_circle(axes: "Axes") -> None:
-    from matplotlib.patches import Circle
-
-    axes.add_patch(Circle((0, 0), 1, fill=False, color=GREY, linewidth=1))
-
-
-def _cycle(values: Sequence[str]) -> list[str]:
-    return list(values) * 20

@@ -129,25 +129,16 @@ def region_window(scheme: Scheme, fine: int = 160) -> tuple[tuple[float, float],
     return (centre - half, centre + half), (-half, half)
 
 
-def draw_envelope(
-    axes: "Axes",
-    scheme: Scheme,
-    blocks: int = BLOCKS,
-    *,
-    colour: str = BLUE,
-    marker: str = "o",
-    label: str | None = None,
-) -> None:
+def draw_envelope(axes: "Axes", scheme: Scheme, *, colour: str, marker: str) -> None:
     """c(k): the largest |y| after k blocks, over all starting values of modulus at most 1, without f."""
-    logs = log10_envelope(scheme, blocks)
-    steps = np.arange(blocks + 1)
-    seen = np.isfinite(logs)
-    axes.plot(steps[seen], logs[seen], color=colour, marker=marker, markersize=3.5, clip_on=False, label=label)
-    axes.set_xlim(0, blocks)
+    logs = log10_envelope(scheme)
+    seen = np.flatnonzero(np.isfinite(logs))
+    axes.plot(seen, logs[seen], color=colour, marker=marker, markersize=3.5, clip_on=False)
+    axes.set_xlim(0, BLOCKS)
     axes.set_xlabel("block k")
     axes.set_ylabel("largest |y| after k blocks", labelpad=3)
     axes.grid(axis="y")
-    if seen.any():
+    if seen.size:
         log_ticks(axes, logs[seen])
 
 

@@ -48,11 +48,9 @@ def train_command(spec: RunSpec, seeds: Sequence[int] = ()) -> str:
     words += [] if spec.scheme is None else ["--scheme", str(spec.scheme)]
     for name, setting in given.items():
         words += [_OPTIONS[name], str(setting)]
-    words += [] if spec.precision is None else ["--precision", spec.precision]
-    words += [] if spec.stage_change is None else ["--stage-change", spec.stage_change]
-    words += [] if spec.beta_growth is None else ["--beta-growth", str(spec.beta_growth)]
-    words += [] if spec.init_growth is None else ["--init-growth", str(spec.init_growth)]
-    words += [] if spec.validation is None else ["--validation", str(spec.validation)]
+    for name in ("precision", "stage_change", "beta_growth", "init_growth", "validation"):
+        setting = getattr(spec, name)
+        words += [] if setting is None else [f"--{name.replace('_', '-')}", str(setting)]
     for seed in chosen:
         words += ["--seed", str(seed)]
     return shlex.join(words)

@@ -8,7 +8,6 @@ from functools import cache
 from zerosnet.experiments import RunEvidence
 from zerosnet.numerics import PAPER_ROWS, Scheme, root_condition
 from zerosnet.report.page.chart import Series
-from zerosnet.report.page.names import scheme_name
 from zerosnet.training import RunSpec
 
 _MOST_NAMED = 12  # lines of a chart that can be told apart
@@ -40,7 +39,7 @@ class Configuration:
     @property
     def name(self) -> str:
         """The name of the scheme, or of the model if the scheme is its own."""
-        return self.spec.model if self.spec.scheme is None else scheme_name(self.spec.scheme)
+        return self.spec.model if self.spec.scheme is None else self.spec.scheme.short_name
 
     @property
     def has_name(self) -> bool:

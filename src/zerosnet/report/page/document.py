@@ -35,11 +35,10 @@ from zerosnet.report.page.glossary import glossary
 from zerosnet.report.page.html import Html, element, join
 from zerosnet.report.page.lead import find_lead, headline, lead_section
 from zerosnet.report.page.network_facts import all_facts
-from zerosnet.report.page.overview import empty, in_stores
 from zerosnet.report.page.own_runs import own_runs_section
 from zerosnet.report.page.registered import registered_section
 from zerosnet.report.page.robustness_section import robustness_section
-from zerosnet.report.page.runs_section import damage, runs_section
+from zerosnet.report.page.runs_section import damage, empty, in_stores, runs_section
 from zerosnet.report.page.tables import key_to_signs
 from zerosnet.training import Store
 

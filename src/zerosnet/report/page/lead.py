@@ -10,7 +10,6 @@ from zerosnet.experiments import parasitic_modulus, spearman
 from zerosnet.numerics import Scheme, is_zero_stable, load_law
 from zerosnet.report.page.chart import Chart, Series, figures
 from zerosnet.report.page.html import Html, element, signed
-from zerosnet.report.page.names import scheme_name
 from zerosnet.report.page.network_facts import NetworkFacts
 
 LEAST = 4  # networks, below which there is nothing to compare
@@ -67,7 +66,7 @@ def _points(facts: Sequence[NetworkFacts], predictor: Callable[[NetworkFacts], f
         x = predictor(one)
         if x is not None and one.best is not None and one.modulus is not None and one.scheme is not None:
             stable = one.one.zero_stable
-            points.append(LeadPoint(scheme_name(one.scheme), x, one.modulus, one.best.mean, stable))
+            points.append(LeadPoint(one.scheme.short_name, x, one.modulus, one.best.mean, stable))
     return points
 
 
@@ -77,7 +76,7 @@ def _packaged() -> LeadFigure:
     for one in load_law().networks:
         scheme = Scheme.parse(one.scheme)
         stable = is_zero_stable(scheme)
-        points.append(LeadPoint(scheme_name(scheme), one.left_out, parasitic_modulus(scheme), one.accuracy, stable))
+        points.append(LeadPoint(scheme.short_name, one.left_out, parasitic_modulus(scheme), one.accuracy, stable))
     return LeadFigure(points, f"{len(points)} networks on CIFAR-10, measured when this package was made", _PREDICTED)
 
 

@@ -7,9 +7,8 @@ from zerosnet.report.page.chart import Chart, figures
 from zerosnet.report.page.configurations import Panel, legible
 from zerosnet.report.page.curves import depth_charts, training_chart
 from zerosnet.report.page.html import Html, element
-from zerosnet.report.page.icons import roots_icon, shares_icon
-from zerosnet.report.page.names import named
 from zerosnet.report.page.network_facts import NetworkFacts
+from zerosnet.report.page.schemes import named, roots_icon, shares_icon
 from zerosnet.report.page.tables import plain_table
 
 _OPEN_PANELS = 2  # the others are folded

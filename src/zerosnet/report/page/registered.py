@@ -13,7 +13,7 @@ from zerosnet.errors import InputError
 from zerosnet.experiments import Evidence, RunEvidence, late_predictions
 from zerosnet.numerics import Scheme
 from zerosnet.report.page.html import Html, element
-from zerosnet.report.page.names import named
+from zerosnet.report.page.schemes import named
 from zerosnet.report.page.tables import plain_table
 
 _FILE, _FOLDER = "predictions.json", "predictions"

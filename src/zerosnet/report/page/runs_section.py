@@ -1,4 +1,4 @@
-"""The runs behind the page: each with its command, the machines they ran on, and what could not be read."""
+"""The runs behind the page: what the stores hold, every run with its command, machines, and what cannot be read."""
 
 import json
 from collections import Counter
@@ -10,10 +10,47 @@ from zerosnet.experiments import Evidence, RunEvidence
 from zerosnet.report.page.commands import attack_command, train_command
 from zerosnet.report.page.configurations import setting
 from zerosnet.report.page.html import Html, element
-from zerosnet.report.page.names import named
+from zerosnet.report.page.schemes import named
 from zerosnet.report.page.tables import folded, plain_table
 
 _OPEN_UP_TO = 0  # the list of runs is folded
+_MOST_MACHINES = 2
+
+
+def in_stores(evidence: Evidence) -> Html:
+    """One line: runs, networks, data sets, time and hardware."""
+    runs = evidence.runs
+    finished = [run for run in runs if run.record.status == "finished"]
+    states = Counter(run.record.status for run in runs)
+    others = "".join(f", {count} {status}" for status, count in states.items() if status != "finished")
+    data = Counter(run.record.spec.dataset.removeprefix("imagefolder:") for run in runs)
+    seconds = sum(run.record.result.seconds for run in runs if run.record.result is not None)
+    machines = [name for name, _ in Counter(hardware(run.environment) for run in runs if run.environment).most_common()]
+    more = f" and {len(machines) - _MOST_MACHINES} more" if len(machines) > _MOST_MACHINES else ""
+    words = [
+        f"{len(finished):,} finished run{'s' if len(finished) != 1 else ''}{others}",
+        ", ".join(name for name, _ in data.most_common()),
+        f"{_duration(seconds)} of training on {'; '.join(machines[:_MOST_MACHINES])}{more}" if machines else "",
+    ]
+    where = ", ".join(map(str, evidence.stores))
+    line = "; ".join(word for word in words if word)
+    return element("p", element("strong", f"In {where}: " if where else "In the stores: "), f"{line}.", class_="stores")
+
+
+def empty(evidence: Evidence) -> list[Html]:
+    """A note if the stores hold no run, or none that can be read."""
+    if evidence.runs:
+        return []
+    where = f" in {', '.join(map(str, evidence.stores))}" if evidence.stores else ""
+    state = f"No run{where} can be read" if evidence.problems else f"There are no runs{where}"
+    line = f"{state}. What you see was measured earlier and comes with the package. To make runs of your own: "
+    return [element("p", line, element("code", "zerosnet reproduce"), class_="note")]
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def runs_section(evidence: Evidence) -> list[Html]:
@@ -26,16 +63,15 @@ def runs_section(evidence: Evidence) -> list[Html]:
             len(evidence.runs),
             _OPEN_UP_TO,
         ),
-        *_marks(evidence.runs),
+        *(element("p", line, class_="note") for line in origin_legend(evidence.runs)),
         *_environments(evidence.runs),
     ]
 
 
-def _marks(runs: Sequence[RunEvidence]) -> list[Html]:
+def origin_legend(runs: Iterable[RunEvidence]) -> list[str]:
     """Explain the marks beside runs whose code is not that of a commit."""
     found = Counter(origin_problem(run.environment) for run in runs)
-    lines = [f"{mark} {problem}: {found[problem]} runs." for problem, mark in ORIGIN_MARKS.items() if found[problem]]
-    return [element("p", line, class_="note") for line in lines]
+    return [f"{mark} {problem}: {found[problem]} runs." for problem, mark in ORIGIN_MARKS.items() if found[problem]]
 
 
 def damage(problems: Sequence[str]) -> list[Html]:

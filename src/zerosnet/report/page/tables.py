@@ -7,7 +7,7 @@ from zerosnet.experiments import Column, Measured, MeasuredCell, Summary, TableR
 from zerosnet.numerics import PAPER_ROWS
 from zerosnet.report.page.glossary import explained
 from zerosnet.report.page.html import Html, element, join, signed
-from zerosnet.report.page.names import named
+from zerosnet.report.page.schemes import named
 
 _MODULI = ("Roots' moduli", "Moduli of roots", "coefficients")
 _PAPER_LABELS = {row.scheme: row.label for row in PAPER_ROWS}

@@ -40,11 +40,6 @@ class CorruptionErrors:
         """The mean error over corruptions and severities."""
         return mean(mean(self.by_severity[name]) for name in self.counted)
 
-    @property
-    def relative_loss(self) -> float:
-        """The part of the clean accuracy that corruptions take away on average, in percent."""
-        return 100 * (self.mean - self.clean) / (100 - self.clean)
-
 
 def corruption_errors(results: Sequence[ProtocolResult]) -> CorruptionErrors:
     """Average the results of protocol `corruptions` over networks.

@@ -1,13 +1,29 @@
-"""Drawings that fit into a cell of a table: the roots of a scheme, and the share of every block."""
+"""A scheme in a cell of a table: its name, and small drawings of its roots and of the share of every block."""
 
 from collections.abc import Sequence
+from functools import cache
 
-from zerosnet.numerics import Scheme, root_condition
+from zerosnet.numerics import PAPER_ROWS, Scheme, root_condition
 from zerosnet.report.page.html import Html, element
 
 _SIDE, _LEAST = 34, 1.25
 _BAR, _HIGH = 3, 24
 _ON_CIRCLE = 1e-9
+_ROWS = {row.scheme: row.label for row in PAPER_ROWS}
+
+
+def named(scheme: Scheme) -> Html:
+    """The name, with coefficients and moduli for those who point at it."""
+    return element("span", scheme.short_name, title=_other_names(scheme), class_="scheme")
+
+
+@cache
+def _other_names(scheme: Scheme) -> str:
+    """Coefficients, and the moduli of the roots, which the paper calls its rows by."""
+    text = str(scheme)
+    moduli = ", ".join(f"{modulus:.2f}" for modulus in root_condition(scheme).moduli)
+    row = f"; the paper's row {_ROWS[scheme]}" if scheme in _ROWS else ""
+    return f"coefficients {text if len(text) < 200 else text[:200] + '…'}; moduli of roots {moduli}{row}"
 
 
 def roots_icon(scheme: Scheme) -> Html:
