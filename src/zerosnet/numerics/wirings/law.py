@@ -206,6 +206,14 @@ class AccuracyLaw:
             return f"the law is used from {least} to {most} blocks, not for {len(wiring.steps)}"
         return None
 
+    def fitted(self, wiring: Wiring) -> FittedNetwork | None:
+        """The network of this wiring that the law was fitted on; None if there is none."""
+        return self._fitted.get(wiring)
+
+    @cached_property
+    def _fitted(self) -> dict[Wiring, FittedNetwork]:
+        return {network.wiring: network for network in self.networks}
+
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready object, lossless; the leave-one-out error and the interval are repeated for the reader."""
         networks = [_network_json(network) for network in self.networks]
