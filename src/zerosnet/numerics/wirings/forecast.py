@@ -12,7 +12,8 @@ from zerosnet.numerics import rationals as num
 from zerosnet.numerics.display import html_table
 from zerosnet.numerics.rationals import Number, number
 from zerosnet.numerics.scheme import Scheme
-from zerosnet.numerics.wirings.law import AccuracyLaw, FittedNetwork, Prediction, load_law
+from zerosnet.numerics.wirings.fitted import FittedNetwork
+from zerosnet.numerics.wirings.law import AccuracyLaw, Prediction, load_law
 from zerosnet.numerics.wirings.measures import effective_depth, effective_parameters
 from zerosnet.numerics.wirings.stages import parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats
