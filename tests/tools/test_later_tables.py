@@ -70,15 +70,15 @@ def test_every_group_has_the_error_of_every_law_as_it_was_registered(results):
 def test_every_network_stands_with_both_laws_and_its_miss(results):
     found = rows(later_tables.networks(results))
     assert len(found) == 6 + 2 * 2 + 16
-    names = [name for name, *_ in found]
+    names = [name for _, name, *_ in found]
     assert len(set(names)) == len(names), "no two are called alike"
     wanted = f"{Scheme.parse('-3,5,-1;4').short_name} (restart)"
-    restart = next(cells for name, *cells in found if name.startswith(wanted))
+    restart = next(cells for _, name, *cells in found if name.startswith(wanted))
     parts, shares, _, measured, seeds, miss = restart
     assert float(parts) - float(shares) > 10, "the two laws differ most here"
     assert seeds == "1" and float(parts) - float(measured) == pytest.approx(float(miss), abs=0.11)
     assert any("f switched off after 2 multistep blocks" in name for name in names)
-    control = [cells for name, *cells in found if "1.841^n" in name]
+    control = [cells for _, name, *cells in found if "1.841^n" in name]
     assert len(control) == 2 and control[0][3] == control[1][3], "one measurement, two readings"
 
 
