@@ -28,7 +28,7 @@ from zerosnet.numerics.wirings.law import MEASURES, load_law
 from zerosnet.numerics.wirings.wiring import Wiring
 
 Floats = np.ndarray
-TABLES = Path(__file__).parents[1] / "src" / "zerosnet" / "experiments" / "paper" / "tables"
+PRINTED = Path(__file__).parents[1] / "src" / "zerosnet" / "experiments" / "paper" / "tables"
 
 
 def _largest(W: Floats) -> Floats:
@@ -75,12 +75,12 @@ class Form(NamedTuple):
     """error = a D^-p + floor, D = sum base^stage count(u_n)."""
 
     use: str
-    count: str = "u/(u+tau)"
+    counted: str = "u/(u+tau)"
     base: float = 4.0
     floor: bool = False
 
     def __str__(self) -> str:
-        return f"{self.use}, {self.count}, {self.base:g}^stage{', floor' if self.floor else ''}"
+        return f"{self.use}, {self.counted}, {self.base:g}^stage{', floor' if self.floor else ''}"
 
 
 class Split(NamedTuple):
@@ -115,7 +115,7 @@ def power_law(points: Sequence[Point], form: Form) -> tuple[Predictor, _Constant
     log_errors = np.log([100 - point.accuracy for point in points])
 
     def log_quantities(log_tau: float) -> Floats:
-        return np.log((weights * COUNTS[form.count](uses, exp(log_tau))).sum(axis=1))
+        return np.log((weights * COUNTS[form.counted](uses, exp(log_tau))).sum(axis=1))
 
     def predict(fitted: Floats, wanted: Floats) -> Floats:
         found = _fit(log_quantities, log_errors, fitted, form.floor)
@@ -175,10 +175,10 @@ def printed_points() -> list[Point]:
     """The rows of the paper's tables for CIFAR-10 whose wiring is known, as it prints them; none was fitted."""
     schemes = {frozenset(row.printed_moduli): row.scheme for row in PAPER_ROWS}
     found = []
-    for line in (TABLES / "table-zerosnet-cifar10.txt").read_text().splitlines()[1:]:
+    for line in (PRINTED / "table-zerosnet-cifar10.txt").read_text().splitlines()[1:]:
         layers, moduli, _, accuracy = (cell.strip(" *") for cell in line.split("|"))
         found.append((schemes[frozenset(moduli.split(", "))], int(layers), accuracy))
-    for line in (TABLES / "table-preresnet-alpha.txt").read_text().splitlines()[1:]:
+    for line in (PRINTED / "table-preresnet-alpha.txt").read_text().splitlines()[1:]:
         _, alpha, _, accuracy = (cell.strip(" *") for cell in line.split("|"))
         found.append((euler(alpha), 32, accuracy))
     points = []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.measured_runs import RUNS, needs_runs
-from tools.compare_laws import Form, splits, table
+from tools.compare_laws import Form, printed, splits, table
 from tools.fit_law import as_text, fitted, read_groups
 
 from tools import later_tables
@@ -121,3 +121,12 @@ def test_a_run_that_did_not_finish_is_left_out(results, tmp_path):
     (place / "spec.json").write_text(json.dumps(spec.to_json()))
     (place / "result.json").write_text(json.dumps({"status": "diverged", "best_test_accuracy": None}))
     assert read_groups("best", runs=tmp_path) == []
+
+
+def test_the_papers_printed_tables_are_predicted_by_every_law(capsys):
+    printed()
+    errors = {
+        name.strip(): float(rms)
+        for _, name, rms, *_ in (line.split("|") for line in capsys.readouterr().out.splitlines())
+    }
+    assert errors["law of parts"] < errors["law of shares"] < errors["root condition"] < errors["a constant"]

@@ -231,7 +231,7 @@ def forecast(
 
 
 def _limit_of_betas(state: float, betas: float) -> str | None:
-    """Say what betas that grow or shrink from block to block do to blocks; None if the state grows as they do, or alone."""
+    """Say what growing or shrinking betas do to blocks; None if the state grows as they do, or if they are constant."""
     if betas == 1:
         return None
     if betas > _FASTER * max(state, 1.0):
