@@ -5,18 +5,20 @@
 Networks on CIFAR-10 with recipe `paper` count, none of its settings changed, in the standard arithmetic, trained on all
 images, with normalisation and with coefficients that are not trained. LM-ResNet, which trains its k, stands for
 k = -1/20, the mean of its start values. Networks whose initial weights grow (`init_growth`) have two readings and are
-left out. Runs of one wiring count once, by their mean.
+left out: their coefficients do not determine them. So are runs that did not finish. Schemes per block, growing betas, f
+switched off and other stage changes count like all others. Runs of one wiring count once, by their mean.
 """
 
 import json
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
 from zerosnet.experiments import wiring_of_run
 from zerosnet.models import configure
-from zerosnet.numerics import Wiring
+from zerosnet.numerics import AccuracyLaw, Wiring
 from zerosnet.numerics.wirings.fit import Point, fit_law
 from zerosnet.numerics.wirings.law import LAW_FILE
 from zerosnet.training import RunSpec
@@ -35,21 +37,31 @@ class Wired(NamedTuple):
     block_schemes: tuple[str, ...]
 
 
-def read_points(epoch: str, dataset: str = "cifar10", recipe: str = "paper") -> list[Point]:
+def read_points(epoch: str, dataset: str = "cifar10", recipe: str = "paper", runs: Path = RUNS) -> list[Point]:
     """The trained networks of a store, one point per wiring."""
+    return [point for point, _ in read_groups(epoch, dataset, recipe, runs)]
+
+
+def read_groups(
+    epoch: str, dataset: str = "cifar10", recipe: str = "paper", runs: Path = RUNS
+) -> list[tuple[Point, tuple[str, ...]]]:
+    """The same, each with the ids of its runs."""
     wirings: dict[Wired, Wiring] = {}
-    values: dict[Wired, list[float]] = defaultdict(list)
-    for path in sorted(RUNS.glob("*/result.json")):
+    values: dict[Wired, dict[str, float]] = defaultdict(dict)
+    for path in sorted(runs.glob("*/result.json")):
         spec = RunSpec.from_json(json.loads(path.with_name("spec.json").read_text()))
-        wiring = wiring_of_run(spec) if _is_usual(spec, dataset, recipe) else None
+        result = json.loads(path.read_text())
+        wiring = wiring_of_run(spec) if _is_usual(spec, dataset, recipe) and result["status"] == "finished" else None
         if wiring is not None:
             key = _wired(spec, wiring)
             wirings[key] = wiring
-            values[key].append(100 * json.loads(path.read_text())[EPOCHS[epoch]])
-    return [
-        Point(wirings[key], fmean(values[key]), key.scheme, key.stage_change, len(values[key]), *key[3:])
-        for key in sorted(values)
-    ]
+            values[key][spec.id] = 100 * result[EPOCHS[epoch]]
+    found = []
+    for key in sorted(values):
+        mean = fmean(values[key].values())
+        point = Point(wirings[key], mean, key.scheme, key.stage_change, len(values[key]), *key[3:])
+        found.append((point, tuple(values[key])))
+    return found
 
 
 def _is_usual(spec: RunSpec, dataset: str, recipe: str) -> bool:
@@ -68,19 +80,35 @@ def _wired(spec: RunSpec, wiring: Wiring) -> Wired:
     return Wired(str(scheme), wiring.counts, change, str(spec.beta_growth or 1), schemes)
 
 
-def write() -> None:
+def fitted(runs: Path = RUNS) -> list[AccuracyLaw]:
+    """Fit all laws, of the best and of the last epoch."""
     laws = []
     for epoch in EPOCHS:
-        points = read_points(epoch)
+        points = read_points(epoch, runs=runs)
         shares = fit_law(points, "shares", epoch=epoch)
         contributions = fit_law(points, "contributions", epoch=epoch)
         laws += [fit_law(points, "parts", epoch=epoch, floor=True, rival=shares), contributions, shares]
-    found = [law.to_json() for law in laws]
-    LAW_FILE.write_text(json.dumps({"written_by": "python -m tools.fit_law", "laws": found}, indent=1) + "\n")
-    for law in found:
-        constants = ", ".join(f"{name} {law[name]:.4g}" for name in ("a", "tau", "p", "floor"))
-        print(f"{law['measure']:14} {law['epoch']}: {constants}; leave-one-out {law['leave_one_out_rmse']:.2f} points")
+    return laws
+
+
+def as_text(laws: Sequence[AccuracyLaw]) -> str:
+    """Write laws as JSON, a line per network."""
+    written = []
+    for law in laws:
+        data = law.to_json()
+        networks = ",\n".join(f"   {json.dumps(network)}" for network in data.pop("networks"))
+        facts = json.dumps(data, indent=1).removesuffix("\n}").replace("\n", "\n ")
+        written.append(f'  {facts},\n   "networks": [\n{networks}\n   ]\n  }}')
+    return '{\n "written_by": "python -m tools.fit_law",\n "laws": [\n' + ",\n".join(written) + "\n ]\n}\n"
+
+
+def main() -> None:
+    laws = fitted()
+    LAW_FILE.write_text(as_text(laws))
+    for law in laws:
+        constants = ", ".join(f"{name} {getattr(law, name):.4g}" for name in ("a", "tau", "p", "floor"))
+        print(f"{law.measure:14} {law.epoch}: {constants}; leave-one-out {law.rmse:.2f} points")
 
 
 if __name__ == "__main__":
-    write()
+    main()

@@ -3,15 +3,18 @@
 import json
 from collections.abc import Callable, Sequence
 from functools import cache
-from math import exp, log, sqrt
+from math import exp, log
 from statistics import mean
 
 import numpy as np
 
+from tools import later_tables
 from tools.fit_law import read_points
+from tools.later_tables import rms
 from tools.markdown_tables import ROOT, span, table
 from zerosnet.experiments import parasitic_modulus, spearman
 from zerosnet.numerics import PAPER_ROWS, FittedNetwork, Scheme, forecast, is_zero_stable, load_law
+from zerosnet.training import RunSpec
 
 PREDICTIONS = ROOT / "results/predictions"
 GROUPS = {"sign-pairs": "sign pairs", "random-schemes": "random schemes"}
@@ -21,30 +24,6 @@ REGISTERED = {
     "count": "blocks with a share of 10 %",
     "root_condition": "root condition",
     "modulus": "largest parasitic modulus",
-    "constant": "a constant",
-}
-
-
-LATER = {
-    "block-schemes": "schemes per block",
-    "block-schemes-control": "initial weights that grow",
-    "ten-rows": "ten rows, 32 and 44 layers",
-    "depth": "f switched off, restart, equal depth",
-    "alpha-and-k": "alpha and k",
-    "recipes": "other rates and decay",
-    "adam": "Adam",
-    "plain-torch": "state in float32",
-    "layers-110": "110 layers",
-    "best-designs": "best designs",
-}
-"""Files whose networks were predicted by the law of parts before training, without and with a floor."""
-
-LATER_LAWS = {
-    "with floor": "parts, with floor",
-    "parts": "parts, without floor",
-    "shares": "shares",
-    "count": "blocks with a share of 10 %",
-    "root_condition": "root condition",
     "constant": "a constant",
 }
 
@@ -70,10 +49,6 @@ def by_scheme(group: str) -> list[dict]:
         if one["group"] == group:
             schemes.setdefault(one["scheme"], []).append(one)
     return [{**seeds[0], "best": mean(one["best"] for one in seeds)} for seeds in schemes.values()]
-
-
-def rms(values: Sequence[float]) -> float:
-    return sqrt(mean(value * value for value in values))
 
 
 def registered_errors() -> str:
@@ -102,55 +77,8 @@ def registered_networks() -> str:
 
 
 @cache
-def later() -> dict[str, list[dict]]:
-    """Collect networks that were trained after their prediction by the law of parts, by file: seeds are joined."""
-    floor = json.loads((PREDICTIONS / "with-floor.json").read_text())["predictions"]
-    with_floor = {one["run"]: one.get("predicted_accuracy", {}) for one in floor}
-    groups: dict[str, list[dict]] = {}
-    for file in LATER:
-        networks: dict[str, list[dict]] = {}
-        for one in json.loads((PREDICTIONS / f"{file}.json").read_text())["predictions"]:
-            result = ROOT / "results/runs" / one["run"] / "result.json"
-            if result.exists() and "parts" in one["predicted_accuracy"] and not _was_trained(one):
-                best = 100 * json.loads(result.read_text())["best_test_accuracy"]
-                both = {**with_floor[one["run"]], **one["predicted_accuracy"]}
-                predicted = {**both, "with floor": with_floor[one["run"]]["parts"]}
-                key = json.dumps([one.get(name) for name in _NETWORK])
-                networks.setdefault(key, []).append({**one, "predicted": predicted, "best": best})
-        if networks:
-            found = [{**seeds[0], "best": mean(s["best"] for s in seeds)} for seeds in networks.values()]
-            groups[file] = found
-    return groups
-
-
-def _was_trained(one: dict) -> bool:
-    """Tell the runs of the designs' sweep that were there before its predictions."""
-    return (
-        one["model"] in ("zerosnet56_opt", "preresnet56")
-        and one["seed"] <= 3
-        and one.get("recipe") == {"name": "paper"}
-    )
-
-
-_NETWORK = ("model", "scheme", "block_schemes", "beta_growth", "init_growth", "stage_change", "recipe")
-
-
-def later_errors() -> str:
-    """List the errors of all laws on networks that were trained after their predictions, per group."""
-    if not later():
-        return "None of them is trained yet."
-    rows = []
-    for file, networks in later().items():
-        errors = {law: [one["predicted"][law] - one["best"] for one in networks] for law in LATER_LAWS}
-        rows.append([LATER[file], str(len(networks)), *(f"{rms(misses):.2f}" for misses in errors.values())])
-    every = [one for networks in later().values() for one in networks]
-    whole = {law: rms([one["predicted"][law] - one["best"] for one in every]) for law in LATER_LAWS}
-    rows.append(["**all**", str(len(every)), *(f"{value:.2f}" for value in whole.values())])
-    return table(["Networks", "", *LATER_LAWS.values()], rows)
-
-
-def left_out_errors() -> str:
-    """List leave-one-out errors of simple laws and of the three measures, on all networks."""
+def left_out() -> dict[str, tuple[int, float]]:
+    """Compute leave-one-out errors of simple laws and of the three measures on all networks, with their constants."""
     networks = load_law().networks
     accuracy = np.array([network.accuracy for network in networks])
     schemes = [Scheme.parse(network.scheme) for network in networks]
@@ -159,7 +87,7 @@ def left_out_errors() -> str:
     count = np.array([log(max(1, _blocks_above(network))) for network in networks])
     log_errors = np.log(100 - accuracy)
 
-    def left_out(predict: Callable[[np.ndarray, int], float]) -> float:
+    def error(predict: Callable[[np.ndarray, int], float]) -> float:
         index = np.arange(len(networks))
         return rms([predict(index != i, i) - accuracy[i] for i in range(len(networks))])
 
@@ -167,16 +95,38 @@ def left_out_errors() -> str:
         slope, base = np.polyfit(x[others], y[others], 1)
         return float(base + slope * x[i])
 
-    rows: list[tuple[str, str, float]] = [
-        ("a constant", "1", left_out(lambda others, i: accuracy[others].mean())),
-        ("root condition", "2", left_out(lambda others, i: accuracy[others & (stable == stable[i])].mean())),
-        ("largest parasitic modulus", "2", left_out(lambda others, i: line(modulus, accuracy, others, i))),
-        ("blocks with a share of 10 %", "2", left_out(lambda o, i: 100 - exp(line(count, log_errors, o, i)))),
-        ("shares", "3", load_law("shares").rmse),
-        ("weights in the head", "3", load_law("contributions").rmse),
-        ("**parts of what the head reads, with a floor**", "4", load_law("parts").rmse),
-    ]
-    return table(["Law", "Constants", "Error, points"], [[name, n, f"{error:.2f}"] for name, n, error in rows])
+    return {
+        "a constant": (1, error(lambda others, i: accuracy[others].mean())),
+        "root condition": (2, error(lambda others, i: accuracy[others & (stable == stable[i])].mean())),
+        "largest parasitic modulus": (2, error(lambda others, i: line(modulus, accuracy, others, i))),
+        "blocks with a share of 10 %": (2, error(lambda o, i: 100 - exp(line(count, log_errors, o, i)))),
+        "shares": (3, load_law("shares").rmse),
+        "weights in the head": (3, load_law("contributions").rmse),
+        "**parts of what the head reads, with a floor**": (4, load_law("parts").rmse),
+    }
+
+
+def left_out_errors() -> str:
+    """List the leave-one-out errors."""
+    rows = [[name, str(constants), f"{error:.2f}"] for name, (constants, error) in left_out().items()]
+    return table(["Law", "Constants", "Error, points"], rows)
+
+
+def kinds() -> str:
+    """Say which kinds of networks the law was fitted on, and how many of each."""
+    counts: dict[str, int] = {}
+    for one in load_law().networks:
+        kind = (
+            "one scheme in all blocks"
+            if one.plain
+            else "a scheme per block, or f switched off"
+            if one.block_schemes
+            else "restart at stage changes"
+            if one.stage_change == "restart"
+            else "betas that grow or shrink"
+        )
+        counts[kind] = counts.get(kind, 0) + 1
+    return ", ".join(f"{kind} ({count})" for kind, count in counts.items())
 
 
 @cache
@@ -184,8 +134,10 @@ def noise_ranks(noise: str = "Gaussian 0.04") -> dict[str, float]:
     """Rank correlations of accuracy under noise, over all schemes of 56 layers, with what may explain it."""
     schemes: dict[str, list[float]] = {}
     for path in sorted((ROOT / "results/runs").glob("zerosnet56*-cifar10-paper-*/attacks/paper-noise.json")):
-        spec = json.loads((path.parents[1] / "spec.json").read_text())
-        scheme = Scheme.from_json(spec["scheme"]) if spec["scheme"] else Scheme.parse("zerosnet(-9/5)")
+        spec = RunSpec.from_json(json.loads((path.parents[1] / "spec.json").read_text()))
+        if spec.rewired or spec.changes or spec.precision is not None:
+            continue
+        scheme = spec.scheme or Scheme.parse("zerosnet(-9/5)")
         rows = {row["label"]: row["accuracy"] for row in json.loads(path.read_text())["rows"]}
         schemes.setdefault(str(scheme), []).append(100 * rows[noise])
     noisy = [mean(values) for values in schemes.values()]
@@ -251,7 +203,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "law, registered errors": registered_errors,
     "law, registered networks": registered_networks,
     "law, left out": left_out_errors,
-    "law, predicted later": later_errors,
+    "law, predicted later": later_tables.errors,
+    "law, networks predicted later": later_tables.networks,
     "law, designs": designs,
 }
 VALUES: dict[str, Callable[[], str]] = {
@@ -277,5 +230,9 @@ VALUES: dict[str, Callable[[], str]] = {
     "worst that is zero-stable": lambda: f"{min(_deep(True)):.1f}",
     "largest miss, predicted": lambda: f"{_worst().left_out:.1f}",
     "largest miss, measured": lambda: f"{_worst().accuracy:.1f}",
+    "largest miss, network": lambda: f"`{_worst().label}`",
+    "law kinds": kinds,
+    "law waiting": later_tables.waiting,
+    "root condition error": lambda: f"{left_out()['root condition'][1]:.1f}",
     "law interval": lambda: f"{100 * (exp(load_law().log_halfwidth()) - 1):.0f}",
 }

@@ -5,6 +5,7 @@
 experiments/recorded.json          what was measured of every experiment at full scale
 experiments/training_rates.json    seconds per epoch and network, for the cost of experiments
 experiments/paper/run_times.json   steps that a benchmark timed in turns on a GPU, for the table of run times
+experiments/registered.json        accuracies that were predicted before training, by run
 explorer/accuracies.json           test accuracies, measured and printed, for the explorer's chart
 """
 
@@ -18,12 +19,13 @@ from typing import Any
 
 import zerosnet
 from zerosnet.errors import InputError
-from zerosnet.experiments import EXPERIMENTS, Evidence, collect, read_evidence
+from zerosnet.experiments import EXPERIMENTS, Evidence, collect, read_evidence, read_folder
 from zerosnet.files import read_json, write_bytes
 from zerosnet.training import Result, Store, recipe
 
 PACKAGE = Path(zerosnet.__file__).parent
 RECORDED = PACKAGE / "experiments" / "recorded.json"
+REGISTERED = PACKAGE / "experiments" / "registered.json"
 RATES = PACKAGE / "experiments" / "training_rates.json"
 RUN_TIMES = PACKAGE / "experiments" / "paper" / "run_times.json"
 ACCURACIES = PACKAGE / "explorer" / "accuracies.json"
@@ -47,6 +49,11 @@ def recorded_tables(evidence: Evidence) -> list[dict[str, Any]]:
         if cells:
             found.append({"experiment": experiment.name, "cells": cells})
     return found
+
+
+def registered(store: Path) -> dict[str, Any]:
+    """List the predictions in the folder beside a store, by run."""
+    return {run: one.to_json() for run, one in sorted(read_folder(store.parent / "predictions", store).items())}
 
 
 def run_times(benchmark: dict[str, Any]) -> dict[str, Any]:
@@ -75,13 +82,14 @@ def accuracies(evidence: Evidence) -> dict[str, Any]:
 def _measured(evidence: Evidence) -> list[dict[str, Any]]:
     """List best and last test epochs of runs by the paper's recipe, which reports the best; one entry per scheme.
 
-    Runs with a precision of their own compare engines and are left out.
+    Runs with a precision of their own compare engines and are left out. So are networks with another wiring than the
+    usual one of their scheme, and changed recipes: the chart is by scheme.
     """
     groups: dict[tuple[str, str, str], list[Result]] = defaultdict(list)
     for run in evidence.runs:
         spec, result = run.record.spec, run.record.result
-        asked = (spec.dataset, spec.recipe.name, spec.precision) == (_DATASET, "paper", None)
-        if asked and run.scheme is not None and result is not None and result.status == "finished":
+        asked = (spec.dataset, spec.recipe.name, spec.precision) == (_DATASET, "paper", None) and not spec.rewired
+        if asked and not spec.changes and run.scheme is not None and result is not None and result.status == "finished":
             groups[spec.model, str(run.scheme), spec.recipe.name].append(result)
     return [
         {
@@ -140,6 +148,7 @@ def main(arguments: Sequence[str]) -> int:
         _write(RUN_TIMES, run_times(read_json(results / "models-cuda.json")))
         _write(RATES, training_rates(on_gpu, on_cpu))
         _write(RECORDED, recorded_tables(evidence))
+        _write(REGISTERED, registered(Path(arguments[0])))
         _write(ACCURACIES, accuracies(evidence))
     except (InputError, OSError) as error:
         print(f"package_numbers: {error}", file=sys.stderr)

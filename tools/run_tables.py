@@ -31,7 +31,8 @@ RUNS = ROOT / "results/runs"
 OPTIMUM = Scheme.parse("zerosnet(-9/5)")
 PAPERS = tuple(row.scheme for row in PAPER_ROWS)
 Runs = list[RunEvidence]
-Number = Callable[[RunEvidence], float]
+Number = Callable[[RunEvidence], float | None]
+"""A number of a run; None if it was not measured, as under noise."""
 
 
 @cache
@@ -77,13 +78,18 @@ def fitted(run: RunEvidence) -> float:
     return round(100 * run.record.result.train_accuracy, 9)
 
 
-def used(run: RunEvidence) -> float:
-    assert run.ablation is not None
-    return run.ablation.used_blocks
+def used(run: RunEvidence) -> float | None:
+    return None if run.ablation is None else run.ablation.used_blocks
 
 
-def noisy(run: RunEvidence, label: str) -> float:
-    return next(100 * row.accuracy for row in run.attacks["paper-noise"].rows if row.label == label)
+def noisy(run: RunEvidence, label: str) -> float | None:
+    attack = run.attacks.get("paper-noise")
+    return None if attack is None else next(100 * row.accuracy for row in attack.rows if row.label == label)
+
+
+def known(number: Number, runs: Runs) -> list[float]:
+    """Return the numbers of those runs that have them."""
+    return [value for value in map(number, runs) if value is not None]
 
 
 # -- the paper's ten schemes -------------------------------------------------------------------------------------------
@@ -91,7 +97,7 @@ def noisy(run: RunEvidence, label: str) -> float:
 
 def sides(number: Number) -> tuple[list[float], list[float]]:
     """Return the means over seeds of the paper's zero-stable schemes, and of its others."""
-    means = {scheme: mean(map(number, deep()[scheme])) for scheme in PAPERS}
+    means = {scheme: mean(known(number, deep()[scheme])) for scheme in PAPERS}
     stable = [value for scheme, value in means.items() if is_zero_stable(scheme)]
     return stable, [value for scheme, value in means.items() if not is_zero_stable(scheme)]
 
@@ -127,7 +133,8 @@ def ten_schemes() -> str:
 
 def _noises() -> list[str]:
     """List the labels of the paper's noises; the first row of a protocol is the clean one."""
-    return [row.label for row in deep()[OPTIMUM][0].attacks["paper-noise"].rows[1:]]
+    attacks = (run.attacks.get("paper-noise") for run in deep()[OPTIMUM])
+    return [row.label for row in next(attack for attack in attacks if attack is not None).rows[1:]]
 
 
 def _under(label: str) -> tuple[list[float], list[float]]:
@@ -188,7 +195,7 @@ def _said(difference: Difference | None) -> str:
 
 
 def _blocks(runs: Runs) -> str:
-    found = [used(run) for run in runs if run.ablation is not None]
+    found = known(used, runs)
     return span(found, 0) if found else "not measured"
 
 
@@ -196,9 +203,9 @@ def correlations() -> str:
     """Rank correlations of accuracy with the used depth and with the largest parasitic modulus."""
     rows = []
     for name, schemes in (("the paper's ten", PAPERS), ("all", tuple(deep()))):
-        chosen = [scheme for scheme in schemes if all(run.ablation is not None for run in deep()[scheme])]
+        chosen = [scheme for scheme in schemes if known(used, deep()[scheme])]
         accuracy = [mean(map(best, deep()[scheme])) for scheme in chosen]
-        blocks = spearman([mean(map(used, deep()[scheme])) for scheme in chosen], accuracy)
+        blocks = spearman([mean(known(used, deep()[scheme])) for scheme in chosen], accuracy)
         moduli = spearman([parasitic_modulus(scheme) for scheme in chosen], accuracy)
         rows.append((name, str(len(chosen)), str(blocks), str(moduli)))
     heads = ("Schemes of 56 layers", "Number", "With the used depth", "With the largest parasitic modulus")

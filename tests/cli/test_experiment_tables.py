@@ -4,7 +4,7 @@ import pytest
 from tests.report.synthetic import write_run
 
 from zerosnet.cli.experiment_tables import show_claims, show_table
-from zerosnet.experiments import EXPERIMENTS, Evidence, collect, read_evidence, recorded, whole
+from zerosnet.experiments import EXPERIMENTS, Evidence, collect, predicted_rows, read_evidence, recorded, whole
 from zerosnet.training import Store
 
 TABLE = EXPERIMENTS["table-zerosnet-cifar10"]
@@ -71,3 +71,58 @@ def test_a_demo_table_is_called_by_what_it_was_run_on(store, capsys):
 def test_nothing_is_shown_of_no_claims(capsys):
     show_claims([])
     assert capsys.readouterr().out == ""
+
+
+def predicted(store_or_none, name, scale="full"):
+    evidence = Evidence() if store_or_none is None else read_evidence(store_or_none)
+    table = collect(EXPERIMENTS[name], evidence, scale)
+    return table, predicted_rows(table, evidence)
+
+
+def test_what_was_predicted_stands_before_what_was_measured(store, capsys):
+    table, rows = predicted(store, "table-zerosnet-cifar10")
+    show_table(table, [], {}, rows)
+    text = capsys.readouterr().out
+    head = next(line for line in text.splitlines() if "predicted" in line)
+    assert head.index("predicted") < head.index("test accuracy")
+    assert "32        1.84, 0.74, 0.74  No          82.7" in text, "registered before anybody trained it"
+    left_out = f"~{rows['56 1.84, 0.74, 0.74'].accuracy:.1f}"
+    assert f"56        1.84, 0.74, 0.74  No         {left_out}" in text, "the law's forecast, without this network"
+    assert "registered before training (with-floor); ~ forecast of the law, fitted without the network" in text
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+@pytest.mark.parametrize("table", recorded(), ids=lambda table: table.experiment.name)
+def test_recorded_tables_fit_the_terminal_with_their_predictions(table, width, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    known = whole(table)
+    show_table(known, [], {}, predicted_rows(known, Evidence()))
+    text = capsys.readouterr().out
+    shown = [line for line in text.splitlines() if not line.startswith(("WARNING", "predicted:", "effective depth:"))]
+    assert max(map(len, shown)) <= width
+    assert "predicted:" in text or "effective depth: predicted" in text
+
+
+def test_a_wide_table_keeps_its_numbers_whole(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    known = whole(next(one for one in recorded() if one.experiment.name == "table-robustness"))
+    rows = predicted_rows(known, Evidence())
+    show_table(known, [], {}, rows)
+    text = capsys.readouterr().out
+    assert "rounded to fit" in text and "79.7±0.5" in text and "[78.3]" in text
+    assert all(f"~{one.accuracy:.1f}" in text for one in rows.values())
+
+
+def test_networks_that_the_law_was_not_made_for_have_an_effective_depth_only(store, capsys):
+    table, rows = predicted(store, "table-zerosnet-cifar10", "demo")
+    assert all(one.accuracy is None for one in rows.values())
+    show_table(table, [], {}, rows)
+    text = capsys.readouterr().out
+    assert "effective depth" in text and "4.6 of 27" in text and "~" not in text
+
+
+def test_columns_under_noise_are_told_what_the_clean_accuracy_should_be(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "240")
+    known = whole(next(one for one in recorded() if one.experiment.name == "table-uniform-noise"))
+    show_table(known, [], {}, predicted_rows(known, Evidence()))
+    assert "clean, predicted" in capsys.readouterr().out

@@ -112,6 +112,16 @@ def test_tables_as_json_are_one_list(tmp_path, capsys):
     assert table["complete"] and len(table["cells"]) == 30
 
 
+def test_predictions_of_rows_are_in_the_json(tmp_path, capsys):
+    where = ["--store", str(tmp_path / "runs"), "-o", str(tmp_path / "r.html"), "--max-seconds", "0.001"]
+    assert command(["reproduce", "table-zerosnet-cifar10", "--scale", "full", "--json", "--data", ".", *where]) == 0
+    (table,) = json.loads(capsys.readouterr().out)
+    found = {one["row"]: one for one in table["predicted"]}
+    assert len(found) == 31 and found["56 1.84, 0.74, 0.74"]["registered"] is None
+    assert found["32 1.84, 0.74, 0.74"]["registered"] == "with-floor"
+    assert {"accuracy", "effective_depth", "blocks", "column"} <= set(found["32 1.84, 0.74, 0.74"])
+
+
 @pytest.fixture
 def attacked(tmp_path):
     """All networks of the PGD table, made up, with an attack of which a sanity check failed."""

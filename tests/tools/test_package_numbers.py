@@ -1,18 +1,22 @@
 """The numbers in the package are those of the records that lie beside it."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from tests.docs.blocks import ROOT
 from tests.measured_runs import RUNS, needs_runs
+from tests.report.synthetic import specs_of_rows, write_run
 from tools.package_numbers import (
     ACCURACIES,
     RATES,
     RECORDED,
+    REGISTERED,
     RUN_TIMES,
     accuracies,
     main,
     recorded_tables,
+    registered,
     run_times,
     training_rates,
 )
@@ -38,6 +42,21 @@ def test_the_recorded_tables_are_those_of_the_runs(evidence):
 @needs_runs
 def test_the_accuracies_of_the_explorer_are_those_of_the_runs(evidence):
     assert read_json(ACCURACIES) == accuracies(evidence), "make results"
+
+
+@needs_runs
+def test_the_registered_accuracies_are_those_of_the_predictions():
+    assert read_json(REGISTERED) == registered(RUNS), "make results"
+
+
+def test_a_network_of_another_wiring_is_no_accuracy_of_its_scheme(tmp_path):
+    usual = specs_of_rows(seeds=(1,))[0]
+    others = [{"stage_change": "restart"}, {"beta_growth": "1.5"}, {"init_growth": "1.5"}]
+    per_block = replace(usual, scheme=None, block_schemes=[usual.scheme] * 25)
+    for spec in (usual, per_block, *(replace(usual, **other) for other in others)):
+        write_run(tmp_path, spec, attacks=False)
+    (only,) = accuracies(read_evidence(Store(tmp_path)))["measured"]
+    assert (only["scheme"], only["runs"]) == (str(usual.scheme), 1)
 
 
 @needs_benchmarks

@@ -41,8 +41,9 @@ class RunEvidence:
 
     @property
     def scheme(self) -> Scheme | None:
-        """The fixed scheme; None if the coefficients are trained."""
-        return self.record.spec.scheme or own_scheme(self.record.spec.model)
+        """The fixed scheme; None if the coefficients are trained, or if every block has its own."""
+        spec = self.record.spec
+        return None if spec.block_schemes is not None else spec.scheme or own_scheme(spec.model)
 
     @property
     def progress(self) -> tuple[bool, int, int]:

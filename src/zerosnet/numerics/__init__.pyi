@@ -63,6 +63,7 @@ from zerosnet.numerics.wirings.depth_design import DepthDesign as DepthDesign
 from zerosnet.numerics.wirings.depth_design import design_by_depth as design_by_depth
 from zerosnet.numerics.wirings.fit import Point as Point
 from zerosnet.numerics.wirings.fit import fit_law as fit_law
+from zerosnet.numerics.wirings.fitted import FittedNetwork as FittedNetwork
 from zerosnet.numerics.wirings.forecast import Forecast as Forecast
 from zerosnet.numerics.wirings.forecast import blocks_of as blocks_of
 from zerosnet.numerics.wirings.forecast import forecast as forecast
@@ -71,7 +72,6 @@ from zerosnet.numerics.wirings.gains import mixing_product as mixing_product
 from zerosnet.numerics.wirings.gains import stage_gain as stage_gain
 from zerosnet.numerics.wirings.gauge import same_up_to_gauge as same_up_to_gauge
 from zerosnet.numerics.wirings.law import AccuracyLaw as AccuracyLaw
-from zerosnet.numerics.wirings.law import FittedNetwork as FittedNetwork
 from zerosnet.numerics.wirings.law import Prediction as Prediction
 from zerosnet.numerics.wirings.law import load_law as load_law
 from zerosnet.numerics.wirings.limit import Limit as Limit

@@ -14,7 +14,7 @@ from zerosnet.numerics.wirings.forecast import blocks_of
 def test_measured_networks_of_56_layers_are_predicted_within_their_intervals() -> None:
     inside = []
     for network in load_law().networks:
-        if network.blocks == (9, 9, 9) and network.stage_change == "project-each":
+        if network.blocks == (9, 9, 9) and network.plain:
             interval = forecast(network.scheme).prediction.interval
             assert interval is not None
             inside.append(interval[0] <= network.accuracy <= interval[1])
@@ -64,3 +64,24 @@ def test_a_forecast_takes_at_most_20_ms() -> None:
 def test_measured_networks_nearby_have_the_names_of_their_schemes() -> None:
     assert "zerosnet(-9/5)" in [one.label for one in forecast("zerosnet(-9/5)").nearest]
     assert all(len(one.label) < 40 for one in forecast("zerosnet(-9/5)").nearest)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "growth", "words"),
+    [
+        ("1,1,1;1", "1.839", "Nothing in the coefficients"),
+        ("1,1,1;1", "3", "The betas grow 3-fold per block, the state without them 1.84-fold"),
+        ("1,1,1;1", "1.2", "The state grows 1.84-fold per block, the betas 1.2-fold: later blocks add little"),
+        ("zerosnet(-9/5)", "2", "The betas grow 2-fold per block, so that early blocks are drowned"),
+        ("zerosnet(-9/5)", "0.5", "The betas are multiplied by 0.5 from block to block"),
+        ("1,1,1;1", "1", "The state grows 1.84-fold per block, so that later blocks add little"),
+    ],
+)
+def test_the_limit_of_growing_betas_is_named(scheme: str, growth: str, words: str) -> None:
+    assert forecast(scheme, beta_growth=growth).limit.startswith(words)
+
+
+@pytest.mark.parametrize("growth", [0, -1, "-0.5"])
+def test_a_growth_that_no_network_takes_is_refused(growth: object) -> None:
+    with pytest.raises(InputError, match=f"beta_growth is {growth}; expected a positive number"):
+        forecast("euler", beta_growth=growth)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from zerosnet.errors import InputError
-from zerosnet.numerics import PAPER_ROWS, Scheme, adams_bashforth, euler, leapfrog, zerosnet
+from zerosnet.numerics import PAPER_ROWS, Scheme, adams_bashforth, euler, forecast, leapfrog, zerosnet
 from zerosnet.numerics.wirings.wiring import STEM, Wiring
 
 OPT = zerosnet("-9/5")
@@ -118,6 +118,7 @@ def test_effective_depth_counts_blocks() -> None:
     assert wiring.blocks_above(0.1) == 27
     assert 20 < wiring.effective_depth() < 27
     assert wiring.effective_depth(tau=1e-9) == pytest.approx(27)
+    assert wiring.effective_parameters() == forecast(OPT).effective_parameters, "one definition, with the law's tau"
     assert wiring.effective_parameters(tau=1e-9) == pytest.approx(9 * 21, rel=1e-4)
     assert 1 <= wiring.number_of_sources() <= 28
 

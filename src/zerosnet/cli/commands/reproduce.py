@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -80,17 +80,12 @@ def reproduce(
         [*findings(table, evidence), *pair_findings(table)] if table.done else [] for table in tables
     ]
     if session.json:
-        print_json(
-            [
-                table.to_json() | {"findings": [finding.to_json() for finding in each]}
-                for table, each in zip(tables, found)
-            ]
-        )
+        print_json([_document(table, each, evidence) for table, each in zip(tables, found)])
     else:
         if any(table.done for table in tables) or not stopped:
             _show_new(tables, found, evidence, names, stopped)
         if not stopped:
-            _show_known(names or [], at)
+            _show_known(names or [], at, evidence)
     if store.root.exists() or not stopped:
         _write_report(page, evidence, names or ())
     if evidence.runs and not session.json:
@@ -107,6 +102,14 @@ def reproduce(
     raise typer.Exit(exit_code(clock))
 
 
+def _document(table: "Measured", found: "Sequence[Finding | PairFinding]", evidence: "Evidence") -> dict[str, Any]:
+    """A table for programs: its cells, what was predicted of its rows, and what was found."""
+    from zerosnet.experiments import predicted_rows
+
+    predicted = [{"row": row, **one.to_json()} for row, one in predicted_rows(table, evidence).items()]
+    return table.to_json() | {"predicted": predicted, "findings": [finding.to_json() for finding in found]}
+
+
 def _show_new(
     tables: "Sequence[Measured]",
     found: "Sequence[Sequence[Finding | PairFinding]]",
@@ -115,7 +118,7 @@ def _show_new(
     stopped: bool,
 ) -> None:
     """Show the experiments, one by one if they were named; after a stop only those that have runs."""
-    from zerosnet.experiments import depths
+    from zerosnet.experiments import depths, predicted_rows
 
     if not names:
         show_demo(tables[0], depths(tables[0], evidence))
@@ -123,17 +126,18 @@ def _show_new(
     print(f"Scale {tables[0].scale}\n")
     for table, each in zip(tables, found):
         if table.done or not stopped:
-            show_table(table, each, depths(table, evidence))
+            show_table(table, each, depths(table, evidence), predicted_rows(table, evidence))
 
 
-def _show_known(names: Sequence[str], at: "Scale") -> None:
+def _show_known(names: Sequence[str], at: "Scale", evidence: "Evidence") -> None:
     """Show what was known before: the paper's sentences, and what was measured when this package was made."""
-    from zerosnet.experiments import claims, recorded, whole
+    from zerosnet.experiments import claims, predicted_rows, recorded, whole
 
     show_claims([claim for claim in claims() if claim.experiment in names])
     for table in recorded() if at.name == "demo" else ():
         if table.experiment.name in names:
-            show_table(whole(table), [], {})
+            known = whole(table)
+            show_table(known, [], {}, predicted_rows(known, evidence))
 
 
 def _write_report(page: Path, evidence: "Evidence", names: Sequence[str]) -> None:

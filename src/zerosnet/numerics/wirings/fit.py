@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from zerosnet.errors import InputError
-from zerosnet.numerics.wirings.law import AccuracyLaw, FittedNetwork, used
+from zerosnet.numerics.wirings.fitted import FittedNetwork
+from zerosnet.numerics.wirings.law import AccuracyLaw, used
 from zerosnet.numerics.wirings.measures import effective_parameters
 from zerosnet.numerics.wirings.stages import parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats

@@ -12,7 +12,8 @@ from zerosnet.numerics import rationals as num
 from zerosnet.numerics.display import html_table
 from zerosnet.numerics.rationals import Number, number
 from zerosnet.numerics.scheme import Scheme
-from zerosnet.numerics.wirings.law import AccuracyLaw, FittedNetwork, Prediction, load_law
+from zerosnet.numerics.wirings.fitted import FittedNetwork
+from zerosnet.numerics.wirings.law import AccuracyLaw, Prediction, load_law
 from zerosnet.numerics.wirings.measures import effective_depth, effective_parameters
 from zerosnet.numerics.wirings.stages import parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats
@@ -28,6 +29,7 @@ MUCH, LITTLE = 0.75, 0.1
 HEARD = 0.2
 """A block reaches the head if its part is that of the law's tau, or this fraction of an equal part in deep networks."""
 
+_FASTER = 1.01  # from this quotient on, one thing grows faster than another
 _LEAST = 1e-300  # stands for no effective parameters on a logarithmic scale
 
 
@@ -124,7 +126,9 @@ class Forecast:
         steps = self.scheme.steps - 1
         early, late = self.shares[steps : steps + 3], self.shares[-3:]
         growth = float(np.abs(np.roots([float(c) for c in self.scheme.rho])).max())
-        if growth > 1.01:
+        if (said := _limit_of_betas(growth, abs(float(self.beta_growth)))) is not None:
+            return said
+        if growth > _FASTER:
             return f"The state grows {growth:.3g}-fold per block, so that later blocks add little to it."
         if late.mean() > 2 * LITTLE and self.parts[: blocks // 2].sum() < LITTLE:
             return f"Early blocks are forgotten: the largest root of the scheme is {growth:.3g}."
@@ -219,9 +223,25 @@ def forecast(
     known = Scheme.of(scheme)
     blocks_of(layers)
     growth = number(beta_growth, "beta_growth")
+    if growth <= 0:
+        raise InputError(f"beta_growth is {beta_growth}; expected a positive number")
     made = Forecast(known, layers, dataset, stage_change, growth, normalised)
     made.wiring  # noqa: B018 (refuses what cannot be)
     return made
+
+
+def _limit_of_betas(state: float, betas: float) -> str | None:
+    """Say what growing or shrinking betas do to blocks; None if the state grows as they do, or if they are constant."""
+    if betas == 1:
+        return None
+    if betas > _FASTER * max(state, 1.0):
+        kept = f", the state without them {state:.3g}-fold" if state > _FASTER else ""
+        return f"The betas grow {betas:.3g}-fold per block{kept}, so that early blocks are drowned by later ones."
+    if state <= _FASTER * betas:
+        return None
+    if state > _FASTER:
+        return f"The state grows {state:.3g}-fold per block, the betas {betas:.3g}-fold: later blocks add little to it."
+    return f"The betas are multiplied by {betas:.3g} from block to block, so that later blocks add little."
 
 
 def blocks_of(layers: int) -> tuple[int, int, int]:

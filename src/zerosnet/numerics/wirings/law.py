@@ -11,7 +11,7 @@ is wider.
 """
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache, cached_property
 from math import ceil, exp, log, sqrt
 from pathlib import Path
@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from zerosnet.errors import InputError
 from zerosnet.numerics.display import html_table
-from zerosnet.numerics.scheme import Scheme
+from zerosnet.numerics.wirings.fitted import FittedNetwork, network_json, read_network
 from zerosnet.numerics.wirings.measures import effective_parameters
 from zerosnet.numerics.wirings.stages import parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats
@@ -35,53 +35,6 @@ COVERAGE = 0.9
 
 SLACK = 0.1
 """Width of an interval is proportional to this plus the disagreement with the rival, both of log(error)."""
-
-
-@dataclass(frozen=True)
-class FittedNetwork:
-    """A trained network that the law was fitted on, and what the law predicts for it when it is left out.
-
-    Attributes:
-        scheme: The scheme of its multistep blocks, the first one if there are several.
-        blocks: Blocks of every stage.
-        accuracy: Mean over its runs, in percent.
-        quantity: D of its wiring.
-        rival: What the rival predicts when the network is left out.
-        beta_growth: Factor of the betas from block to block.
-        block_schemes: One scheme per block, if they differ by more than that.
-    """
-
-    scheme: str
-    blocks: tuple[int, ...]
-    stage_change: str
-    runs: int
-    accuracy: float
-    left_out: float
-    quantity: float
-    rival: float | None = None
-    beta_growth: str = "1"
-    block_schemes: tuple[str, ...] = ()
-
-    @property
-    def plain(self) -> bool:
-        """True for one scheme in all blocks, with the usual stage change."""
-        return self.stage_change == "project-each" and self.beta_growth == "1" and not self.block_schemes
-
-    @property
-    def label(self) -> str:
-        """Its scheme, and in brackets what is unusual."""
-        unusual = [
-            *([] if self.stage_change == "project-each" else [self.stage_change]),
-            *([] if self.beta_growth == "1" else [f"beta growth {float(Scheme([self.beta_growth], [1]).alphas[0]):g}"]),
-            *(["a scheme per block"] if self.block_schemes else []),
-        ]
-        return Scheme.parse(self.scheme).short_name + (f" ({', '.join(unusual)})" if unusual else "")
-
-    @cached_property
-    def wiring(self) -> Wiring:
-        if self.block_schemes:
-            return Wiring.per_block(map(Scheme.parse, self.block_schemes), self.blocks, self.stage_change)
-        return Wiring.of(Scheme.parse(self.scheme), self.blocks, self.stage_change, self.beta_growth)
 
 
 @dataclass(frozen=True, repr=False)
@@ -206,9 +159,17 @@ class AccuracyLaw:
             return f"the law is used from {least} to {most} blocks, not for {len(wiring.steps)}"
         return None
 
+    def fitted(self, wiring: Wiring) -> FittedNetwork | None:
+        """The network of this wiring that the law was fitted on; None if there is none."""
+        return self._fitted.get(wiring)
+
+    @cached_property
+    def _fitted(self) -> dict[Wiring, FittedNetwork]:
+        return {network.wiring: network for network in self.networks}
+
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready object, lossless; the leave-one-out error and the interval are repeated for the reader."""
-        networks = [_network_json(network) for network in self.networks]
+        networks = [network_json(network) for network in self.networks]
         runs = sum(network.runs for network in self.networks)
         facts = {"runs": runs, "leave_one_out_rmse": self.rmse, "log_halfwidth": self.log_halfwidth()}
         rival = None if self.rival is None else self.rival.measure
@@ -226,23 +187,11 @@ class AccuracyLaw:
             raise InputError(
                 f"a law in JSON has no {missing[0]}; expected an object with {', '.join(_FIELDS)}, networks"
             )
-        networks = map(_read_network, data["networks"])
+        networks = map(read_network, data["networks"])
         return cls(**{name: data[name] for name in _FIELDS}, networks=tuple(networks), rival=rival)
 
 
 _FIELDS = ("measure", "a", "tau", "p", "floor", "dataset", "recipe", "epoch")
-
-
-def _network_json(network: FittedNetwork) -> dict[str, Any]:
-    """Write a network; what is usual is left out."""
-    values = {field.name: getattr(network, field.name) for field in fields(network)}
-    unusual = {field.name for field in fields(network) if values[field.name] != field.default}
-    return {key: list(x) if isinstance(x, tuple) else x for key, x in values.items() if key in unusual}
-
-
-def _read_network(data: dict[str, Any]) -> FittedNetwork:
-    lists: dict[str, Any] = {key: tuple(data[key]) for key in ("blocks", "block_schemes") if key in data}
-    return FittedNetwork(**{**data, **lists})
 
 
 def _log_ratio(accuracy: float, other: float) -> float:
@@ -262,8 +211,8 @@ def load_law(measure: str = "parts", epoch: str = "best") -> AccuracyLaw:
 
     Examples:
         >>> law = load_law()
-        >>> law.dataset, len(law.networks)
-        ('cifar10', 50)
+        >>> law.dataset, law.recipe, law.epoch
+        ('cifar10', 'paper', 'best')
     """
     for data in _stored():
         if (data["measure"], data["epoch"]) == (measure, epoch):

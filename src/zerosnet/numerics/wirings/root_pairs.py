@@ -12,7 +12,8 @@ from zerosnet.numerics.methods.order_conditions import is_consistent
 from zerosnet.numerics.scheme import Scheme
 from zerosnet.numerics.stability.verdict import root_condition
 from zerosnet.numerics.wirings.batch import head_contributions_of_many
-from zerosnet.numerics.wirings.law import FittedNetwork, load_law
+from zerosnet.numerics.wirings.fitted import FittedNetwork
+from zerosnet.numerics.wirings.law import load_law
 from zerosnet.numerics.wirings.stages import BLOCKS, block_counts, parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats
 

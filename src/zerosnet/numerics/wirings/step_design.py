@@ -68,8 +68,8 @@ def best_betas(
 
     Examples:
         >>> found = best_betas(Scheme.parse("1,1,1;1"))
-        >>> round(found.constant), round(found.value, 1), round(found.betas[1] / found.betas[0], 2)
-        (80, 93.7, 1.85)
+        >>> round(found.constant), round(found.value), round(found.betas[1] / found.betas[0], 1)
+        (80, 94, 1.8)
     """
     if objective not in ("accuracy", "head"):
         raise InputError(f"objective is {objective!r}; expected accuracy or head, which free betas do not make endless")

@@ -19,7 +19,7 @@ from zerosnet.numerics.wirings.companion import (
     scheme_of_step,
     scheme_per_block,
 )
-from zerosnet.numerics.wirings.measures import HEAD_TAU, TAU
+from zerosnet.numerics.wirings.measures import TAU
 from zerosnet.numerics.wirings.stages import (
     BLOCKS,
     Projection,
@@ -228,17 +228,20 @@ class Wiring:
         return float(measures.effective_depth(self.shares(stem), _positive(tau, "tau")))
 
     def effective_parameters(
-        self, per_block: Sequence[float] | None = None, tau: float = HEAD_TAU, stem: float = STEM
+        self, per_block: Sequence[float] | None = None, tau: float | None = None, stem: float = STEM
     ) -> float:
         """sum_n p_n v_n / (v_n + tau), v_n the part of what the head reads that comes from block n.
 
-        p_n are the parameters of block n: `per_block`, or 4^stage, how they grow from stage to stage. The accuracy law
-        is a power of this number.
+        p_n are the parameters of block n: `per_block`, or 4^stage, how they grow from stage to stage. tau is that of
+        the accuracy law by default, which is a power of this number.
         """
+        from zerosnet.numerics.wirings.law import load_law
+
         weights = parameters_by_stage(self.counts) if per_block is None else [float(p) for p in per_block]
         if len(weights) != len(self.steps):
             raise InputError(f"per_block has {len(weights)} entries; expected {len(self.steps)}, one per block")
-        return float(measures.effective_parameters(self.head_parts(stem), weights, _positive(tau, "tau")))
+        half = load_law().tau if tau is None else _positive(tau, "tau")
+        return float(measures.effective_parameters(self.head_parts(stem), weights, half))
 
     def blocks_above(self, least: float = 0.1, stem: float = STEM) -> int:
         """How many blocks have at least this share."""

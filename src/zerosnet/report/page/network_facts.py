@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 
 from zerosnet.errors import InputError
 from zerosnet.experiments import Summary, parasitic_modulus, summarise, wiring_of_run
@@ -75,12 +74,5 @@ def _predicted(spec: RunSpec, wiring: Wiring) -> float | None:
     law = load_law()
     if (spec.dataset, spec.recipe.name) != (law.dataset, law.recipe) or spec.changes:
         return None
-    plain = not any((spec.beta_growth, spec.init_growth, spec.block_schemes, spec.stage_change))
-    known = _left_out().get((wiring.schemes()[-1], wiring.counts)) if plain else None
-    return law.predict(wiring, spec.dataset).accuracy if known is None else known
-
-
-@cache
-def _left_out() -> dict[tuple[Scheme, tuple[int, ...]], float]:
-    """The networks that the law was fitted on, predicted without them."""
-    return {(Scheme.parse(one.scheme), one.blocks): one.left_out for one in load_law().networks}
+    known = None if spec.init_growth is not None else law.fitted(wiring)
+    return law.predict(wiring, spec.dataset).accuracy if known is None else known.left_out

@@ -10,7 +10,7 @@ from typing import Any
 from zerosnet import files
 from zerosnet.checks import is_number
 from zerosnet.errors import InputError
-from zerosnet.experiments import Evidence, RunEvidence, late_predictions
+from zerosnet.experiments import Evidence, RunEvidence, is_about, late_predictions
 from zerosnet.numerics import Scheme
 from zerosnet.report.page.html import Html, element
 from zerosnet.report.page.schemes import named
@@ -116,23 +116,11 @@ def _row(
     else:
         given = {"accuracy": one.get("accuracy"), _DEPTH: one.get("effective_depth")}
         predicted = {name: float(value) for name, value in given.items() if value is not None and is_number(value)}
-        matching = [run for run in runs.values() if _is_about(one, run)]
+        matching = [run for run in runs.values() if is_about(one, run.record.spec)]
     results = [run.record.result for run in matching if run.record.result is not None]
     best = [100 * found.best_test_accuracy for found in results if found.best_test_accuracy is not None]
     last = [100 * found.test_accuracy for found in results if found.test_accuracy is not None]
     return _name(one), predicted, fmean(best) if best else None, fmean(last) if last else None
-
-
-def _is_about(one: Mapping[str, Any], run: RunEvidence) -> bool:
-    """Match a prediction of `zerosnet predict` by scheme, layers and data."""
-    spec = run.record.spec
-    layers = "".join(letter for letter in spec.model if letter.isdigit())
-    return (
-        run.scheme is not None
-        and (str(run.scheme), layers, spec.dataset) == (one.get("scheme"), str(one.get("layers")), one.get("dataset"))
-        and (spec.stage_change or "project-each") == one.get("stage_change", "project-each")
-        and spec.block_schemes is None
-    )
 
 
 def _law(key: str) -> str:

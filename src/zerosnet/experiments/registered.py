@@ -1,0 +1,131 @@
+"""Predictions on record by run: those that come with the package, and those that lie in stores and beside them.
+
+registered.json holds what was written down before the trainings of this project; `tools/package_numbers.py` writes it.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from zerosnet.checks import is_number
+from zerosnet.errors import InputError
+from zerosnet.experiments.evidence import Evidence, RunEvidence
+from zerosnet.experiments.predictions import read_predictions
+from zerosnet.experiments.run_forecast import scheme_of_run
+from zerosnet.experiments.verification.predictions import late_predictions
+from zerosnet.models import find_name
+from zerosnet.numerics import Scheme, load_law
+from zerosnet.training import RunSpec
+
+IN_STORE, BESIDE_STORE = "predictions.json", "predictions"
+LAWS = {"parts": "parts of what the head reads", "effective_parameters": "shares"}
+"""The laws of accuracy that were the best known one when they were registered, the newest first."""
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A test accuracy in per cent that was predicted before training.
+
+    Attributes:
+        file: Name of the file of predictions.
+        date: When it was written down.
+        law: Which law predicted it.
+    """
+
+    accuracy: float
+    file: str
+    date: str
+    law: str
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Register:
+    """All predictions of accuracies that are known: by run, and by network for those of `zerosnet predict`."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._runs = {run.record.id: run for run in evidence.runs}
+        self._by_run = dict(packaged())
+        self._by_network: list[dict[str, Any]] = []
+        for store in evidence.stores:
+            self._by_run |= read_folder(store.parent / BESIDE_STORE, store)
+            if (store / IN_STORE).is_file():
+                self._by_network += _entries(store / IN_STORE)
+
+    def find(self, spec: RunSpec) -> Registered | None:
+        """The newest prediction of a run's accuracy that is older than the run; None if there is none."""
+        for one in reversed(self._by_network):
+            accuracy, usual = one.get("accuracy"), not spec.changes and spec.recipe.name == load_law().recipe
+            if is_number(accuracy) and usual and is_about(one, spec) and not _is_late(one, self._runs.get(spec.id)):
+                return Registered(float(accuracy), IN_STORE, str(one.get("date", "")), LAWS["parts"])
+        return self._by_run.get(spec.id)
+
+
+@cache
+def packaged() -> Mapping[str, Registered]:
+    """The predictions that come with the package, by run."""
+    data = json.loads(resources.files(__package__).joinpath("registered.json").read_text(encoding="utf-8"))
+    return {run: Registered(**one) for run, one in data.items()}
+
+
+def read_folder(folder: Path, store: Path) -> dict[str, Registered]:
+    """Read the files of predictions in a folder, by run: the newest one counts.
+
+    Predictions that are not older than the results of their runs in the store, and damaged files, are left out.
+    """
+    late = late_predictions(folder, store) if folder.is_dir() else set()
+    found: dict[str, Registered] = {}
+    for path in sorted(folder.glob("*.json")):
+        for one in _entries(path):
+            made = _registered(one, path.stem)
+            run = str(one.get("run"))
+            if made is not None and (path.stem, run) not in late:
+                found[run] = max(found.get(run, made), made, key=lambda known: known.date)
+    return found
+
+
+def is_about(one: Mapping[str, Any], spec: RunSpec) -> bool:
+    """Tell whether a prediction of `zerosnet predict` is about the network of a run, on its data."""
+    scheme = scheme_of_run(spec)
+    if scheme is None or spec.init_growth is not None or "_nonorm" in spec.model:
+        return False
+    try:
+        layers = find_name(spec.model)[1]
+        same = Scheme.parse(str(one.get("scheme"))) == scheme
+    except InputError:
+        return False
+    said = (one.get("layers"), one.get("dataset"), one.get("stage_change", "project-each"))
+    growth = "1" if spec.beta_growth is None else str(spec.beta_growth)
+    has = (layers, spec.dataset, spec.stage_change or "project-each")
+    return same and said == has and str(one.get("beta_growth", 1)) == growth
+
+
+def _is_late(one: Mapping[str, Any], run: RunEvidence | None) -> bool:
+    """Tell whether a prediction is younger than the beginning of a run; what has no date is not."""
+    begun = None if run is None else run.environment.get("begun")
+    date = one.get("date")
+    return isinstance(begun, str) and isinstance(date, str) and date > begun
+
+
+def _entries(path: Path) -> list[dict[str, Any]]:
+    """Read the predictions of a file, with its date; none of a damaged one."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        listed = read_predictions(path)
+    except (InputError, OSError, RecursionError, ValueError):
+        return []
+    return [{"date": data.get("date", ""), **one} for one in listed if isinstance(one, dict)]
+
+
+def _registered(one: Mapping[str, Any], file: str) -> Registered | None:
+    predicted = one.get("predicted_accuracy")
+    for law, name in LAWS.items():
+        value = predicted.get(law) if isinstance(predicted, dict) else None
+        if value is not None and is_number(value):
+            return Registered(float(value), file, str(one["date"]), name)
+    return None

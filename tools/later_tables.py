@@ -1,0 +1,191 @@
+"""Tables about networks that were trained after the law of parts was written down: what it predicted, and what came.
+
+Predictions are read from results/predictions as they were registered; no number is computed anew. A network whose
+initial weights grow has two readings, both registered: its shares at initialisation, where it is the same function as
+with growing betas, and its coefficients, as if initial weights did not matter.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import cache
+from math import sqrt
+from pathlib import Path
+from statistics import mean
+from typing import Any, NamedTuple
+
+from tools.markdown_tables import ROOT, table
+from zerosnet.numerics import FittedNetwork, Scheme
+
+RESULTS = ROOT / "results"
+CONTROL = "block-schemes-control"
+GROUPS = {
+    "block-schemes": "betas that grow or shrink",
+    CONTROL: "initial weights that grow",
+    "ten-rows": "ten rows, 32 and 44 layers",
+    "depth": "f switched off, restart, equal depth",
+    "alpha-and-k": "alpha and k",
+    "recipes": "other rates and decay",
+    "adam": "Adam",
+    "plain-torch": "state in float32",
+    "layers-110": "110 layers",
+    "best-designs": "best designs",
+}
+"""Files whose networks were predicted by the law of parts before training, without and with a floor."""
+
+KNOWN = ("plain-torch",)
+"""Groups of networks that the law was fitted on, trained in another arithmetic: no test of the law."""
+
+LAWS = {
+    "with floor": "parts, with floor",
+    "parts": "parts, without floor",
+    "shares": "shares",
+    "count": "blocks with a share of 10 %",
+    "root_condition": "root condition",
+    "constant": "a constant",
+}
+SHOWN = ("with floor", "shares", "root_condition")
+READINGS = {"predicted_accuracy": "", "predicted_accuracy_by_coefficients": ", read from coefficients"}
+_INITIAL = ", read from initial shares"
+_NONE = "None of them is trained yet."
+_NETWORK = ("model", "scheme", "block_schemes", "beta_growth", "init_growth", "stage_change", "recipe")
+
+
+class Network(NamedTuple):
+    """A network with what every law predicted for it, by reading, and its mean accuracy over the seeds, in percent."""
+
+    name: str
+    predicted: dict[str, dict[str, float]]
+    measured: float
+    runs: int
+
+
+@cache
+def later(results: Path = RESULTS) -> dict[str, list[Network]]:
+    """Collect the networks that were trained after their prediction, by file; seeds are joined.
+
+    A network that two files predict counts in the first of them.
+    """
+    floor = {one["run"]: one for one in _entries(results / "predictions/with-floor.json")}
+    found: dict[tuple[str, str], dict[str, tuple[dict[str, Any], float]]] = {}
+    for file in GROUPS:
+        for one in _entries(results / f"predictions/{file}.json"):
+            result = results / "runs" / one["run"] / "result.json"
+            if result.exists() and "parts" in one["predicted_accuracy"] and not _was_fitted(one):
+                key = json.dumps([one.get(name) for name in _NETWORK])
+                place = next((known for known in found if known[1] == key), (file, key))
+                accuracy = 100 * json.loads(result.read_text())["best_test_accuracy"]
+                found.setdefault(place, {})[one["run"]] = one, accuracy
+    groups: dict[str, list[Network]] = {}
+    for (file, _), seeds in found.items():
+        runs = list(seeds.values())
+        groups.setdefault(file, []).append(_network(runs, floor[runs[0][0]["run"]]))
+    return groups
+
+
+def errors(results: Path = RESULTS) -> str:
+    """List the errors of all laws on networks that were trained after their predictions, per group."""
+    if not later(results):
+        return _NONE
+    rows = []
+    for file, networks in later(results).items():
+        for reading, words in _readings(file).items():
+            name = GROUPS[file] + words
+            rows.append([name, str(len(networks)), *_cells(networks, reading)])
+    every = [(file, one) for file, networks in later(results).items() if file not in KNOWN for one in networks]
+    if every:
+        rows.append(["**all**, as predicted", str(len(every)), *_cells([one for _, one in every])])
+    rest = [one for file, one in every if file != CONTROL]
+    if rest and len(rest) < len(every):
+        rows.append(["all but initial weights", str(len(rest)), *_cells(rest)])
+    heads = ["Networks", "", *LAWS.values(), "Largest miss of the first"]
+    return table(heads, rows)
+
+
+def networks(results: Path = RESULTS) -> str:
+    """List every network that was trained after its prediction, misses included."""
+    if not later(results):
+        return _NONE
+    rows = []
+    for file, found in later(results).items():
+        for one in sorted(found, key=lambda one: one.measured):
+            for reading, words in _readings(file).items():
+                given = one.predicted[reading]
+                cells = [f"{given[law]:.1f}" for law in SHOWN]
+                miss = f"{given['with floor'] - one.measured:+.1f}"
+                rows.append([GROUPS[file], one.name + words, *cells, f"{one.measured:.1f}", str(one.runs), miss])
+    return table(["Group", "Network", *(LAWS[law] for law in SHOWN), "Measured", "Seeds", "Miss of the first"], rows)
+
+
+def waiting(results: Path = RESULTS) -> str:
+    """Name the groups of which no network is trained yet."""
+    names = [name for file, name in GROUPS.items() if file not in later(results)]
+    return "; ".join(names) if names else "nothing"
+
+
+def is_later(runs: Iterable[str]) -> bool:
+    """Tell whether all of these runs were predicted by the law of parts before they were trained."""
+    return set(runs) <= _later_runs()
+
+
+@cache
+def _later_runs() -> set[str]:
+    return {
+        one["run"]
+        for file in GROUPS
+        for one in _entries(RESULTS / f"predictions/{file}.json")
+        if "parts" in one["predicted_accuracy"] and not _was_fitted(one)
+    }
+
+
+def _network(seeds: Sequence[tuple[dict[str, Any], float]], floor: dict[str, Any]) -> Network:
+    one = seeds[0][0]
+    predicted = {
+        reading: {**floor[reading], **one[reading], "with floor": floor[reading]["parts"]}
+        for reading in READINGS
+        if reading in one
+    }
+    return Network(_name(one), predicted, mean(value for _, value in seeds), len(seeds))
+
+
+def _name(one: dict[str, Any]) -> str:
+    """Name a network by its scheme, and in brackets by what is unusual."""
+    per_block = tuple(one.get("block_schemes", ()))
+    scheme = one.get("scheme") or (per_block[0] if per_block else None)
+    recipe = {name: value for name, value in one.get("recipe", {}).items() if name != "name"}
+    unusual = [f"{name} {value}" for name, value in recipe.items()]
+    if "init_growth" in one:
+        unusual.append(f"initial weights times {float(Scheme([one['init_growth']], [1]).alphas[0]):g}^n")
+    more = f", {', '.join(unusual)}" if unusual else ""
+    if scheme is None:
+        return one["model"] + more
+    kind = (one.get("stage_change", "project-each"), 1, 0.0, 0.0, 0.0)
+    named = FittedNetwork(scheme, (), *kind, beta_growth=one.get("beta_growth", "1"), block_schemes=per_block)
+    layers = "".join(letter for letter in one["model"] if letter.isdigit())
+    return f"{named.label}, {layers} layers{more}"
+
+
+def _readings(file: str) -> dict[str, str]:
+    """The readings that a file has: two for initial weights that grow."""
+    if file != CONTROL:
+        return {"predicted_accuracy": ""}
+    return {**READINGS, "predicted_accuracy": _INITIAL}
+
+
+def _cells(found: Sequence[Network], reading: str = "predicted_accuracy") -> list[str]:
+    misses = {law: [one.predicted[reading][law] - one.measured for one in found] for law in LAWS}
+    largest = max(misses["with floor"], key=abs)
+    return [*(f"{rms(values):.2f}" for values in misses.values()), f"{largest:+.1f}"]
+
+
+def _was_fitted(one: dict[str, Any]) -> bool:
+    """Tell the networks of the designs' sweep that the law had been fitted on: other seeds of them are no test."""
+    return one["model"] in ("zerosnet56_opt", "preresnet56") and one.get("recipe") == {"name": "paper"}
+
+
+def _entries(path: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(path.read_text())["predictions"]
+    return found
+
+
+def rms(values: Sequence[float]) -> float:
+    return sqrt(mean(value * value for value in values))
