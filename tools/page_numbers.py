@@ -27,6 +27,7 @@ from tools import (
     robustness_tables,
     run_tables,
     screening,
+    shallow_tables,
     speed_tables,
     verify_tables,
 )
@@ -49,6 +50,7 @@ def _of_the_runs(kind: Callable[[Evidence], str]) -> str:
 TABLES: dict[str, Callable[[], str]] = {
     **{name: partial(_of_the_runs, kind) for name, kind in KINDS.items()},
     **run_tables.TABLES,
+    **shallow_tables.TABLES,
     **speed_tables.TABLES,
     **cost_tables.TABLES,
     **law_tables.TABLES,

@@ -4,12 +4,9 @@ The unit of an interval over the ten schemes is a scheme, with the mean of its s
 networks is a seed.
 """
 
-import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache, partial
 from statistics import mean
-
-import numpy as np
 
 from tools.markdown_tables import ROOT, span, table
 from zerosnet.experiments import (
@@ -161,7 +158,7 @@ def optimum_against() -> str:
     for name, runs in sorted(rivals.items(), key=lambda one: -mean(map(best, one[1]))):
         values = [best(run) for run in runs]
         shown = name if name.startswith("Pre") else f"`{name}`"
-        rows.append((shown, str(summarise(values)), _said(over_seeds(deep()[OPTIMUM], runs))))
+        rows.append((shown, str(summarise(values)), told(over_seeds(deep()[OPTIMUM], runs))))
     return table(("Scheme", "Best epoch, %", "Optimum less this"), rows)
 
 
@@ -183,14 +180,14 @@ def pairs() -> str:
     for group in dict.fromkeys(row.group for row in experiment.rows):
         first, second = (row for row in experiment.rows if row.group == group)
         runs = [deep().get(row.scheme, []) if row.scheme is not None else [] for row in (first, second)]
-        shown = _said(over_seeds(runs[0], runs[1]) if all(runs) else None)
+        shown = told(over_seeds(runs[0], runs[1]) if all(runs) else None)
         blocks = [_blocks(each) for each in runs]
         rows.append((group, first.labels[1], second.labels[1], shown, " and ".join(blocks)))
     heads = ("What differs", "First", "Second", "First less second, points", "Used depth of 27")
     return table(heads, rows)
 
 
-def _said(difference: Difference | None) -> str:
+def told(difference: Difference | None) -> str:
     return "not measured" if difference is None else f"{difference}, {difference.verdict}"
 
 
@@ -218,59 +215,6 @@ def less(first: str, second: str) -> float:
     return ours - theirs
 
 
-# -- twenty layers -----------------------------------------------------------------------------------------------------
-
-SHALLOW = {
-    "zerosnet20_tra": "ZeroSNet-Tra",
-    "preresnet20": "PreResNet",
-    "zerosnet20_stable": "ZeroSNet-stable",
-    "zerosnet20_opt": "ZeroSNet-Opt",
-    "lmresnet20": "LM-ResNet",
-}
-
-
-def twenty_layers() -> str:
-    """Compare the five networks of 20 layers, seed by seed."""
-    every = {model: [best(run) for run in of_model(model)] for model in SHALLOW}
-    rows = []
-    for model, name in SHALLOW.items():
-        runs = of_model(model)
-        values = every[model]
-        same = model == "preresnet20"
-        against = "" if same else _said(pooled_difference(values, every["preresnet20"], every.values()))
-        rows.append((name, str(summarise(values)), str(summarise([last(run) for run in runs])), against))
-    heads = ("20 layers, CIFAR-10", "Best epoch, %", "Last epoch, %", "Best epoch less PreResNet's")
-    return table(heads, rows)
-
-
-def coefficients() -> str:
-    """List what training made of the coefficients, in all blocks but the last and in the last."""
-    readings: dict[str, tuple[str, str, Callable[[list[float]], float]]] = {
-        "zerosnet20_tra": ("λ", "(1/3, ∞) or (-∞, -1]", lambda alphas: 1 / (4 * alphas[2] - 1)),
-        "zerosnet20_stable": ("largest parasitic modulus", "below 0.99, by construction", _modulus),
-        "lmresnet20": ("k", "(-1, 1]", lambda alphas: alphas[1]),
-    }
-    rows = []
-    for model, (what, region, reading) in readings.items():
-        ended = [_coefficients(run, reading) for run in of_model(model)]
-        before = [value for blocks in ended for value in blocks[:-1]]
-        rows.append((SHALLOW[model], what, region, span(before), span(blocks[-1] for blocks in ended)))
-    heads = ("20 layers", "Number", "Zero-stable if in", "At the end, all blocks but the last", "The last block")
-    return table(heads, rows)
-
-
-def _coefficients(run: RunEvidence, reading: Callable[[list[float]], float]) -> list[float]:
-    """Read a number off every block that looks back, at the end of the last epoch."""
-    lines = (run.record.folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
-    blocks = [[float(alpha) for alpha in block["alphas"]] for block in json.loads(lines[-1])["coefficients"]]
-    return [reading(alphas) for alphas in blocks if len(alphas) > 1]
-
-
-def _modulus(alphas: Iterable[float]) -> float:
-    roots = np.roots([1.0, *(-alpha for alpha in alphas)])
-    return float(max(map(abs, sorted(roots, key=lambda root: abs(root - 1))[1:])))
-
-
 # -- attacks -----------------------------------------------------------------------------------------------------------
 
 
@@ -292,8 +236,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "optimum against others": optimum_against,
     "differences of pairs": pairs,
     "what accuracy goes with": correlations,
-    "twenty layers": twenty_layers,
-    "trained coefficients": coefficients,
 }
 VALUES: dict[str, Callable[[], str]] = {
     "cost of a root at -1.88": lambda: f"{less('zerosnet(-9/5)', 'zerosnet(-1/2)'):.1f}",

@@ -119,7 +119,7 @@ def test_effective_depth_counts_blocks() -> None:
     assert 20 < wiring.effective_depth() < 27
     assert wiring.effective_depth(tau=1e-9) == pytest.approx(27)
     assert wiring.effective_parameters() == forecast(OPT).effective_parameters, "one definition, with the law's tau"
-    assert wiring.effective_parameters(tau=1e-9) == pytest.approx(9 * 21, rel=1e-4)
+    assert wiring.effective_parameters(tau=1e-12) == pytest.approx(9 * 21, rel=1e-4)
     assert 1 <= wiring.number_of_sources() <= 28
 
 

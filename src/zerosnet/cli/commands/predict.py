@@ -75,7 +75,9 @@ def predict(
 
 def _show_one(found: "Forecast") -> None:
     predicted = found.prediction
-    fits = len(found.shares) * found.law.tau < 0.5  # in deeper networks equal parts are below the law's tau
+    fits = (
+        len(found.shares) * found.law.half(found.wiring.counts).mean() < 0.5
+    )  # in deeper networks equal parts hardly count
     rows = [
         ("effective depth", f"{found.effective_depth:.1f} of {len(found.shares)} blocks"),
         *([("parameters in use", f"{100 * _used(found):.0f} % ({_USED})")] if fits else []),

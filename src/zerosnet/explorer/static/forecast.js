@@ -9,13 +9,12 @@ const MANY = 120; // bars, which are drawn as one shape then
 const LEAST = 1e-6; // smaller ones are drawn as this
 
 export function drawForecast(rooms, legend, forecast) {
-  const { shares, parts, calibration } = forecast;
-  const { tau } = calibration.constants;
+  const { shares, parts, counts_half: half } = forecast;
   rooms.words.replaceChildren(...words(forecast));
-  drawBlocks(rooms, legend, { shares, parts, counts: Array(3).fill(shares.length / 3), line: tau, noted: `a part of ${short(tau, 2)} counts half` });
+  drawBlocks(rooms, legend, { shares, parts, counts: Array(3).fill(shares.length / 3), line: half, noted: "a block with this part counts half" });
 }
 
-// shares and parts, block by block; counts: blocks of every stage; line: a part that is marked, and what it means
+// shares and parts, block by block; counts: blocks of every stage; line: a part of every block that is marked, and what it means
 export function drawBlocks(rooms, legend, { shares, parts, counts, line, noted }) {
   const low = Math.max(Math.log10(LEAST), Math.floor(Math.log10(Math.max(LEAST, Math.min(0.001, ...shares, ...parts)))));
   bars(rooms.shares, shares, counts, low, "share of the new state", "share");
@@ -55,6 +54,6 @@ function bars(room, values, counts, low, title, noun, half = null) {
     chart.put(svg("rect", { class: `stage s${stages[n]}`, x: (px(n + 1) - width / 2).toFixed(1), y: top.toFixed(1), width: width.toFixed(1), height: (floor - top).toFixed(1) },
       svg("title", {}, `block ${n + 1}: ${noun} ${short(value, 3)}`)));
   });
-  if (half !== null) chart.line([[0.5, Math.log10(half)], [blocks + 0.5, Math.log10(half)]], { class: "half-line" });
+  if (half !== null) chart.line(half.flatMap((part, n) => [[n + 0.5, Math.log10(part)], [n + 1.5, Math.log10(part)]]), { class: "half-line" });
   chart.show();
 }

@@ -58,7 +58,7 @@ export class Wirings {
       html("p", { class: "reason" }, wiring.limit.sentence));
     rooms.recursion.replaceChildren(...recursion(wiring));
     rooms.facts.replaceChildren(...facts(wiring).map(([name, value]) => html("div", {}, html("dt", {}, name), html("dd", {}, value))));
-    drawBlocks(rooms, legends.blocks, { ...wiring, line: wiring.heard_from, noted: `from a part of ${short(wiring.heard_from, 2)} a block reaches the head` });
+    drawBlocks(rooms, legends.blocks, { ...wiring, line: wiring.parts.map(() => wiring.heard_from), noted: `from a part of ${short(wiring.heard_from, 2)} a block reaches the head` });
     this.panels.classList.toggle("two", wiring.streams === 1);
     for (const [name, , , drawPanel, wanted] of PANELS) {
       this.sections[name].hidden = !wanted(wiring.streams);

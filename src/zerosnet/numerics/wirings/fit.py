@@ -1,7 +1,7 @@
 """Fit the accuracy law: least squares of log(error).
 
 Without a floor it is a straight line in log(D) for every tau; tau is found on a grid and then by golden section. With a
-floor all four constants are then improved by damped Gauss-Newton steps. Nothing is random, so the result is the same
+floor all four constants are then improved by damped Gauss-Newton steps, from three values of tau. Nothing is random, so the result is the same
 everywhere. Every network is also predicted by the law that is fitted to the others.
 """
 
@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from zerosnet.errors import InputError
 from zerosnet.numerics.wirings.fitted import FittedNetwork
-from zerosnet.numerics.wirings.law import AccuracyLaw, used
-from zerosnet.numerics.wirings.measures import effective_parameters
+from zerosnet.numerics.wirings.law import COUNTS, AccuracyLaw, used
 from zerosnet.numerics.wirings.stages import parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats
 from zerosnet.numerics.wirings.wiring import Wiring
@@ -27,8 +26,10 @@ _GRID = 60
 _ROUNDS = 40
 _GOLDEN = (sqrt(5) - 1) / 2
 _LEAST_POINTS = 6
+_LEAST_QUANTITY = 1e-9  # of D, if tau is above all parts of a network
 _BELOW = 0.99  # the floor stays below the least error times this
-_STEPS, _DIFFERENCE = 100, 1e-6
+_STEPS, _DIFFERENCE = 60, 1e-6
+_SHIFTS = (-0.4, 0.0, 0.4)  # of log(tau): blocks begin to count at a kink, and the misfit has several minima
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,7 @@ class _Quantities:
     """log(D) of all networks as a function of log(tau)."""
 
     def __init__(self, points: Sequence[Point], measure: str) -> None:
+        self.count = COUNTS[measure]
         longest = max(len(point.wiring.steps) for point in points)
         self.weights, self.parameters = (np.zeros((len(points), longest)) for _ in range(2))
         for row, point in enumerate(points):
@@ -114,13 +116,22 @@ class _Quantities:
             self.parameters[row, :blocks] = parameters_by_stage(point.wiring.counts)
 
     def __call__(self, log_tau: float) -> Floats:
-        return np.asarray(np.log(effective_parameters(self.weights, self.parameters, exp(log_tau))))
+        counted = self.count(self.weights, self.parameters, exp(log_tau))
+        return np.asarray(np.log(np.maximum(counted, _LEAST_QUANTITY)))
 
 
 def _fit(log_quantities: Callable[[float], Floats], log_errors: Floats, chosen: Bools, floor: bool) -> _Constants:
     log_tau, log_a, p = _constants(log_quantities, log_errors, chosen)
-    found = _Constants(log_tau, log_a, p)
-    return _with_floor(found, log_quantities, log_errors, chosen) if floor else found
+    if not floor:
+        return _Constants(log_tau, log_a, p)
+    starts = [_Constants(log_tau + shift, log_a, p) for shift in _SHIFTS]
+    found = [_with_floor(start, log_quantities, log_errors, chosen) for start in starts]
+
+    def misfit(one: _Constants) -> float:
+        rest = (one.log_errors(log_quantities(one.log_tau)) - log_errors)[chosen]
+        return float(rest @ rest)
+
+    return min(found, key=misfit)
 
 
 def _with_floor(

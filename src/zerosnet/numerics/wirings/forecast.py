@@ -26,8 +26,8 @@ LAYERS = {20: 2, 32: 2, 44: 2, 56: 2, 110: 2, 164: 3, 326: 3, 650: 3, 1298: 3}
 """Layers of the CIFAR-size networks, and convolutions per block: basic blocks have two, bottlenecks three."""
 
 MUCH, LITTLE = 0.75, 0.1
-HEARD = 0.2
-"""A block reaches the head if its part is that of the law's tau, or this fraction of an equal part in deep networks."""
+REACHES, HEARD = 0.007, 0.2
+"""A block reaches the head if its part is the first, or the second times an equal part in deep networks."""
 
 _FASTER = 1.01  # from this quotient on, one thing grows faster than another
 _LEAST = 1e-300  # stands for no effective parameters on a logarithmic scale
@@ -120,7 +120,7 @@ class Forecast:
     def limit(self) -> str:
         """What keeps blocks from being used, in one sentence."""
         blocks = len(self.shares)
-        counting = int((self.parts >= min(self.law.tau, HEARD / blocks)).sum())
+        counting = int((self.parts >= min(REACHES, HEARD / blocks)).sum())
         if counting >= MUCH * blocks:
             return f"Nothing in the coefficients: {counting} of {blocks} blocks reach the head."
         steps = self.scheme.steps - 1
@@ -182,6 +182,7 @@ class Forecast:
             "beta_growth": num.to_json(self.beta_growth),
             "shares": self.shares.tolist(),
             "parts": self.parts.tolist(),
+            "counts_half": self.law.half(self.wiring.counts).tolist(),
             "effective_depth": self.effective_depth,
             "effective_parameters": self.effective_parameters,
             "accuracy": predicted.accuracy,

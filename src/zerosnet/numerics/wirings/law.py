@@ -1,16 +1,18 @@
 """The accuracy law: test error from the coefficients of a wiring alone.
 
-    error = a D^-p + floor,   D = sum_n p_n u_n / (u_n + tau)
+    error = a D^-p + floor,   D = sum_n p_n max(0, 1 - sqrt(tau r_n / v_n))
 
-with p_n the parameters of block n in units of the first stage's (4^stage) and u_n how much the network uses block n:
-the part of the second moment of what the head reads that comes from it (`parts`), the square root of that
-(`contributions`), or its share (`shares`). The constants are fitted to trained networks and stored with what they were
-fitted on; see `fit`. `parts` is the law, and the only one with a floor, the error that no depth removes. Predictions
-were registered with the others too. The law of shares is its rival: if the two disagree about a network, the interval
-is wider.
+with p_n the parameters of block n in units of the first stage's (4^stage), r_n its width (2^stage) and v_n the part of
+the second moment of what the head reads that comes from block n. The floor is the error that no depth removes. The
+constants are fitted to trained networks and stored with what they were fitted on; see `fit`.
+
+Predictions were registered with two other laws too, which have no floor and D = sum_n p_n u_n / (u_n + tau): u_n is the
+square root of the part (`contributions`), or the share of the block (`shares`). The law of shares is the rival of the
+law of parts: if the two disagree about a network, the interval is wider.
 """
 
 import json
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import ceil, exp, log, sqrt
@@ -23,13 +25,18 @@ import numpy.typing as npt
 from zerosnet.errors import InputError
 from zerosnet.numerics.display import html_table
 from zerosnet.numerics.wirings.fitted import FittedNetwork, network_json, read_network
-from zerosnet.numerics.wirings.measures import effective_parameters
+from zerosnet.numerics.wirings.measures import effective_parameters, weighted_depth
 from zerosnet.numerics.wirings.stages import parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats
 from zerosnet.numerics.wirings.wiring import Wiring
 
 LAW_FILE = Path(__file__).with_name("law.json")
-MEASURES = ("parts", "contributions", "shares")
+COUNTS: dict[str, Callable[[npt.ArrayLike, npt.ArrayLike, float], Floats]] = {
+    "parts": effective_parameters,
+    "contributions": weighted_depth,
+    "shares": weighted_depth,
+}
+MEASURES = tuple(COUNTS)
 COVERAGE = 0.9
 """The level of a prediction interval."""
 
@@ -122,12 +129,18 @@ class AccuracyLaw:
     def quantity(self, wiring: Wiring) -> float:
         """D of a wiring."""
         weights = used(wiring, self.measure)
-        return float(effective_parameters(weights, parameters_by_stage(wiring.counts), self.tau))
+        return float(COUNTS[self.measure](weights, parameters_by_stage(wiring.counts), self.tau))
+
+    def half(self, counts: Iterable[int]) -> Floats:
+        """The part, contribution or share at which each block counts half, for stages of so many blocks."""
+        parameters = np.array(parameters_by_stage(counts))
+        return 4 * self.tau * np.sqrt(parameters) if self.measure == "parts" else np.full(len(parameters), self.tau)
 
     def accuracy_of(self, weights: npt.ArrayLike, per_block: npt.ArrayLike) -> Floats:
         """Accuracy in percent from what the measure takes of every block (..., N); calibration is not checked."""
-        quantities = effective_parameters(weights, per_block, self.tau)
-        return np.asarray(100 - self.a * quantities**-self.p - self.floor)
+        quantities = np.asarray(COUNTS[self.measure](weights, per_block, self.tau))
+        errors = self.a * np.maximum(quantities, _LEAST) ** -self.p + self.floor
+        return np.asarray(100 - np.minimum(errors, 100.0))
 
     def predict(self, wiring: Wiring, dataset: str | None = None, normalised: bool = True) -> Prediction:
         """Predict the test accuracy of a network, where the law was calibrated.
@@ -191,6 +204,7 @@ class AccuracyLaw:
         return cls(**{name: data[name] for name in _FIELDS}, networks=tuple(networks), rival=rival)
 
 
+_LEAST = 1e-9  # of D, where no block counts
 _FIELDS = ("measure", "a", "tau", "p", "floor", "dataset", "recipe", "epoch")
 
 

@@ -5,9 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from zerosnet.numerics.wirings.forecast import HEARD, LITTLE, MUCH
+from zerosnet.numerics.wirings.forecast import HEARD, LITTLE, MUCH, REACHES
 from zerosnet.numerics.wirings.gains import mixing_product
-from zerosnet.numerics.wirings.law import load_law
 from zerosnet.numerics.wirings.step import Floats
 from zerosnet.numerics.wirings.wiring import STEM, Wiring
 
@@ -82,7 +81,7 @@ def limit_of(wiring: Wiring, stem: float = STEM) -> Limit:
 
 def heard_from(blocks: int) -> float:
     """The part of what the head reads from which a block of so many reaches it, by the rule of `Forecast.limit`."""
-    return min(load_law().tau, HEARD / blocks)
+    return min(REACHES, HEARD / blocks)
 
 
 def _counting(parts: Floats) -> int:

@@ -14,6 +14,8 @@ TAU = 0.1
 HEAD_TAU = 0.005
 """Part of what the head reads at which a block counts half."""
 
+_LEAST = 1e-300  # in place of 0 in a denominator
+
 
 def effective_depth(shares: npt.ArrayLike, tau: float = TAU) -> Floats:
     """sum_n s_n / (s_n + tau): a block counts fully where its share is far above tau, and s_n / tau far below it.
@@ -22,13 +24,29 @@ def effective_depth(shares: npt.ArrayLike, tau: float = TAU) -> Floats:
         >>> round(float(effective_depth([1.0, 0.1, 0.001], tau=0.1)), 3)
         1.419
     """
-    return effective_parameters(shares, 1.0, tau)
+    return weighted_depth(shares, 1.0, tau)
 
 
-def effective_parameters(shares: npt.ArrayLike, per_block: npt.ArrayLike, tau: float = TAU) -> Floats:
-    """sum_n p_n s_n / (s_n + tau) with p_n the parameters of block n."""
+def weighted_depth(shares: npt.ArrayLike, per_block: npt.ArrayLike, tau: float = TAU) -> Floats:
+    """sum_n p_n s_n / (s_n + tau) with p_n the weight of block n."""
     s = np.asarray(shares, dtype=np.float64)
     return np.asarray((np.asarray(per_block, dtype=np.float64) * (s / (s + tau))).sum(axis=-1))
+
+
+def effective_parameters(parts: npt.ArrayLike, per_block: npt.ArrayLike, tau: float) -> Floats:
+    """sum_n p_n max(0, 1 - sqrt(tau r_n / v_n)): the parameters of blocks that the head reads well enough.
+
+    v_n is the part of what the head reads that comes from block n, p_n its parameters, and r_n = sqrt(p_n / p_0) its
+    width relative to the first block's. A block whose part is below tau r_n does not count.
+
+    Examples:
+        >>> float(effective_parameters([0.5, 0.16, 0.005], [1, 4, 16], tau=0.02)).__round__(3)
+        2.8
+    """
+    v, p = np.asarray(parts, dtype=np.float64), np.asarray(per_block, dtype=np.float64)
+    least = tau * np.sqrt(p / p.flat[0])
+    counted = 1 - np.sqrt(least / np.maximum(np.maximum(v, least), _LEAST))
+    return np.asarray((p * counted).sum(axis=-1))
 
 
 def blocks_above(shares: npt.ArrayLike, least: float = 0.1) -> npt.NDArray[np.int64]:

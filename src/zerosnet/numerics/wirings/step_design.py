@@ -1,11 +1,14 @@
 """The best steps beta_n for given alphas: how much every block should write, by what the head reads of it.
 
-The law counts D = sum_n p_n v_n / (v_n + tau), v_n the part of what the head reads that comes from block n. With free
-betas the parts of the multistep blocks are free too, whatever the alphas are: v_n is proportional to beta_n^2 g_n, g_n
-the gain from block n to the head. So D has one best value for all schemes, and the derivative p_n tau / (v_n + tau)^2
-is the same for all blocks that count:
+The law counts D = sum_n p_n max(0, 1 - sqrt(tau r_n / v_n)), v_n the part of what the head reads that comes from block
+n and r_n = sqrt(p_n) its width. With free betas the parts of the multistep blocks are free too, whatever the alphas
+are: v_n is proportional to beta_n^2 g_n, g_n the gain from block n to the head. So D has one best value for all
+schemes, and its derivative, p_n sqrt(tau r_n / v_n^3) / 2, is the same for all blocks that count:
 
-    v_n = max(0, sqrt(p_n) level - tau),   the level such that all parts add up to 1.
+    v_n = (p_n sqrt(r_n))^(2/3) level,   the level such that all parts add up to 1.
+
+In very deep networks blocks with few parameters are better left out (part 0). If blocks are counted in place of
+parameters, all parts are equal.
 
 Start-up blocks keep their beta of 1; what the head is to read of them and of the stem is one number, which is searched.
 """
@@ -21,7 +24,7 @@ from zerosnet.errors import InputError
 from zerosnet.numerics.scheme import Scheme
 from zerosnet.numerics.wirings.companion import one_step_blocks
 from zerosnet.numerics.wirings.law import load_law
-from zerosnet.numerics.wirings.measures import HEAD_TAU, effective_parameters
+from zerosnet.numerics.wirings.measures import HEAD_TAU, effective_parameters, weighted_depth
 from zerosnet.numerics.wirings.stages import BLOCKS, block_counts, parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats
 from zerosnet.numerics.wirings.wiring import Wiring
@@ -29,7 +32,6 @@ from zerosnet.numerics.wirings.wiring import Wiring
 Bools = npt.NDArray[np.bool_]
 
 _GRID = np.logspace(-6, 0, 241)[:-1]  # parts of stem and start-up together
-_HALVINGS = 60
 
 
 @dataclass(frozen=True)
@@ -79,14 +81,15 @@ def best_betas(
     start_up = np.array(one_step_blocks(scheme.steps, counts, stage_change))
     plain = Wiring.of(scheme, counts, stage_change)
     unit = Wiring.of(Scheme(scheme.alphas, [1]), counts, stage_change)
-    parameters = np.array(parameters_by_stage(counts)) if objective == "accuracy" else np.ones(len(plain.steps))
-    tau = load_law().tau if objective == "accuracy" else HEAD_TAU
+    by_law = objective == "accuracy"
+    parameters = np.array(parameters_by_stage(counts)) if by_law else np.ones(len(plain.steps))
+    value = _ByLaw(parameters) if by_law else _ByBlocks(parameters)
     gains = np.square(unit.contributions()[-1])
     fixed = np.append(True, start_up)
     free_gains, fixed_gains = gains[~fixed], gains[fixed]
     if start_up.all() or not (free_gains > 0).all():
         raise InputError(f"scheme is {scheme}; expected one whose multistep blocks all reach the head")
-    parts, waste = _best_parts(fixed_gains, parameters, start_up, tau)
+    parts, waste = _best_parts(fixed_gains, value, start_up)
     scale = fixed_gains.sum() / waste if fixed_gains.sum() > 0 else 1.0
     betas = np.sqrt(parts[~start_up] * scale / free_gains)
     schemes = [Scheme(scheme.alphas, [float(beta)]) for beta in betas]
@@ -96,40 +99,67 @@ def best_betas(
         blocks=counts,
         objective=objective,
         betas=tuple(float(beta) for beta in betas),
-        value=_value(made.head_parts(), parameters, tau, objective),
-        constant=_value(plain.head_parts(), parameters, tau, objective),
+        value=value.shown(made.head_parts()),
+        constant=value.shown(plain.head_parts()),
     )
 
 
-def _value(parts: Floats, parameters: Floats, tau: float, objective: str) -> float:
-    quantity = float(effective_parameters(parts, parameters, tau))
-    return 100 - load_law().error_of(quantity) if objective == "accuracy" else quantity
+class _ByLaw:
+    """The law's D of the parts of all blocks."""
+
+    def __init__(self, parameters: Floats) -> None:
+        self.parameters, self.tau = parameters, load_law().tau
+
+    def __call__(self, parts: Floats) -> float:
+        return float(effective_parameters(parts, self.parameters, self.tau))
+
+    def shown(self, parts: Floats) -> float:
+        """Predicted accuracy in percent."""
+        return 100 - load_law().error_of(self(parts))
+
+    def best(self, blocks: Bools, total: float) -> Floats:
+        """Parts of chosen blocks, with this sum, that make D largest.
+
+        With q = (p sqrt(r))^(2/3) of those blocks that have most parameters, D is sum p - sqrt(tau (sum q)^3 / total).
+        """
+        parameters = self.parameters[blocks]
+        order = np.argsort(-parameters, kind="stable")
+        weights = parameters[order] ** (5 / 6)
+        found = np.cumsum(parameters[order]) - np.sqrt(self.tau * np.cumsum(weights) ** 3 / total)
+        counted = int(np.argmax(found)) + 1
+        parts = np.zeros(len(parameters))
+        parts[order[:counted]] = total * weights[:counted] / weights[:counted].sum()
+        return parts
 
 
-def _best_parts(fixed: Floats, parameters: Floats, start_up: Bools, tau: float) -> tuple[Floats, float]:
+class _ByBlocks:
+    """The number of blocks that reach the head."""
+
+    def __init__(self, weights: Floats) -> None:
+        self.weights = weights
+
+    def __call__(self, parts: Floats) -> float:
+        return float(weighted_depth(parts, self.weights, HEAD_TAU))
+
+    shown = __call__
+
+    def best(self, blocks: Bools, total: float) -> Floats:
+        """Parts of chosen blocks, with this sum, that make the number largest: equal ones."""
+        return np.full(int(blocks.sum()), total / blocks.sum())
+
+
+def _best_parts(fixed: Floats, value: _ByLaw | _ByBlocks, start_up: Bools) -> tuple[Floats, float]:
     """The best part of every block, and what stem and start-up have together.
 
     Args:
         fixed: Relative size of the stem and the start-up blocks in what the head reads.
     """
-    best, most, waste = np.zeros(len(parameters)), -inf, 1.0
+    best, most, waste = np.zeros(len(start_up)), -inf, 1.0
     total = float(fixed.sum())
     for together in _GRID if total > 0 else [0.0]:
-        parts = np.zeros(len(parameters))
+        parts = np.zeros(len(start_up))
         parts[start_up] = together * fixed[1:] / total if total > 0 else 0.0
-        parts[~start_up] = _water_filling(parameters[~start_up], 1 - together, tau)
-        value = float(effective_parameters(parts, parameters, tau))
-        if value > most:
-            best, most, waste = parts, value, together
+        parts[~start_up] = value.best(~start_up, 1 - together)
+        if (found := value(parts)) > most:
+            best, most, waste = parts, found, together
     return best, waste
-
-
-def _water_filling(parameters: Floats, total: float, tau: float) -> Floats:
-    """Parts max(0, sqrt(p_n) level - tau) that add up to `total`."""
-    roots = np.sqrt(parameters)
-    low, high = 0.0, (total + tau * len(roots)) / float(roots.min())
-    for _ in range(_HALVINGS):
-        level = (low + high) / 2
-        full = float(np.maximum(roots * level - tau, 0).sum()) > total
-        low, high = (low, level) if full else (level, high)
-    return np.asarray(np.maximum(roots * high - tau, 0))

@@ -21,10 +21,10 @@ def forecast_figure(found: Forecast) -> "Figure":
         upper, lower = figure.subplots(2, 1, sharex=True)
         _bars(upper, found, found.shares, "share in the new state")
         _bars(lower, found, found.parts, "part of what the head reads")
-        lower.axhline(found.law.tau, color=GREY, linestyle=":", linewidth=0.9)
-        lower.annotate(
-            "counts half", (len(found.parts) - 0.4, found.law.tau), color=GREY, fontsize=7, va="bottom", ha="right"
-        )
+        half = found.law.half(found.wiring.counts)
+        edges = [n - 0.5 for n in range(len(half) + 1)]
+        lower.stairs(half, edges, baseline=None, color=GREY, linestyle=":", linewidth=0.9)
+        lower.annotate("counts half", (edges[-1], half[-1]), color=GREY, fontsize=7, va="bottom", ha="right")
         lower.set_xlabel("block")
         predicted = found.prediction
         said = "" if predicted.accuracy is None else f", predicted accuracy {predicted.accuracy:.1f} %"
