@@ -64,23 +64,32 @@ COUNTS: dict[str, Callable[[Floats, float], Floats]] = {
     "1-exp(-u/tau)": lambda u, tau: 1 - np.exp(-u / tau),
     "log(1+u/tau)": lambda u, tau: np.log1p(u / tau),
     "u^tau": lambda u, tau: u**tau,
+    "max(0,1-tau/u)": lambda u, tau: 1 - tau / np.maximum(u, tau),
 }
+SQUARED, THRESHOLD = "u^2/(u^2+tau^2)", "max(0,1-tau/u)"
+LEAST = 1e-9  # of D, if no block counts
 NEAREST = "weight in the head", "rms weight in all later reads", "chain of reads"
-"""Uses whose squares do best; docs/law.md compares them."""
+"""Uses that do best; docs/law.md compares them."""
 
-WITH_FLOOR = ("u/(u+tau)", "u^2/(u^2+tau^2)")
+WITH_FLOOR = ("u/(u+tau)", "u^2/(u^2+tau^2)", "max(0,1-tau/u)")
 
 
 class Form(NamedTuple):
-    """error = a D^-p + floor, D = sum base^stage count(u_n)."""
+    """error = a D^-p + floor, D = sum base^stage count(u_n).
+
+    Attributes:
+        by_width: Divide u_n by the square root of the block's width, so that wide blocks need more.
+    """
 
     use: str
     counted: str = "u/(u+tau)"
     base: float = 4.0
     floor: bool = False
+    by_width: bool = False
 
     def __str__(self) -> str:
-        return f"{self.use}, {self.counted}, {self.base:g}^stage{', floor' if self.floor else ''}"
+        use = f"{self.use} / sqrt(width)" if self.by_width else self.use
+        return f"{use}, {self.counted}, {self.base:g}^stage{', floor' if self.floor else ''}"
 
 
 class Split(NamedTuple):
@@ -110,12 +119,16 @@ def power_law(points: Sequence[Point], form: Form) -> tuple[Predictor, _Constant
     uses, weights = np.zeros((2, len(points), longest))
     for row, point in enumerate(points):
         blocks = len(point.wiring.steps)
+        stages = np.repeat(np.arange(len(point.wiring.counts)), point.wiring.counts)
         uses[row, :blocks] = USES[form.use](point.wiring.contributions())
-        weights[row, :blocks] = form.base ** np.repeat(np.arange(len(point.wiring.counts)), point.wiring.counts)
+        if form.by_width:
+            uses[row, :blocks] /= np.sqrt(2.0**stages)
+        weights[row, :blocks] = form.base**stages
     log_errors = np.log([100 - point.accuracy for point in points])
 
     def log_quantities(log_tau: float) -> Floats:
-        return np.log((weights * COUNTS[form.counted](uses, exp(log_tau))).sum(axis=1))
+        counted = (weights * COUNTS[form.counted](uses, exp(log_tau))).sum(axis=1)
+        return np.log(np.maximum(counted, LEAST))
 
     def predict(fitted: Floats, wanted: Floats) -> Floats:
         found = _fit(log_quantities, log_errors, fitted, form.floor)
@@ -238,7 +251,8 @@ def forms() -> list[Form]:
     found = []
     for use in USES:
         found += [Form(use, base=1.0), Form(use, base=2.0), *(Form(use, count) for count in COUNTS)]
-    return [*found, *(Form(use, count, floor=True) for use in USES for count in WITH_FLOOR)]
+    found += [Form(use, count, floor=True) for use in USES for count in WITH_FLOOR]
+    return [*found, *(Form(use, THRESHOLD, floor=floor, by_width=True) for use in NEAREST for floor in (False, True))]
 
 
 def table(epoch: str, chosen: Sequence[Form], runs: Path = RUNS) -> list[list[str]]:
@@ -259,10 +273,17 @@ def table(epoch: str, chosen: Sequence[Form], runs: Path = RUNS) -> list[list[st
 
 def best_forms() -> str:
     """Compare the forms that do best, for docs/law.md."""
-    chosen = [Form(use, "u^2/(u^2+tau^2)", floor=floor) for use in NEAREST for floor in (False, True)]
+    chosen = [Form(use, SQUARED, floor=floor) for use in NEAREST for floor in (False, True)]
+    for by_width in (False, True):
+        chosen += [Form(use, THRESHOLD, floor=True, by_width=by_width) for use in NEAREST]
     (_, _, *heads), *rows = table("best", chosen)
-    kept = [[name.replace(", u^2/(u^2+tau^2), 4^stage", ", squared"), *cells] for name, _, *cells in rows]
-    return markdown_table(["Form", *heads], kept[-len(chosen) :])
+    words = {f", {SQUARED}, 4^stage": ", squared", f", {THRESHOLD}, 4^stage": ", above a threshold"}
+    kept = []
+    for name, _, *cells in rows[-len(chosen) :]:
+        for long, short in words.items():
+            name = name.replace(long, short)
+        kept.append([name, *cells])
+    return markdown_table(["Form", *heads], kept)
 
 
 TABLES: dict[str, Callable[[], str]] = {"law, best forms": best_forms}

@@ -1,8 +1,8 @@
 """Fit the accuracy law: least squares of log(error).
 
 Without a floor it is a straight line in log(D) for every tau; tau is found on a grid and then by golden section. With a
-floor all four constants are then improved by damped Gauss-Newton steps, from three values of tau. Nothing is random, so the result is the same
-everywhere. Every network is also predicted by the law that is fitted to the others.
+floor all four constants are then improved by damped Gauss-Newton steps, from three values of tau. Nothing is random, so
+the result is the same everywhere. Every network is also predicted by the law that is fitted to the others.
 """
 
 from collections.abc import Callable, Sequence
