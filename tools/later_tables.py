@@ -36,6 +36,7 @@ KNOWN = ("plain-torch",)
 """Groups of networks that the law was fitted on, trained in another arithmetic: no test of the law."""
 
 LAWS = {
+    "threshold": "parts above a threshold",
     "with floor": "parts, with floor",
     "parts": "parts, without floor",
     "shares": "shares",
@@ -43,9 +44,14 @@ LAWS = {
     "root_condition": "root condition",
     "constant": "a constant",
 }
-SHOWN = ("with floor", "shares", "root_condition")
+SHOWN = ("threshold", "with floor", "shares", "root_condition")
+FILES = {"threshold": "threshold", "with floor": "with-floor"}
+"""Files of predictions by later forms of the law of parts; a form predicts only what was not trained before it."""
+
+UNKNOWN = "–"
 READINGS = {"predicted_accuracy": "", "predicted_accuracy_by_coefficients": ", read from coefficients"}
 _INITIAL = ", read from initial shares"
+MISS = "Miss, with floor"
 _NONE = "None of them is trained yet."
 _NETWORK = ("model", "scheme", "block_schemes", "beta_growth", "init_growth", "stage_change", "recipe")
 
@@ -65,7 +71,7 @@ def later(results: Path = RESULTS) -> dict[str, list[Network]]:
 
     A network that two files predict counts in the first of them.
     """
-    floor = {one["run"]: one for one in _entries(results / "predictions/with-floor.json")}
+    forms = {law: _by_run(results / f"predictions/{file}.json") for law, file in FILES.items()}
     found: dict[tuple[str, str], dict[str, tuple[dict[str, Any], float]]] = {}
     for file in GROUPS:
         for one in _entries(results / f"predictions/{file}.json"):
@@ -78,7 +84,7 @@ def later(results: Path = RESULTS) -> dict[str, list[Network]]:
     groups: dict[str, list[Network]] = {}
     for (file, _), seeds in found.items():
         runs = list(seeds.values())
-        groups.setdefault(file, []).append(_network(runs, floor[runs[0][0]["run"]]))
+        groups.setdefault(file, []).append(_network(runs, forms))
     return groups
 
 
@@ -97,7 +103,7 @@ def errors(results: Path = RESULTS) -> str:
     rest = [one for file, one in every if file != CONTROL]
     if rest and len(rest) < len(every):
         rows.append(["all but initial weights", str(len(rest)), *_cells(rest)])
-    heads = ["Networks", "", *LAWS.values(), "Largest miss of the first"]
+    heads = ["Networks", "", *LAWS.values(), f"Largest {MISS.lower()}"]
     return table(heads, rows)
 
 
@@ -110,10 +116,10 @@ def networks(results: Path = RESULTS) -> str:
         for one in sorted(found, key=lambda one: one.measured):
             for reading, words in _readings(file).items():
                 given = one.predicted[reading]
-                cells = [f"{given[law]:.1f}" for law in SHOWN]
+                cells = [f"{given[law]:.1f}" if law in given else UNKNOWN for law in SHOWN]
                 miss = f"{given['with floor'] - one.measured:+.1f}"
                 rows.append([GROUPS[file], one.name + words, *cells, f"{one.measured:.1f}", str(one.runs), miss])
-    return table(["Group", "Network", *(LAWS[law] for law in SHOWN), "Measured", "Seeds", "Miss of the first"], rows)
+    return table(["Group", "Network", *(LAWS[law] for law in SHOWN), "Measured", "Seeds", MISS], rows)
 
 
 def waiting(results: Path = RESULTS) -> str:
@@ -137,13 +143,13 @@ def _later_runs() -> set[str]:
     }
 
 
-def _network(seeds: Sequence[tuple[dict[str, Any], float]], floor: dict[str, Any]) -> Network:
+def _network(seeds: Sequence[tuple[dict[str, Any], float]], forms: dict[str, dict[str, Any]]) -> Network:
     one = seeds[0][0]
-    predicted = {
-        reading: {**floor[reading], **one[reading], "with floor": floor[reading]["parts"]}
-        for reading in READINGS
-        if reading in one
-    }
+    predicted = {}
+    for reading in (reading for reading in READINGS if reading in one):
+        later_forms = {law: known[one["run"]] for law, known in forms.items() if one["run"] in known}
+        newer = {law: entry[reading]["parts"] for law, entry in later_forms.items()}
+        predicted[reading] = {**later_forms["with floor"][reading], **one[reading], **newer}
     return Network(_name(one), predicted, mean(value for _, value in seeds), len(seeds))
 
 
@@ -172,9 +178,10 @@ def _readings(file: str) -> dict[str, str]:
 
 
 def _cells(found: Sequence[Network], reading: str = "predicted_accuracy") -> list[str]:
-    misses = {law: [one.predicted[reading][law] - one.measured for one in found] for law in LAWS}
+    known = {law: all(law in one.predicted[reading] for one in found) for law in LAWS}
+    misses = {law: [one.predicted[reading][law] - one.measured for one in found] for law in LAWS if known[law]}
     largest = max(misses["with floor"], key=abs)
-    return [*(f"{rms(values):.2f}" for values in misses.values()), f"{largest:+.1f}"]
+    return [*(f"{rms(misses[law]):.2f}" if known[law] else UNKNOWN for law in LAWS), f"{largest:+.1f}"]
 
 
 def _was_fitted(one: dict[str, Any]) -> bool:
@@ -185,6 +192,10 @@ def _was_fitted(one: dict[str, Any]) -> bool:
 def _entries(path: Path) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(path.read_text())["predictions"]
     return found
+
+
+def _by_run(path: Path) -> dict[str, dict[str, Any]]:
+    return {one["run"]: one for one in _entries(path)}
 
 
 def rms(values: Sequence[float]) -> float:

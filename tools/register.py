@@ -2,7 +2,7 @@
 
     python -m tools.register results/sweeps/NAME.json [MORE.json ...] results/predictions/NAME.json
 
-Shares are written if there is one sweep file. Predictions are of the best test accuracy in percent, all fitted to the
+Runs that results/runs has are left out: their accuracy is known. Shares are written if there is one sweep file. Predictions are of the best test accuracy in percent, all fitted to the
 CIFAR-10 runs with recipe `paper` in results/runs:
 
 parts, contributions, shares   the accuracy law by its three measures (`zerosnet.numerics.load_law`)
@@ -44,6 +44,7 @@ from zerosnet.training import RunSpec, read_sweep
 
 MEASURES = ("parts", "contributions", "shares")
 NO_NORM = "_nonorm"
+RUNS = Path(__file__).parents[1] / "results" / "runs"
 SCREEN = "screen"
 
 
@@ -169,7 +170,7 @@ def main(*files: str) -> None:
     check_new(Path(output))
     predictions = []
     for sweep in sweeps:
-        specs = read_sweep(sweep)
+        specs = [spec for spec in read_sweep(sweep) if not (RUNS / spec.id / "result.json").exists()]
         entries = [{k: v for k, v in entry(spec).items() if k != "shares" or len(sweeps) == 1} for spec in specs]
         predictions += ordered(specs, entries)
     laws = {measure: _facts(load_law(measure)) for measure in MEASURES}
