@@ -6,8 +6,8 @@ with growing betas, and its coefficients, as if initial weights did not matter.
 """
 
 import json
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
 from math import sqrt
 from pathlib import Path
 from statistics import mean
@@ -93,10 +93,10 @@ def errors(results: Path = RESULTS) -> str:
     if not later(results):
         return _NONE
     rows = []
-    for file, networks in later(results).items():
+    for file, found in later(results).items():
         for reading, words in _readings(file).items():
             name = GROUPS[file] + words
-            rows.append([name, str(len(networks)), *_cells(networks, reading)])
+            rows.append([name, str(len(found)), *_cells(found, reading)])
     every = [(file, one) for file, networks in later(results).items() if file not in KNOWN for one in networks]
     if every:
         rows.append(["**all**, as predicted", str(len(every)), *_cells([one for _, one in every])])
@@ -104,7 +104,7 @@ def errors(results: Path = RESULTS) -> str:
     if rest and len(rest) < len(every):
         rows.append(["all but initial weights", str(len(rest)), *_cells(rest)])
     heads = ["Networks", "", *LAWS.values(), f"Largest {MISS.lower()}"]
-    return table(heads, rows)
+    return _without_empty(heads, rows)
 
 
 def networks(results: Path = RESULTS) -> str:
@@ -119,7 +119,14 @@ def networks(results: Path = RESULTS) -> str:
                 cells = [f"{given[law]:.1f}" if law in given else UNKNOWN for law in SHOWN]
                 miss = f"{given['with floor'] - one.measured:+.1f}"
                 rows.append([GROUPS[file], one.name + words, *cells, f"{one.measured:.1f}", str(one.runs), miss])
-    return table(["Group", "Network", *(LAWS[law] for law in SHOWN), "Measured", "Seeds", MISS], rows)
+    heads = ["Group", "Network", *(LAWS[law] for law in SHOWN), "Measured", "Seeds", MISS]
+    return _without_empty(heads, rows)
+
+
+def _without_empty(heads: list[str], rows: list[list[str]]) -> str:
+    """Make a table without the columns in which nothing is known."""
+    kept = [i for i in range(len(heads)) if any(row[i] != UNKNOWN for row in rows)]
+    return table([heads[i] for i in kept], [[row[i] for i in kept] for row in rows])
 
 
 def waiting(results: Path = RESULTS) -> str:
@@ -200,3 +207,34 @@ def _by_run(path: Path) -> dict[str, dict[str, Any]]:
 
 def rms(values: Sequence[float]) -> float:
     return sqrt(mean(value * value for value in values))
+
+
+SENTENCES = {
+    "growing betas": "1,1,1;1 (beta growth 1.841)",
+    "shrinking betas": "≈0.543,0.295,0.16;0.543 (beta growth 0.5432)",
+    "growing initial weights": "1,1,1;1, 56 layers, initial weights",
+    "small beta": "1/3,5/9,1/9;2173/100000",
+}
+"""Networks that the pages speak of, by how their names begin."""
+
+
+def _value(name: str, what: str) -> str:
+    """Write what was measured for a network of SENTENCES, or what a law predicted for it."""
+    (found,) = (one for ones in later().values() for one in ones if one.name.startswith(SENTENCES[name]))
+    return f"{found.measured if what == 'measured' else found.predicted['predicted_accuracy'][what]:.1f}"
+
+
+def _group_error(file: str, law: str) -> str:
+    """Write the error of a law on the networks of a group."""
+    return f"{rms([one.predicted['predicted_accuracy'][law] - one.measured for one in later()[file]]):.2f}"
+
+
+VALUES: dict[str, Callable[[], str]] = {
+    **{
+        f"{name}, {words}": partial(_value, name, what)
+        for name in SENTENCES
+        for words, what in (("measured", "measured"), ("predicted", "with floor"), ("by roots", "root_condition"))
+    },
+    "betas per block, error": partial(_group_error, "block-schemes", "with floor"),
+    "betas per block, error by roots": partial(_group_error, "block-schemes", "root_condition"),
+}

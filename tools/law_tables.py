@@ -208,8 +208,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "law, designs": designs,
 }
 VALUES: dict[str, Callable[[], str]] = {
+    **later_tables.VALUES,
     "law a": lambda: f"{load_law().a:.1f}",
-    "law tau": lambda: f"{load_law().tau:.4f}",
+    "law tau": lambda: f"{load_law().tau:.5f}",
     "law p": lambda: f"{load_law().p:.3f}",
     "mnist rank": lambda: f"{mnist_rank():.2f}",
     "law floor": lambda: f"{load_law().floor:.1f}",

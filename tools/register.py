@@ -2,8 +2,9 @@
 
     python -m tools.register results/sweeps/NAME.json [MORE.json ...] results/predictions/NAME.json
 
-Runs that results/runs has are left out: their accuracy is known. Shares are written if there is one sweep file. Predictions are of the best test accuracy in percent, all fitted to the
-CIFAR-10 runs with recipe `paper` in results/runs:
+Runs that results/runs has are left out: their accuracy is known. Shares are written if there is one sweep file.
+Predictions are of the best test accuracy in percent, all fitted to the CIFAR-10 runs with recipe `paper` in
+results/runs:
 
 parts, contributions, shares   the accuracy law by its three measures (`zerosnet.numerics.load_law`)
 count                          error = a n^-p, n the number of blocks with a share of at least 10 %
