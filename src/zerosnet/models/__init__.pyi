@@ -38,8 +38,7 @@ from zerosnet.models.layers.replicated import Conv as Conv
 from zerosnet.models.layers.replicated import Linear as Linear
 from zerosnet.models.layers.replicated import of_replica as of_replica
 from zerosnet.models.layers.replicated import per_channel as per_channel
-from zerosnet.models.names import check_model as check_model
-from zerosnet.models.names import find_name as find_name
+from zerosnet.models.network import CifarStem as CifarStem
 from zerosnet.models.network import Network as Network
 from zerosnet.models.network import combine as combine
 from zerosnet.models.network import extract as extract
@@ -66,11 +65,12 @@ from zerosnet.models.registry import configure as configure
 from zerosnet.models.registry import create_model as create_model
 from zerosnet.models.registry import find_entry as find_entry
 from zerosnet.models.registry import list_models as list_models
-from zerosnet.models.stepping.block_plan import BlockPlan as BlockPlan
 from zerosnet.models.stepping.blocks import Basic as Basic
 from zerosnet.models.stepping.blocks import Block as Block
+from zerosnet.models.stepping.history import BlockPlan as BlockPlan
 from zerosnet.models.stepping.stack import BlockStep as BlockStep
 from zerosnet.models.stepping.streams import StreamsLaw as StreamsLaw
 from zerosnet.models.stepping.streams import StreamStack as StreamStack
-from zerosnet.models.structure import CifarStem as CifarStem
 from zerosnet.models.structure import Structure as Structure
+from zerosnet.models.structure import check_model as check_model
+from zerosnet.models.structure import find_name as find_name

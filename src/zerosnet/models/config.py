@@ -8,7 +8,7 @@ from typing import Any
 
 from zerosnet.checks import is_whole
 from zerosnet.errors import InputError
-from zerosnet.models.stepping.block_plan import BlockPlan, plan
+from zerosnet.models.stepping.history import BlockPlan, plan
 from zerosnet.models.stepping.laws import LambdaLaw, Law, LmLaw, StableLambdaLaw, StableRootsLaw
 from zerosnet.models.stepping.mixing_laws import GainsLaw, SimplexLaw
 from zerosnet.models.stepping.stack import Coefficients, FixedCoefficients, TrainedCoefficients

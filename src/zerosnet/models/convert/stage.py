@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.models.convert.places import Place, replaced, taken
-from zerosnet.models.stepping.sums import accumulate
+from zerosnet.models.stepping.history import accumulate
 from zerosnet.numerics import Scheme
 
 
