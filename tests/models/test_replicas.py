@@ -204,7 +204,7 @@ def test_products_are_for_results_only_and_for_channels_that_lie_last() -> None:
 
 def test_a_compiler_is_given_products_in_the_place_of_projections(monkeypatch: pytest.MonkeyPatch) -> None:
     """With their gradients, which are those of the grouped convolutions."""
-    for module in (layers, sums, stack):
+    for module in (layers, history, stack):
         monkeypatch.setattr(module, "one_by_one", lambda _: False)
     model = create_model("zerosnet20_opt", replicas=3, seed=[0, 1, 2]).double().to(memory_format=torch.channels_last)
     images = torch.randn(2, 9, 16, 16).double().to(memory_format=torch.channels_last)

@@ -9,16 +9,8 @@ from zerosnet.errors import InputError
 from zerosnet.models import create_model
 from zerosnet.numerics import Scheme
 from zerosnet.training import RunSpec
-from zerosnet.training.grouping import (
-    MOST,
-    _host_memory,
-    build_model,
-    fitting,
-    group,
-    key,
-    share_out,
-    work,
-)
+from zerosnet.training.capacity import MOST, _host_memory, fitting, share_out
+from zerosnet.training.grouping import build_model, group, key, work
 
 MakeSpecs = Callable[..., list[RunSpec]]
 CPU = torch.device("cpu")
@@ -109,6 +101,6 @@ def test_memory_bounds_the_number_of_replicas_on_the_cpu(
     _, needed = _host_memory(spec, small_digits)
     assert 1e5 < needed < 1e8
     assert _host_memory(replace(spec, recipe=replace(spec.recipe, batch=32)), small_digits)[1] == 2 * needed
-    monkeypatch.setattr("zerosnet.training.grouping._host_memory", lambda *_: (10 * needed, needed))
+    monkeypatch.setattr("zerosnet.training.capacity._host_memory", lambda *_: (10 * needed, needed))
     assert fitting(spec, small_digits, CPU) == 8
     assert sizes(make_specs(9), small_digits, None) == [5, 4]

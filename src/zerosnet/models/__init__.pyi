@@ -43,6 +43,7 @@ from zerosnet.models.network import Network as Network
 from zerosnet.models.network import combine as combine
 from zerosnet.models.network import extract as extract
 from zerosnet.models.network import fuse as fuse
+from zerosnet.models.network import snapshot as snapshot
 from zerosnet.models.parameters import ParameterRow as ParameterRow
 from zerosnet.models.parameters import parameter_count as parameter_count
 from zerosnet.models.parameters import parameter_table as parameter_table

@@ -258,3 +258,21 @@ def combine(state_dicts: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
                 f"state_dicts[{k}] has other names or shapes than state_dicts[0]; expected the same network"
             )
     return {name: torch.cat([state[name] for state in state_dicts]) for name in first}
+
+
+def snapshot(tensors: Mapping[str, Tensor], replicas: int) -> list[dict[str, Tensor]]:
+    """Copy each replica's part of a fused network's tensors to the CPU, by one copy per data type.
+
+    All tensors stack their replicas along the first dimension. The parts do not share memory with the originals, so
+    that training may go on while they are written.
+    """
+    parts: list[dict[str, Tensor]] = [{} for _ in range(replicas)]
+    for dtype in dict.fromkeys(tensor.dtype for tensor in tensors.values()):
+        group = {name: tensor.detach() for name, tensor in tensors.items() if tensor.dtype == dtype}
+        host = torch.cat([tensor.reshape(replicas, -1) for tensor in group.values()], dim=1).cpu()
+        columns = host.split([tensor.numel() // replicas for tensor in group.values()], dim=1)
+        for (name, tensor), column in zip(group.items(), columns):
+            shape = (tensor.shape[0] // replicas, *tensor.shape[1:])
+            for part, row in zip(parts, column):
+                part[name] = row.view(shape)
+    return parts

@@ -14,8 +14,8 @@ from zerosnet.data import DataSet, FolderData
 from zerosnet.models import Network
 from zerosnet.numerics import Scheme
 from zerosnet.training.fused.passes import Score
+from zerosnet.training.machine import World
 from zerosnet.training.runs.spec import RunSpec
-from zerosnet.training.streamed.processes import World
 
 
 class ScoringPass(Protocol):
