@@ -1,7 +1,8 @@
-"""Files that are there as a whole or not at all, whenever the process or the machine stops."""
+"""Files that are there as a whole or not at all, whenever the process or the machine stops, and numbers that fit in."""
 
 import errno
 import json
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -126,6 +127,30 @@ def read_value(path: Path, parse: Callable[[Any], T]) -> T:
         raise InputError(text if str(path) in text else f"{path}: {text}") from None
     except _DAMAGE as error:
         raise InputError(f"{path} is damaged: {type(error).__name__}: {error}") from None
+
+
+def is_whole(value: Any) -> bool:
+    """Return True for an int; True and False themselves are none."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Return True for an int or float that a finite float can hold; True and False themselves are none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an int of more than 308 digits
+        return False
+
+
+def finite(value: Any) -> Any:
+    """A copy of JSON-ready data with None in place of every float that is not finite."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class BackgroundWriter:

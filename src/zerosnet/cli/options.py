@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 
 import typer
 
-from zerosnet.cli.output import announce
 from zerosnet.errors import InputError
 from zerosnet.training import DataOptions, EngineOptions
 
@@ -199,6 +198,12 @@ def begin(specs: "Sequence[RunSpec]", store: str, options: DataOptions) -> None:
         if not (there.folder(spec) / "result.json").exists():
             check_place(spec.dataset, options.data)
     announce(f"{_described(specs)}, kept in {Path(store)}; loading PyTorch ...")
+
+
+def announce(line: str) -> None:
+    """Print a line at once if somebody is at the terminal: the first sign of life, before torch is loaded."""
+    if sys.stderr.isatty():
+        print(line, file=sys.stderr, flush=True)
 
 
 def _described(specs: "Sequence[RunSpec]") -> str:

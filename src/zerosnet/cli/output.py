@@ -8,8 +8,8 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zerosnet.checks import finite
 from zerosnet.errors import InputError, did_you_mean
+from zerosnet.files import finite
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -127,12 +127,6 @@ def draw(path: Path | None, figure: "Callable[[], Figure]", quiet: bool) -> None
     save_figure(figure(), path)
     if not quiet:
         print(f"Figure: {path}")
-
-
-def announce(line: str) -> None:
-    """Print a line at once if somebody is at the terminal: the first sign of life, before torch is loaded."""
-    if sys.stderr.isatty():
-        print(line, file=sys.stderr, flush=True)
 
 
 def print_json(value: Any) -> None:

@@ -3,13 +3,13 @@
 import math
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zerosnet.checks import is_number, is_whole
 from zerosnet.errors import InputError, did_you_mean
+from zerosnet.files import is_number, is_whole
 
 if TYPE_CHECKING:
     from zerosnet.data.dataset import DataSet, ImageSet
@@ -52,6 +52,16 @@ class Augmentation:
             "flip" if self.flip else "",
         ]
         return ", ".join(word for word in words if word) or "no augmentation"
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Augmentation":
+        """Read what `to_json` writes; None is no augmentation."""
+        if data is not None and (not isinstance(data, dict) or not set(data) <= {f.name for f in fields(cls)}):
+            raise InputError(
+                f"augmentation is {data!r}; expected an object with crop (pixels), flip (true or false), area and "
+                "aspect (two numbers each)"
+            )
+        return cls(**data or {})
 
     def to_json(self) -> dict[str, Any]:
         """Write all that distinguishes it; area and aspect only if they are not at their default."""

@@ -11,12 +11,12 @@ from zerosnet.models.diagnosis.depth import contribution_cosines as contribution
 from zerosnet.models.diagnosis.depth import logit_lens as logit_lens
 from zerosnet.models.diagnosis.depth import measure_depth as measure_depth
 from zerosnet.models.diagnosis.measure import diagnose as diagnose
+from zerosnet.models.diagnosis.measure import predicted_shares as predicted_shares
+from zerosnet.models.diagnosis.measure import wiring_of_network as wiring_of_network
 from zerosnet.models.diagnosis.result import BlockDiagnosis as BlockDiagnosis
 from zerosnet.models.diagnosis.result import Diagnosis as Diagnosis
 from zerosnet.models.diagnosis.result import EffectiveDepth as EffectiveDepth
 from zerosnet.models.diagnosis.result import used_depth as used_depth
-from zerosnet.models.diagnosis.shares import predicted_shares as predicted_shares
-from zerosnet.models.diagnosis.shares import wiring_of_network as wiring_of_network
 from zerosnet.models.diagnosis.switched_off import Tail as Tail
 from zerosnet.models.diagnosis.switched_off import tails as tails
 from zerosnet.models.io.card import model_card as model_card

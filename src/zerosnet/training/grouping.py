@@ -18,7 +18,7 @@ from zerosnet.errors import InputError
 from zerosnet.models import Config, Network, configure, fuse
 from zerosnet.training.machine import World
 from zerosnet.training.options import Precision, precision
-from zerosnet.training.recipes.schedule import Constant
+from zerosnet.training.recipes.recipe import Constant
 from zerosnet.training.runs.run import Run, positions, read_result, remove_checkpoints
 from zerosnet.training.runs.spec import RunSpec
 from zerosnet.training.runs.store import Store

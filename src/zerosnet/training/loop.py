@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from zerosnet.checks import finite
 from zerosnet.environment import environment
 from zerosnet.errors import InputError
-from zerosnet.files import BackgroundWriter
+from zerosnet.files import BackgroundWriter, finite
 from zerosnet.models import combine, model_file, snapshot
 from zerosnet.training.fused.cuda_graph import Lead
 from zerosnet.training.fused.passes import Score

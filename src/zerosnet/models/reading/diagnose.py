@@ -11,12 +11,12 @@ from torch.nn import functional
 from torch.utils._pytree import tree_leaves, tree_map
 
 from zerosnet.errors import InputError
+from zerosnet.models.reading.calls import Example, arguments, untrained_batch_norms
 from zerosnet.models.reading.diagnosis import BranchDiagnosis, WiringDiagnosis
 from zerosnet.models.reading.fit import layouts
-from zerosnet.models.reading.modes import untrained_batch_norms
 from zerosnet.models.reading.plan import resolved
 from zerosnet.models.reading.read import NetworkReading, passage_gains, read_network, taken
-from zerosnet.models.reading.trace import Example, Trace, arguments, run
+from zerosnet.models.reading.trace import Trace, run
 
 READ_WITH = 2
 """Number of examples that are enough to read a wiring."""

@@ -19,9 +19,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from zerosnet import files
-from zerosnet.checks import finite
 from zerosnet.environment import today
 from zerosnet.errors import InputError
+from zerosnet.files import finite
 from zerosnet.training.runs.spec import Result, RunSpec
 
 if TYPE_CHECKING:

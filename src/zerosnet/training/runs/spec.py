@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, fields
 from hashlib import blake2b
 from typing import Any
 
-from zerosnet.checks import is_number, is_whole
 from zerosnet.data import source
 from zerosnet.errors import InputError, did_you_mean
+from zerosnet.files import is_number, is_whole
 from zerosnet.numerics import Number, Scheme, find_stage_change, number
 from zerosnet.training.options import PRECISIONS
 from zerosnet.training.recipes.book import changes, recipe
