@@ -120,7 +120,7 @@ def test_a_training_prints_its_start_if_asked(make_specs: MakeSpecs, tmp_path, c
 def test_digits_are_those_of_scikit_learn() -> None:
     from sklearn.datasets import load_digits
 
-    from zerosnet.data.arrays.published import _table
+    from zerosnet.data.dataset import _table
 
     source = load_digits()
     assert (_table()[:, :-1] == source.data).all() and (_table()[:, -1] == source.target).all()

@@ -8,13 +8,12 @@ from torch import Tensor
 
 from zerosnet.data import Augmentation, DataSet, Feed, ImageSet, epoch_plan, gather, pixel_statistics
 from zerosnet.models import create_model
-from zerosnet.training import evaluate
+from zerosnet.training import Score, evaluate
 from zerosnet.training.fused.passes import (
     CPU_BATCH,
     CUDA_IMAGES,
     Evaluation,
     Predictor,
-    Score,
     batch_size,
 )
 

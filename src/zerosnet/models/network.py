@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn, relu_
@@ -158,7 +158,7 @@ class Network(TimmMethods):
 
     @property
     def parameter_dtype(self) -> torch.dtype:
-        return cast(Conv, self.stem.conv).weight.dtype
+        return self.stem.conv.weight.dtype
 
     @property
     def conv_dtype(self) -> torch.dtype | None:

@@ -21,7 +21,6 @@ from zerosnet.training.finished.networks import evaluate as evaluate
 from zerosnet.training.finished.networks import fused_groups as fused_groups
 from zerosnet.training.finished.networks import load_network as load_network
 from zerosnet.training.finished.networks import trained_run as trained_run
-from zerosnet.training.fused.passes import Score as Score
 from zerosnet.training.fused.passes import batch_size as batch_size
 from zerosnet.training.fused.trainer import FusedTrainer as FusedTrainer
 from zerosnet.training.machine import Clock as Clock
@@ -71,4 +70,5 @@ from zerosnet.training.screen.displays import progress as progress
 from zerosnet.training.streamed.evaluation import evaluate_streamed as evaluate_streamed
 from zerosnet.training.streamed.trainer import StreamedTrainer as StreamedTrainer
 from zerosnet.training.threads import in_parallel as in_parallel
+from zerosnet.training.trainer import Score as Score
 from zerosnet.training.trainer import Trainer as Trainer

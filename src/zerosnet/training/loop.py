@@ -15,7 +15,6 @@ from zerosnet.errors import InputError
 from zerosnet.files import BackgroundWriter, finite
 from zerosnet.models import combine, model_file, snapshot
 from zerosnet.training.fused.cuda_graph import Lead
-from zerosnet.training.fused.passes import Score
 from zerosnet.training.grouping import FIRST_OF, company, network_config
 from zerosnet.training.machine import Clock, mark, start_line
 from zerosnet.training.options import Options, SaveInterval
@@ -23,7 +22,7 @@ from zerosnet.training.recipes.recipe import lr_at
 from zerosnet.training.runs.run import Run, best_epoch
 from zerosnet.training.runs.spec import Result
 from zerosnet.training.screen.displays import Progress
-from zerosnet.training.trainer import Trainer
+from zerosnet.training.trainer import Score, Trainer
 
 if TYPE_CHECKING:
     from zerosnet.training.runs.loggers import Logger

@@ -14,7 +14,7 @@ from zerosnet.data import DataSet, FolderData, ImageSet, pixel_statistics, sourc
 from zerosnet.errors import InputError
 from zerosnet.models import Network, combine, fuse, load_model, model_facts, weights_file
 from zerosnet.robustness import Normalised
-from zerosnet.training.fused.passes import Evaluation, Predictor, Score
+from zerosnet.training.fused.passes import Evaluation, Predictor
 from zerosnet.training.grouping import run_precision
 from zerosnet.training.options import Precision
 from zerosnet.training.recipes.book import RECIPES
@@ -22,6 +22,7 @@ from zerosnet.training.recipes.recipe import Recipe
 from zerosnet.training.runs.run import WEIGHTS
 from zerosnet.training.runs.spec import Result, RunSpec
 from zerosnet.training.runs.store import RunRecord, Store
+from zerosnet.training.trainer import Score
 
 MOST = 16  # networks that are shown images side by side
 Member = tuple[RunRecord, Network]

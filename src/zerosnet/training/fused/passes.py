@@ -7,7 +7,7 @@ they serve the network and the chip; tests hold them to the reference.
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +20,7 @@ from zerosnet.training.fused.cuda_graph import captured, compile_static
 from zerosnet.training.fused.optimizer import Optimizer
 from zerosnet.training.fused.ready_weights import ReadyWeights
 from zerosnet.training.options import ASKED_FOR, check_kernels
+from zerosnet.training.trainer import GradientStep, Predict, Score, StepResult
 
 # images of 32 x 32; does not depend on the number of replicas: results are the same to the bit alone or fused
 CPU_BATCH = 256
@@ -28,30 +29,6 @@ LEAST = 100  # images per replica, however many replicas there are
 NATIVE = "bf16 convolutions, state in two bf16 halves, its gradient in bf16"
 TORCH_BATCH = 500  # weights are scaled and rounded anew for every batch; needs no more memory than a training step
 PLAIN = {torch.bfloat16: "bf16 convolutions, state in float32", None: "all in the type of the parameters"}
-
-
-@dataclass(frozen=True)
-class Score:
-    """The mean loss and accuracy (a fraction) of a network on a set, and that of its best five answers if asked for."""
-
-    loss: float
-    accuracy: float
-    top5_accuracy: float | None = None
-
-
-class Predict(Protocol):
-    """The network in evaluation mode: images (B, K*C, H, W) to logits (K, B, classes).
-
-    If it `shares_images` it also takes (B, C, H, W), the same images for all replicas.
-    """
-
-    replicas: int
-    shares_images: bool
-
-    def refresh(self) -> None:
-        """Take in what the parameters are now, before a pass over many batches."""
-
-    def __call__(self, images: Tensor) -> Tensor: ...
 
 
 class Predictor:
@@ -168,22 +145,6 @@ def scores(logits: Tensor, labels: Tensor, label_smoothing: float = 0.0) -> tupl
     return sample_losses(logits, labels, label_smoothing).mean(1), correct
 
 
-class GradientStep(Protocol):
-    """A function that computes one step of K replicas; it changes only running statistics and its own gradients.
-
-    It never waits for the host and allocates nothing that outlives it, so that it can be captured.
-    """
-
-    def __call__(self, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Sequence[Tensor]]:
-        """Compute the step for images (B, K*C, H, W) and labels (K, B).
-
-        Returns:
-            Losses (K,), means over the batch; correct answers (K,), int64; and gradients, shaped like the parameters,
-            in their order, which the next step may write over.
-        """
-        ...
-
-
 class TorchStep:
     """The reference: autograd through the network, in training mode.
 
@@ -212,7 +173,7 @@ class TorchStep:
             compile_static(forward) if compiled else forward
         )
 
-    def __call__(self, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Sequence[Tensor]]:
+    def __call__(self, images: Tensor, labels: Tensor) -> StepResult:
         if not self.model.training:
             self.model.train()
         ready = self.ready
@@ -220,7 +181,7 @@ class TorchStep:
         with torch.enable_grad(), nullcontext() if ready is None else ready.in_use():
             losses, correct = self._forward(images, labels)
             gradients: Sequence[Tensor] = torch.autograd.grad(losses.sum(), leaves)
-        return losses.detach(), correct, gradients if ready is None else ready.take_back(gradients)
+        return StepResult(losses.detach(), correct, gradients if ready is None else ready.take_back(gradients))
 
 
 def ready_weights(network: Network, optimizer: Optimizer) -> ReadyWeights | None:

@@ -13,13 +13,14 @@ from zerosnet.training.finished.networks import as_classifier, load_network
 from zerosnet.training.fused.cuda_graph import captured, forget_compiled
 from zerosnet.training.fused.examples import AdversarialExamples, NoisyExamples, make_examples
 from zerosnet.training.fused.optimizer import make_optimizer
-from zerosnet.training.fused.passes import Evaluation, Score, batch_size, choose_backend
+from zerosnet.training.fused.passes import Evaluation, batch_size, choose_backend
 from zerosnet.training.grouping import build_model, run_precision
 from zerosnet.training.machine import World
 from zerosnet.training.recipes.recipe import lr_at
 from zerosnet.training.runs.checkpoint import copy_into
 from zerosnet.training.runs.spec import RunSpec
 from zerosnet.training.runs.store import RunRecord
+from zerosnet.training.trainer import Score
 
 
 class FusedTrainer:
