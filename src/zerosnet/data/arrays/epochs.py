@@ -58,11 +58,6 @@ class EpochPlan:
     steps: int
     batch: int
 
-    def to(self, device: torch.device | str) -> "EpochPlan":
-        order, dy, dx, flip = (None if t is None else t.to(device, non_blocking=True) for t in self._tensors())
-        assert order is not None
-        return EpochPlan(order, dy, dx, flip, self.steps, self.batch)
-
     def _tensors(self) -> tuple[Tensor | None, ...]:
         return self.order, self.dy, self.dx, self.flip
 

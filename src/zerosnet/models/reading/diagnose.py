@@ -78,9 +78,7 @@ def diagnose_network(
                 backward_gain=backward[n],
                 wiring_gain=float(gains[n]),
                 cosine=_cosine(part, after - part),
-                influence=1 - _cosine(before.reshape(after.shape), after)
-                if before.numel() == after.numel()
-                else math.nan,
+                influence=_influence(before, after),
                 likeness=_likeness(reading, n, clean),
             )
         )

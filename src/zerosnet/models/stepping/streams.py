@@ -226,11 +226,6 @@ class StreamStack(Stack):
         raise _no_scheme("rows of coefficients")
 
 
-def _projection(plan: BlockPlan, replicas: int) -> Conv:
-    stride = plan.target.stride // plan.source.stride
-    return Conv(plan.source.channels, plan.target.channels, 1, stride=stride, replicas=replicas)
-
-
 def _no_scheme(what: str) -> InputError:
     return InputError(
         f"a network of several streams has no {what}; expected a network of schemes, or diagnose and "
