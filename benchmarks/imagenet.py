@@ -37,9 +37,8 @@ from benchmarks.steps import Step, milliseconds, training_step
 from zerosnet.data import FolderData, open_folder
 from zerosnet.models import create_model
 from zerosnet.training import RunSpec, recipe
-from zerosnet.training.machine import torch_settings
+from zerosnet.training.machine import World, torch_settings
 from zerosnet.training.options import StreamOptions
-from zerosnet.training.streamed.processes import World
 from zerosnet.training.streamed.trainer import StreamedTrainer
 
 TIMM, PRE, ZERO, RESTARTED = "timm resnet{}", "preresnet{}", "zerosnet{}_opt", "zerosnet{}_opt, history restarted"

@@ -22,14 +22,13 @@ from benchmarks.record import Result, by_device
 from benchmarks.steps import busiest_kernels
 from zerosnet.data import DataSet, ImageSet
 from zerosnet.numerics import Scheme
-from zerosnet.training import RunSpec, Store, recipe, snapshot
+from zerosnet.training import Clock, RunSpec, SaveInterval, Store, recipe, snapshot
 from zerosnet.training.engine import train
 from zerosnet.training.fused.cuda_graph import forget_compiled
 from zerosnet.training.fused.trainer import FusedTrainer
 from zerosnet.training.loop import train_group
 from zerosnet.training.machine import torch_settings
 from zerosnet.training.options import Options
-from zerosnet.training.screen.clocks import Clock, SaveInterval
 from zerosnet.training.screen.displays import Lines
 
 SCHEMES = ("-9/5", "10", "1/2")  # lambda of the replicas in turn: as in a table, they do not all have the same one

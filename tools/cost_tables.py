@@ -12,7 +12,7 @@ from tools.speed_tables import DECODERS, imagenet_rate
 from zerosnet.data import source
 from zerosnet.experiments import EXPERIMENTS, Experiment, cost
 from zerosnet.training import RunSpec
-from zerosnet.training.grouping import share_out
+from zerosnet.training.capacity import share_out
 
 GPUS = (1, 8, 64)
 NODE = 8  # GPUs that share one network of ImageNet size

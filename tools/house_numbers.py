@@ -27,7 +27,6 @@ SHORT_FOR_A_REASON = {
     "cli/commands/explore.py": "one file per command",
     "cli/commands/report.py": "one file per command",
     "cli/commands/verify.py": "one file per command",
-    "checks.py": "all rooms import it",
     "errors.py": "all rooms import it",
     "lazy.py": "all rooms import it",
     "data/for_test.py": "needs both shelves of the room",
@@ -36,6 +35,7 @@ SHORT_FOR_A_REASON = {
     "numerics/display.py": "all values that notebooks show import it",
     "numerics/paper.py": "the paper's coefficients, alone",
     "numerics/polynomials/one_at_a_time.py": "one lock for two libraries",
+    "training/fused/ready_weights.py": "half precision on GPUs, alone",
     "robustness/corruptions/draws.py": "random numbers that all corruptions import",
     "robustness/perturbations/counter.py": "random numbers that the tests hold to a reference",
 }

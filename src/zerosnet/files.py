@@ -1,13 +1,16 @@
-"""Files that are there as a whole or not at all, whenever the process or the machine stops."""
+"""Files that are there as a whole or not at all, whenever the process or the machine stops, and numbers that fit in."""
 
 import errno
 import json
+import math
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
 from zerosnet.errors import InputError
 
@@ -124,3 +127,77 @@ def read_value(path: Path, parse: Callable[[Any], T]) -> T:
         raise InputError(text if str(path) in text else f"{path}: {text}") from None
     except _DAMAGE as error:
         raise InputError(f"{path} is damaged: {type(error).__name__}: {error}") from None
+
+
+def is_whole(value: Any) -> bool:
+    """Return True for an int; True and False themselves are none."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Return True for an int or float that a finite float can hold; True and False themselves are none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an int of more than 308 digits
+        return False
+
+
+def finite(value: Any) -> Any:
+    """A copy of JSON-ready data with None in place of every float that is not finite."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+class BackgroundWriter:
+    """A thread that writes checkpoints; its errors are raised by the next call.
+
+    Hand over only what training no longer changes, such as the parts that `snapshot` gives:
+
+        with BackgroundWriter() as writer:
+            ...
+            writer.submit([partial(run.save_checkpoint, position, part, state) for run, part in zip(runs, parts)])
+    """
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoint")
+        self._pending: Future[None] | None = None
+
+    def submit(self, jobs: Sequence[Callable[[], object]]) -> None:
+        """Run the jobs in order in the background, after waiting for those before them."""
+        self.wait()
+        self._pending = self._pool.submit(_all, list(jobs))
+
+    def wait(self) -> None:
+        """Wait until everything handed over is on the disk; raise the error of the one that failed."""
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            pending.result()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self.wait()
+        finally:
+            self._pool.shutdown(wait=True)
+
+
+def _all(jobs: Sequence[Callable[[], object]]) -> None:
+    """Try all jobs, even if one fails; then raise the first error."""
+    errors = []
+    for job in jobs:
+        try:
+            job()
+        except Exception as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]

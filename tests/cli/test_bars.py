@@ -2,7 +2,7 @@
 
 import sys
 
-from zerosnet.cli.bars import Bars
+from zerosnet.cli.drawings import Bars
 
 
 def test_a_bar_on_a_terminal_has_a_label_and_stops_at_its_end(monkeypatch, capsys):

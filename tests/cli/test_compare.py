@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
+from zerosnet.cli.drawings import sparkline
 from zerosnet.cli.main import run
-from zerosnet.cli.side_by_side import sparkline
 from zerosnet.numerics import forecast
 from zerosnet.training import Result, RunSpec, Store
 

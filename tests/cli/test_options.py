@@ -97,14 +97,14 @@ def test_wrong_arguments_of_train_are_reported_without_loading_torch(tmp_path):
 
 FIRST_LINE = """
 import sys
-from zerosnet.cli import output
 from zerosnet.cli.main import run
+import zerosnet.cli.options
+from zerosnet.cli.commands import attack, diagnose, evaluate
 def announce(line):
     print(line, sorted({"torch", "torchvision"} & set(sys.modules)))
     raise KeyboardInterrupt
-output.announce = announce
-import zerosnet.cli.options
-zerosnet.cli.options.announce = announce
+for module in (zerosnet.cli.options, attack, diagnose, evaluate):
+    module.announce = announce
 run(sys.argv[1:])
 """
 

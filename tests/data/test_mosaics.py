@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from zerosnet.data import load
-from zerosnet.data.arrays.mosaics import LEVELS, SYMBOLS, WORDS, _words
+from zerosnet.data.dataset import LEVELS, SYMBOLS, WORDS, _words
 
 
 def test_mosaics_need_no_files_and_are_the_same_everywhere():

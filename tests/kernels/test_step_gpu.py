@@ -39,7 +39,7 @@ def setting(name, options, batch=32):
 @pytest.mark.parametrize("name, options", CASES)
 def test_gradients_agree_with_float32_as_well_as_the_plain_step_does(name, options):
     from zerosnet.kernels.training_step import NativeStep
-    from zerosnet.training.fused.step import TorchStep
+    from zerosnet.training.fused.passes import TorchStep
 
     model, images, labels = setting(name, options)
     exact = copy.deepcopy(model)
@@ -124,7 +124,7 @@ def curve(model, images, labels, step, count=50):
 def test_loss_curves_of_fifty_steps_agree(name, options):
     """The engines' curves differ by no more than those of the plain engine with bf16 and with float32 convolutions."""
     from zerosnet.kernels.training_step import NativeStep
-    from zerosnet.training.fused.step import TorchStep
+    from zerosnet.training.fused.passes import TorchStep
 
     model, images, labels = setting(name, options, batch=256)
     labels = images.reshape(256, model.replicas, -1).mean(2).T.gt(0).long()  # something that can be learnt

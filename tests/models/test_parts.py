@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from zerosnet.models import create_model
-from zerosnet.models.stepping.sums import History
+from zerosnet.models.stepping.history import History
 from zerosnet.numerics import Scheme, Wiring
 
 DECADES = 0.12

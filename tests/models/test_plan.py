@@ -3,7 +3,7 @@
 import pytest
 
 from zerosnet.models import create_model
-from zerosnet.models.stepping import block_plan as plan
+from zerosnet.models.stepping import history as plan
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 5])

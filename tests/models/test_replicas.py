@@ -11,7 +11,7 @@ from zerosnet.errors import InputError
 from zerosnet.models import Config, Network, Structure, combine, create_model, extract
 from zerosnet.models.layers import replicated as layers
 from zerosnet.models.layers.replicated import Conv
-from zerosnet.models.stepping import stack, sums
+from zerosnet.models.stepping import history, stack
 from zerosnet.models.stepping.laws import LambdaLaw, LmLaw, StableLambdaLaw, StableRootsLaw
 from zerosnet.numerics import Scheme, adams_bashforth, euler, lm, zerosnet
 
@@ -101,7 +101,7 @@ def test_the_grouped_path_computes_the_same_in_float64(config: Config, monkeypat
     fused, singles = fused_and_singles(config, torch.float64)
     x = images(config, torch.float64)
     alone = [step(single, x[:, 3 * k : 3 * k + 3]) for k, single in enumerate(singles)]
-    for module in ("layers.replicated", "stepping.sums", "stepping.stack"):
+    for module in ("layers.replicated", "stepping.history", "stepping.stack"):
         monkeypatch.setattr(f"zerosnet.models.{module}.one_by_one", lambda tensor: False)
     logits = step(fused, x)
     for k, single in enumerate(singles):
@@ -129,7 +129,7 @@ def test_shared_images_on_the_grouped_path_too_in_float64(config: Config, monkey
     fused, singles = fused_and_singles(config, torch.float64)
     x = images(config, torch.float64)[:, :3].contiguous(memory_format=torch.channels_last)
     alone = torch.stack([step(single, x) for single in singles], 1)
-    for module in ("layers.replicated", "stepping.sums", "stepping.stack"):
+    for module in ("layers.replicated", "stepping.history", "stepping.stack"):
         monkeypatch.setattr(f"zerosnet.models.{module}.one_by_one", lambda tensor: False)
     groups: list[int] = []
     convolve = torch.nn.functional.conv2d
@@ -204,7 +204,7 @@ def test_products_are_for_results_only_and_for_channels_that_lie_last() -> None:
 
 def test_a_compiler_is_given_products_in_the_place_of_projections(monkeypatch: pytest.MonkeyPatch) -> None:
     """With their gradients, which are those of the grouped convolutions."""
-    for module in (layers, sums, stack):
+    for module in (layers, history, stack):
         monkeypatch.setattr(module, "one_by_one", lambda _: False)
     model = create_model("zerosnet20_opt", replicas=3, seed=[0, 1, 2]).double().to(memory_format=torch.channels_last)
     images = torch.randn(2, 9, 16, 16).double().to(memory_format=torch.channels_last)

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from zerosnet.models import create_model
-from zerosnet.models.stepping.sums import accumulate, weighted_sum
+from zerosnet.models.stepping.history import accumulate, weighted_sum
 
 
 def tensors(count: int, channels: int = 6) -> list[Tensor]:

@@ -26,7 +26,7 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def nothing_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is reported once in a process is reported once in a test."""
-    monkeypatch.setattr("zerosnet.training.fused.step._REPORTED", {})
+    monkeypatch.setattr("zerosnet.training.screen.displays._REPORTED", {})
 
 
 @pytest.fixture(scope="session")

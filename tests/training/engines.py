@@ -5,9 +5,8 @@ from typing import Any
 
 from safetensors.torch import load_file
 
-from zerosnet.training import RunSpec, Store
+from zerosnet.training import Clock, RunSpec, SaveInterval, Store
 from zerosnet.training.options import Options
-from zerosnet.training.screen.clocks import Clock, SaveInterval
 from zerosnet.training.screen.displays import Lines
 
 MakeSpecs = Callable[..., list[RunSpec]]

@@ -12,8 +12,7 @@ import torch
 from tests.ports import free_port
 
 from zerosnet.training import Options, RunSpec, Store, recipe, train
-from zerosnet.training.options import StreamOptions
-from zerosnet.training.screen.clocks import SaveInterval
+from zerosnet.training.options import SaveInterval, StreamOptions
 from zerosnet.training.streamed.trainer import StreamedTrainer
 
 _SERVER = multiprocessing.get_context("forkserver")
@@ -63,7 +62,7 @@ def _call(rank: int, size: int, port: str, answers: Any, work: Callable[..., Any
 
 def losses_of(store: Path, run: RunSpec, settings: Options, stop_after: int | None = None) -> list[float]:
     """Train, and print the loss of every step; ask to stop after `stop_after` steps."""
-    from zerosnet.training.screen.clocks import Clock
+    from zerosnet.training.machine import Clock
 
     losses: list[float] = []
     clock, step = Clock(), StreamedTrainer.step

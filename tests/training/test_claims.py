@@ -13,10 +13,10 @@ from zerosnet.data import DataSet
 from zerosnet.training import RunSpec, Store, engine
 from zerosnet.training.engine import train
 from zerosnet.training.fused.trainer import FusedTrainer
-from zerosnet.training.loop import FIRST_OF, company, meeting_points
+from zerosnet.training.grouping import FIRST_OF, company, meeting_points
+from zerosnet.training.machine import World
 from zerosnet.training.runs.run import Run
 from zerosnet.training.screen.displays import Lines
-from zerosnet.training.streamed.processes import World
 
 
 def test_runs_begun_together_go_back_to_the_beginning_if_one_has_no_checkpoint_yet(

@@ -10,9 +10,10 @@ import pytest
 from tests.training.test_fused import MakeSpecs
 
 from zerosnet.errors import InputError
-from zerosnet.training import Options, Store, train
-from zerosnet.training.screen import clocks as start
-from zerosnet.training.screen.clocks import ECHO, FIRST_SAVE, Clock, SaveInterval, SaveTimer
+from zerosnet.training import Clock, Options, SaveInterval, Store, train
+from zerosnet.training import machine as start
+from zerosnet.training.loop import FIRST_SAVE, SaveTimer
+from zerosnet.training.machine import ECHO
 from zerosnet.training.screen.displays import Lines
 
 
@@ -20,7 +21,8 @@ from zerosnet.training.screen.displays import Lines
 def now(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A clock on the wall that only the test moves."""
     wall = SimpleNamespace(seconds=1000.0)
-    monkeypatch.setattr("zerosnet.training.screen.clocks.time", SimpleNamespace(monotonic=lambda: wall.seconds))
+    for module in ("machine", "loop"):
+        monkeypatch.setattr(f"zerosnet.training.{module}.time", SimpleNamespace(monotonic=lambda: wall.seconds))
     return wall
 
 
@@ -118,7 +120,7 @@ def test_a_training_prints_its_start_if_asked(make_specs: MakeSpecs, tmp_path, c
 def test_digits_are_those_of_scikit_learn() -> None:
     from sklearn.datasets import load_digits
 
-    from zerosnet.data.arrays.published import _table
+    from zerosnet.data.dataset import _table
 
     source = load_digits()
     assert (_table()[:, :-1] == source.data).all() and (_table()[:, -1] == source.target).all()

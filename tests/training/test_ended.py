@@ -11,9 +11,9 @@ from zerosnet.data import DataSet
 from zerosnet.errors import InputError
 from zerosnet.training import RunSpec, Store, recipe, train
 from zerosnet.training.cluster import Cluster, Collected
+from zerosnet.training.machine import Clock
 from zerosnet.training.options import Options
 from zerosnet.training.runs.spec import Result
-from zerosnet.training.screen.clocks import Clock
 
 HERE = Options("cpu")
 CIFAR = RunSpec("zerosnet20_opt", "cifar10", recipe("paper", "cifar10"), 1)

@@ -12,10 +12,10 @@ from zerosnet.errors import InputError
 from zerosnet.models.io.weights import load_model
 from zerosnet.training import Store, recipe
 from zerosnet.training.engine import train
-from zerosnet.training.fused.passes import evaluate
-from zerosnet.training.loop import meeting_points
+from zerosnet.training.finished.networks import evaluate
+from zerosnet.training.grouping import meeting_points
+from zerosnet.training.machine import World
 from zerosnet.training.screen.displays import Lines
-from zerosnet.training.streamed.processes import World
 
 
 def test_a_finished_run_holds_all_that_was_promised(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:

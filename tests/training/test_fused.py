@@ -149,7 +149,7 @@ def test_the_compiled_step_is_the_plain_one(
     def traced(function: Callable[..., object]) -> object:
         return torch.compile(function, dynamic=False, backend="aot_eager", fullgraph=True)
 
-    for module in ("step", "passes", "optimizer"):
+    for module in ("passes", "optimizer"):
         monkeypatch.setattr(f"zerosnet.training.fused.{module}.compile_static", traced)
     torch._dynamo.reset()
     (spec,) = make_specs(1, precision="fp64")

@@ -12,15 +12,14 @@ from zerosnet.models.layers.replicated import Conv
 from zerosnet.models.stepping import blocks as conv_norm
 from zerosnet.numerics import Scheme
 from zerosnet.training import RunSpec, Store, engine, join, recipe, snapshot
+from zerosnet.training.capacity import fitting
 from zerosnet.training.engine import train
-from zerosnet.training.finished.networks import load_network
-from zerosnet.training.fused.passes import Predictor, evaluate
-from zerosnet.training.fused.step import TorchStep
+from zerosnet.training.finished.networks import evaluate, load_network
+from zerosnet.training.fused.passes import Predictor, TorchStep
 from zerosnet.training.fused.trainer import FusedTrainer
-from zerosnet.training.grouping import build_model, fitting
-from zerosnet.training.machine import PRECISIONS, torch_settings
-from zerosnet.training.options import Options
-from zerosnet.training.screen.clocks import SaveInterval
+from zerosnet.training.grouping import build_model
+from zerosnet.training.machine import torch_settings
+from zerosnet.training.options import PRECISIONS, Options, SaveInterval
 
 pytestmark = [
     pytest.mark.gpu,

@@ -9,17 +9,8 @@ from zerosnet.errors import InputError
 from zerosnet.models import create_model
 from zerosnet.numerics import Scheme
 from zerosnet.training import RunSpec, recipe
-from zerosnet.training.grouping import (
-    MOST,
-    _bound,
-    _host_memory,
-    build_model,
-    fitting,
-    group,
-    key,
-    share_out,
-    work,
-)
+from zerosnet.training.capacity import MOST, _bound, _host_memory, fitting, share_out
+from zerosnet.training.grouping import build_model, group, key, work
 
 MakeSpecs = Callable[..., list[RunSpec]]
 CPU = torch.device("cpu")
@@ -110,7 +101,7 @@ def test_memory_bounds_the_number_of_replicas_on_the_cpu(
     _, needed = _host_memory(spec, small_digits)
     assert 1e5 < needed < 1e8
     assert _host_memory(replace(spec, recipe=replace(spec.recipe, batch=32)), small_digits)[1] == 2 * needed
-    monkeypatch.setattr("zerosnet.training.grouping._free", lambda device: 10 * needed)
+    monkeypatch.setattr("zerosnet.training.capacity._free", lambda device: 10 * needed)
     assert fitting(spec, small_digits, CPU) == 8
     assert sizes(make_specs(9), small_digits, None) == [5, 4]
 
@@ -126,8 +117,8 @@ def test_what_fits_for_sure_is_known_without_a_step(
     def unwanted(*_: object) -> tuple[int, int]:
         raise AssertionError
 
-    monkeypatch.setattr("zerosnet.training.grouping._host_memory", unwanted)
-    monkeypatch.setattr("zerosnet.training.grouping._free", lambda device: 20 * bound)
+    monkeypatch.setattr("zerosnet.training.capacity._host_memory", unwanted)
+    monkeypatch.setattr("zerosnet.training.capacity._free", lambda device: 20 * bound)
     assert fitting(spec, small_digits, CPU, 16) == MOST
     with pytest.raises(AssertionError):
         fitting(spec, small_digits, CPU)

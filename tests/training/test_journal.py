@@ -18,7 +18,7 @@ from zerosnet.training.engine import train
 from zerosnet.training.fused.passes import Evaluation
 from zerosnet.training.fused.trainer import FusedTrainer
 from zerosnet.training.options import Options
-from zerosnet.training.runs.journal import LOGGERS, check_loggers, open_loggers
+from zerosnet.training.runs.loggers import LOGGERS, check_loggers, open_loggers
 
 
 def test_coefficients_that_are_not_finite_end_their_run_and_no_other(

@@ -8,7 +8,7 @@ import torch
 from zerosnet.data import DataSet, ImageSet, pixel_statistics
 from zerosnet.numerics import Scheme
 from zerosnet.training import RunSpec, recipe
-from zerosnet.training.fused.passes import evaluate
+from zerosnet.training.finished.networks import evaluate
 from zerosnet.training.fused.trainer import FusedTrainer
 
 pytestmark = [

@@ -9,8 +9,8 @@ import time
 import pytest
 import torch
 
-from zerosnet.training import machine as parallel
-from zerosnet.training.machine import in_parallel
+from zerosnet.training import threads as parallel
+from zerosnet.training.threads import in_parallel
 
 
 @pytest.mark.parametrize("pause", [0.0, 0.2], ids=["while groups are handed out", "afterwards"])

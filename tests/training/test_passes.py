@@ -6,17 +6,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from zerosnet.data import Augmentation, DataSet, ImageSet, epoch_plan, gather, pixel_statistics
+from zerosnet.data import Augmentation, DataSet, Feed, ImageSet, epoch_plan, gather, pixel_statistics
 from zerosnet.models import create_model
+from zerosnet.training import Score, evaluate
 from zerosnet.training.fused.passes import (
     CPU_BATCH,
     CUDA_IMAGES,
     Evaluation,
-    Feed,
     Predictor,
-    Score,
     batch_size,
-    evaluate,
 )
 
 AUGMENTATION = Augmentation(crop=2, flip=True)

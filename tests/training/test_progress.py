@@ -4,7 +4,8 @@ from io import StringIO
 import pytest
 
 from zerosnet.training import RunSpec
-from zerosnet.training.screen.displays import GroupProgress, Lines, LiveTable
+from zerosnet.training.screen.displays import GroupProgress, Lines
+from zerosnet.training.screen.live_table import LiveTable
 
 MakeSpecs = Callable[..., list[RunSpec]]
 ROW = {"epoch": 1, "train_loss": 0.5, "train_accuracy": 0.25, "test_accuracy": 0.5, "seconds": 1.5}

@@ -8,18 +8,20 @@ from zerosnet.errors import InputError
 from zerosnet.kernels import KernelsUnavailable
 from zerosnet.models import Network, create_model
 from zerosnet.models.layers import replicated as layers
-from zerosnet.models.stepping import stack, sums
-from zerosnet.training.fused import step as backend_module
+from zerosnet.models.stepping import history, stack
+from zerosnet.training.fused import passes as backend_module
 from zerosnet.training.fused.optimizer import Optimizer, Sgd
-from zerosnet.training.fused.passes import per_replica, sample_losses, scores
-from zerosnet.training.fused.step import (
-    ASKED_FOR,
+from zerosnet.training.fused.passes import (
     Backend,
     TorchStep,
     choose_backend,
+    per_replica,
     ready_weights,
-    report_plain_torch,
+    sample_losses,
+    scores,
 )
+from zerosnet.training.options import ASKED_FOR
+from zerosnet.training.screen.displays import report_plain_torch
 
 
 def test_gradients_of_replicas_do_not_mix() -> None:
@@ -102,7 +104,7 @@ def test_plain_torch_takes_over_and_reports_why_kernels_cannot_be_built(monkeypa
 
     monkeypatch.setattr(backend_module, "reason_against", lambda *arguments: None)
     monkeypatch.setattr(backend_module, "NativeStep", Broken)
-    backend = chosen(None)
+    backend = chosen("native")
     assert backend.kernels == "torch"
     assert backend.why_not_native == "NVRTC could not build the kernels: it is not there"
 
@@ -143,7 +145,7 @@ def made(
 
 @pytest.fixture
 def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (layers, sums, stack):
+    for module in (layers, history, stack):
         monkeypatch.setattr(module, "one_by_one", lambda _: False)
 
 

@@ -13,9 +13,9 @@ from zerosnet import InputError
 from zerosnet.data import open_folder
 from zerosnet.models.io.weights import load_model
 from zerosnet.training import RunSpec, Store, recipe, train
+from zerosnet.training.machine import World
 from zerosnet.training.options import StreamOptions
 from zerosnet.training.screen.displays import Lines
-from zerosnet.training.streamed.processes import World
 from zerosnet.training.streamed.trainer import StreamedTrainer, micro_batch
 
 CPU = torch.device("cpu")

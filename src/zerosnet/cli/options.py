@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 
 import typer
 
-from zerosnet.cli.output import announce
 from zerosnet.errors import InputError
 from zerosnet.training import DataOptions, EngineOptions, Options
 
@@ -202,6 +201,12 @@ def begin(specs: "Sequence[RunSpec]", store: str, options: Options) -> None:
     announce(f"{_described(specs)}, kept in {Path(store)}; loading PyTorch ...")
     if options.kernels != "torch" and options.device != "cpu" and not all(source(s.dataset).streamed for s in specs):
         begin_compiling()
+
+
+def announce(line: str) -> None:
+    """Print a line at once if somebody is at the terminal: the first sign of life, before torch is loaded."""
+    if sys.stderr.isatty():
+        print(line, file=sys.stderr, flush=True)
 
 
 def _described(specs: "Sequence[RunSpec]") -> str:

@@ -8,8 +8,8 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zerosnet.checks import finite
 from zerosnet.errors import InputError, did_you_mean
+from zerosnet.files import finite
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,10 +41,10 @@ def named_scheme(
     if param is not None or beta is not None:
         raise InputError(f"{'--param' if param is not None else '--beta'} is given without --family")
     if text is not None:
-        return _parsed(text)
+        return parsed_scheme(text)
     if alphas is None or betas is None:
         raise InputError(f"--alphas and --betas go together; {'--betas' if betas is None else '--alphas'} is missing")
-    return _parsed(f"{alphas};{betas}")
+    return parsed_scheme(f"{alphas};{betas}")
 
 
 def scheme_option(text: str | None) -> "Scheme | None":
@@ -67,10 +67,11 @@ def family_member(name: str, param: str | None, beta: str | None = None) -> "Sch
     from zerosnet.numerics import family
 
     inside = [part for part in (param, None if beta is None else f"beta={beta}") if part is not None]
-    return _parsed(f"{family(name).name}({', '.join(inside)})")
+    return parsed_scheme(f"{family(name).name}({', '.join(inside)})")
 
 
-def _parsed(text: str) -> "Scheme":
+def parsed_scheme(text: str) -> "Scheme":
+    """Read a scheme that was given as one word."""
     from zerosnet.numerics import Scheme
 
     _refuse_network(text)
@@ -93,11 +94,6 @@ def _refuse_network(text: str) -> None:
         return
     own = f"; that of {text} is {form.scheme.name}" if form.scheme is not None else ""
     raise InputError(f'{text!r} is a network; expected a scheme such as "zerosnet(-9/5)"{own}')
-
-
-def parsed_scheme(text: str) -> "Scheme":
-    """Read a scheme that was given as one word."""
-    return _parsed(text)
 
 
 def refuse_options(words: Sequence[str], context: "Context") -> None:
@@ -127,12 +123,6 @@ def draw(path: Path | None, figure: "Callable[[], Figure]", quiet: bool) -> None
     save_figure(figure(), path)
     if not quiet:
         print(f"Figure: {path}")
-
-
-def announce(line: str) -> None:
-    """Print a line at once if somebody is at the terminal: the first sign of life, before torch is loaded."""
-    if sys.stderr.isatty():
-        print(line, file=sys.stderr, flush=True)
 
 
 def print_json(value: Any) -> None:

@@ -1,4 +1,5 @@
 from zerosnet.data.arrays.epochs import EpochPlan as EpochPlan
+from zerosnet.data.arrays.epochs import Feed as Feed
 from zerosnet.data.arrays.epochs import epoch_plan as epoch_plan
 from zerosnet.data.arrays.epochs import gather as gather
 from zerosnet.data.arrays.epochs import stack as stack

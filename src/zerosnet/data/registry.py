@@ -3,12 +3,13 @@
 import math
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zerosnet.checks import is_number, is_whole
 from zerosnet.errors import InputError, did_you_mean
+from zerosnet.files import is_number, is_whole
 
 if TYPE_CHECKING:
     from zerosnet.data.dataset import DataSet, ImageSet
@@ -51,6 +52,16 @@ class Augmentation:
             "flip" if self.flip else "",
         ]
         return ", ".join(word for word in words if word) or "no augmentation"
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Augmentation":
+        """Read what `to_json` writes; None is no augmentation."""
+        if data is not None and (not isinstance(data, dict) or not set(data) <= {f.name for f in fields(cls)}):
+            raise InputError(
+                f"augmentation is {data!r}; expected an object with crop (pixels), flip (true or false), area and "
+                "aspect (two numbers each)"
+            )
+        return cls(**data or {})
 
     def to_json(self) -> dict[str, Any]:
         """Write all that distinguishes it; area and aspect only if they are not at their default."""
@@ -96,32 +107,31 @@ class Source:
     """Height and width of the images if the files decide them."""
 
 
-def _published(name: str) -> "Callable[[Path], tuple[ImageSet, ImageSet]]":
+def _reader(name: str, module: str = "arrays.published") -> "Callable[[Path], tuple[ImageSet, ImageSet]]":
     """Make a reader that is imported when it is called, so that a data set's name is checked without torch."""
 
     def read(root: Path) -> "tuple[ImageSet, ImageSet]":
-        from zerosnet.data.arrays.published import READERS
-
-        return READERS[name](root)
+        images: tuple[ImageSet, ImageSet] = import_module(f"zerosnet.data.{module}").READERS[name](root)
+        return images
 
     return read
 
 
 SOURCES: dict[str, Source] = {
-    "digits": Source(mean=(0.3051,), std=(0.3759,), read=_published("digits"), embedded=True, size=8),
+    "digits": Source(mean=(0.3051,), std=(0.3759,), read=_reader("digits", "dataset"), embedded=True, size=8),
     "mosaics": Source(
         mean=(0.4750, 0.5349, 0.3984),
         std=(0.4994, 0.4988, 0.4896),
-        read=_published("mosaics"),
+        read=_reader("mosaics", "dataset"),
         num_classes=8,
         embedded=True,
         size=8,
     ),
-    "mnist": Source(mean=(0.1307,), std=(0.3081,), read=_published("mnist"), download="MNIST", size=28),
+    "mnist": Source(mean=(0.1307,), std=(0.3081,), read=_reader("mnist"), download="MNIST", size=28),
     "fashion-mnist": Source(
         mean=(0.2860,),
         std=(0.3530,),
-        read=_published("fashion-mnist"),
+        read=_reader("fashion-mnist"),
         augmentation=_CROP_AND_FLIP,
         download="FashionMNIST",
         size=28,
@@ -129,7 +139,7 @@ SOURCES: dict[str, Source] = {
     "cifar10": Source(
         mean=(0.4914, 0.4822, 0.4465),
         std=(0.2470, 0.2435, 0.2616),
-        read=_published("cifar10"),
+        read=_reader("cifar10"),
         augmentation=_CROP_AND_FLIP,
         download="CIFAR10",
         size=32,
@@ -137,7 +147,7 @@ SOURCES: dict[str, Source] = {
     "cifar100": Source(
         mean=(0.5071, 0.4865, 0.4409),
         std=(0.2673, 0.2564, 0.2762),
-        read=_published("cifar100"),
+        read=_reader("cifar100"),
         num_classes=100,
         augmentation=_CROP_AND_FLIP,
         download="CIFAR100",

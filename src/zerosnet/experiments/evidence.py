@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from zerosnet import files
-from zerosnet.checks import is_number
 from zerosnet.errors import InputError
 from zerosnet.experiments.ablation import Ablation, read_ablation
+from zerosnet.files import is_number
 from zerosnet.models import REGISTRY
 from zerosnet.numerics import Scheme
 from zerosnet.robustness import ProtocolOptions

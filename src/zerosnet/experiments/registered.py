@@ -11,12 +11,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from zerosnet.checks import is_number
 from zerosnet.errors import InputError
 from zerosnet.experiments.evidence import Evidence, RunEvidence
 from zerosnet.experiments.predictions import read_predictions
 from zerosnet.experiments.run_forecast import scheme_of_run
 from zerosnet.experiments.verification.predictions import late_predictions
+from zerosnet.files import is_number
 from zerosnet.models import find_name
 from zerosnet.numerics import Scheme, load_law
 from zerosnet.training import RunSpec

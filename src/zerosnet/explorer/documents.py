@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from zerosnet.checks import finite
 from zerosnet.explorer import limits
 from zerosnet.explorer.limits import BadParameter
 from zerosnet.explorer.query import NamedScheme, Region
+from zerosnet.files import finite
 from zerosnet.numerics import (
     Forecast,
     Prediction,

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zerosnet.checks import finite
 from zerosnet.explorer.wiring_query import FORMS, LAYERS, WiringOf
+from zerosnet.files import finite
 from zerosnet.numerics import MIXINGS, Wiring, alike_after, effective_depth, heard_from, limit_of, mixing_product
 
 _SHORT = 1.5  # decimal logarithm of the largest entry that is shown as it is

@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zerosnet.errors import InputError
-from zerosnet.models.names import BASIC_DEPTHS, FORMS, NameForm
 from zerosnet.models.stepping.laws import LambdaLaw, Law, LmLaw, StableLambdaLaw, StableRootsLaw
 from zerosnet.models.stepping.mixing_laws import GainsLaw, SimplexLaw, scaled_steps
 from zerosnet.models.stepping.streams import StreamsLaw
-from zerosnet.models.structure import FIXUP_STRUCTURES, STRUCTURES, Structure
+from zerosnet.models.structure import BASIC_DEPTHS, FIXUP_STRUCTURES, FORMS, STRUCTURES, NameForm, Structure
 from zerosnet.numerics import LM_BETAS, LM_NETWORK_BETA, Scheme
 
 

@@ -3,21 +3,49 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn, relu_
+from torch.nn import functional
 
 from zerosnet.errors import InputError
 from zerosnet.models.config import Config
 from zerosnet.models.io.timm import TimmMethods
 from zerosnet.models.layers.replicated import BatchNorm, Bias, Conv, Linear, average, initialise, rows
-from zerosnet.models.stepping.block_plan import BlockPlan
+from zerosnet.models.stepping.history import BlockPlan
 from zerosnet.models.stepping.stack import BlockStep, Coefficients, Stack
 from zerosnet.models.stepping.streams import StreamCoefficients, StreamStack
 from zerosnet.numerics import Number, Scheme
 
 KEEP_STATES = {"realize_reads_threshold": 3}  # of torch.compile: see Network.compile
+
+
+class CifarStem(nn.Module):
+    """One 3x3 convolution, without batch norm."""
+
+    def __init__(self, in_chans: int, channels: int, *, replicas: int) -> None:
+        super().__init__()
+        self.conv = Conv(in_chans, channels, 3, replicas=replicas)
+
+    def forward(self, images: Tensor) -> Tensor:
+        return self.conv(images)
+
+
+class ImageNetStem(nn.Module):
+    """7x7 convolution, BN, ReLU and a 3x3 max pool, with stride 2 each."""
+
+    def __init__(self, in_chans: int, channels: int, *, replicas: int) -> None:
+        super().__init__()
+        self.conv = Conv(in_chans, channels, 7, stride=2, replicas=replicas)
+        self.bn = BatchNorm(channels, replicas=replicas)
+
+    def forward(self, images: Tensor) -> Tensor:
+        return functional.max_pool2d(relu_(self.bn(self.conv(images))), 3, stride=2, padding=1)
+
+
+STEMS: dict[str, type[CifarStem | ImageNetStem]] = {"cifar": CifarStem, "imagenet": ImageNetStem}
+"""By the size of a structure: the module that turns images into the first state y_0."""
 
 
 class Network(TimmMethods):
@@ -44,7 +72,7 @@ class Network(TimmMethods):
             config.num_classes,
             config.structure.features,
         )
-        self.stem = size.stem(config.in_chans, size.stem_channels, replicas=replicas)
+        self.stem = STEMS[config.structure.size](config.in_chans, size.stem_channels, replicas=replicas)
         coefficients = config.coefficients(plans)
         self.stack = self._stack(coefficients, plans)
         if config.init_growth:
@@ -130,7 +158,7 @@ class Network(TimmMethods):
 
     @property
     def parameter_dtype(self) -> torch.dtype:
-        return cast(Conv, self.stem.conv).weight.dtype
+        return self.stem.conv.weight.dtype
 
     @property
     def conv_dtype(self) -> torch.dtype | None:
@@ -230,3 +258,21 @@ def combine(state_dicts: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
                 f"state_dicts[{k}] has other names or shapes than state_dicts[0]; expected the same network"
             )
     return {name: torch.cat([state[name] for state in state_dicts]) for name in first}
+
+
+def snapshot(tensors: Mapping[str, Tensor], replicas: int) -> list[dict[str, Tensor]]:
+    """Copy each replica's part of a fused network's tensors to the CPU, by one copy per data type.
+
+    All tensors stack their replicas along the first dimension. The parts do not share memory with the originals, so
+    that training may go on while they are written.
+    """
+    parts: list[dict[str, Tensor]] = [{} for _ in range(replicas)]
+    for dtype in dict.fromkeys(tensor.dtype for tensor in tensors.values()):
+        group = {name: tensor.detach() for name, tensor in tensors.items() if tensor.dtype == dtype}
+        host = torch.cat([tensor.reshape(replicas, -1) for tensor in group.values()], dim=1).cpu()
+        columns = host.split([tensor.numel() // replicas for tensor in group.values()], dim=1)
+        for (name, tensor), column in zip(group.items(), columns):
+            shape = (tensor.shape[0] // replicas, *tensor.shape[1:])
+            for part, row in zip(parts, column):
+                part[name] = row.view(shape)
+    return parts

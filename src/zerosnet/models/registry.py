@@ -12,11 +12,10 @@ from zerosnet.errors import InputError
 from zerosnet.models.config import Config, check_integer
 from zerosnet.models.families import FAMILIES, ModelFamily
 from zerosnet.models.io.weights import load_model
-from zerosnet.models.names import check_model, find_name
 from zerosnet.models.network import Network
 from zerosnet.models.pretrained import tagged
 from zerosnet.models.stepping.streams import StreamsLaw
-from zerosnet.models.structure import Structure
+from zerosnet.models.structure import Structure, check_model, find_name
 from zerosnet.numerics import Number, Scheme, number
 
 AnyScheme = Scheme | str

@@ -10,8 +10,8 @@ from fractions import Fraction
 from operator import index
 from typing import Any
 
-from zerosnet.checks import is_whole
 from zerosnet.errors import InputError
+from zerosnet.files import is_whole
 
 Number = Fraction | float
 

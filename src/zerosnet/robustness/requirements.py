@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from zerosnet.checks import is_number
 from zerosnet.errors import InputError
+from zerosnet.files import is_number
 from zerosnet.robustness.classifiers import frozen, replicas_of, unit_images
 
 WHOLE = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)

@@ -17,8 +17,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from zerosnet.checks import is_number, is_whole
 from zerosnet.errors import InputError
+from zerosnet.files import is_number, is_whole
 from zerosnet.robustness.classifiers import each_replica, frozen, replica_logits, unit_images
 from zerosnet.robustness.perturbations.counter import counted_normal
 from zerosnet.robustness.protocols.attacked import Subject, most_at_once

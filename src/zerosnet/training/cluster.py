@@ -17,14 +17,13 @@ import torch
 
 from zerosnet.data import source
 from zerosnet.errors import InputError, MissingExtra
+from zerosnet.training.capacity import share_out
 from zerosnet.training.engine import Job, load_all, train
-from zerosnet.training.grouping import share_out
-from zerosnet.training.loop import has_ended
-from zerosnet.training.machine import precision
-from zerosnet.training.options import Options
+from zerosnet.training.grouping import has_ended
+from zerosnet.training.machine import Clock
+from zerosnet.training.options import Options, precision
 from zerosnet.training.runs.spec import RunSpec, distinct
 from zerosnet.training.runs.store import Store
-from zerosnet.training.screen.clocks import Clock
 from zerosnet.training.screen.displays import GroupProgress, Lines, Progress
 
 POLL = 0.5  # seconds between two looks at the clock

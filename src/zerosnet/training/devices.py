@@ -12,10 +12,10 @@ from queue import Empty
 from typing import Any
 
 from zerosnet.training.cluster import how_far, share_groups, time_of_day, train_group
+from zerosnet.training.machine import Clock
 from zerosnet.training.options import Options
 from zerosnet.training.runs.spec import RunSpec
 from zerosnet.training.runs.store import Store
-from zerosnet.training.screen.clocks import Clock
 from zerosnet.training.screen.displays import Progress
 
 POLL = 0.5  # seconds between two looks at the clock

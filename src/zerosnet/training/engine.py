@@ -16,25 +16,36 @@ from zerosnet.data import DataSet, FolderData, load, open_folder, source
 from zerosnet.errors import InputError
 from zerosnet.training.finished.networks import surrogate_of
 from zerosnet.training.fused.cuda_graph import forget_compiled
-from zerosnet.training.fused.step import report_plain_torch
 from zerosnet.training.fused.trainer import FusedTrainer
-from zerosnet.training.grouping import check_batch_norm, group, run_precision, work
-from zerosnet.training.loop import GO_ON, STOP, claimed, has_ended, meeting_points, train_group
-from zerosnet.training.machine import all_devices, cores, find_device, in_threads, own_threads, torch_settings
+from zerosnet.training.grouping import (
+    check_batch_norm,
+    claimed,
+    group,
+    has_ended,
+    meeting_points,
+    run_precision,
+    work,
+)
+from zerosnet.training.loop import GO_ON, STOP, train_group
+from zerosnet.training.machine import (
+    Clock,
+    World,
+    all_devices,
+    cores,
+    find_device,
+    local_world,
+    mark,
+    torch_settings,
+    torch_threads,
+    under_torchrun,
+)
 from zerosnet.training.options import EngineOptions, Options, StreamOptions
 from zerosnet.training.runs.spec import RunSpec, distinct
 from zerosnet.training.runs.store import Store
-from zerosnet.training.screen.clocks import Clock, mark
-from zerosnet.training.screen.displays import Lines, Progress, say_recipes
-from zerosnet.training.streamed.processes import (
-    World,
-    decoding_workers,
-    joined,
-    local_world,
-    own_device,
-    under_torchrun,
-)
+from zerosnet.training.screen.displays import Lines, Progress, report_plain_torch, say_recipes
+from zerosnet.training.streamed.processes import decoding_workers
 from zerosnet.training.streamed.trainer import StreamedTrainer, check_decoder, micro_batch
+from zerosnet.training.threads import in_threads, share_of_cores
 from zerosnet.training.trainer import Trainer
 
 
@@ -203,7 +214,7 @@ class Local:
             raise InputError("some runs are on imagefolder and some are not; expected one kind at a time")
         streamed = kinds == {True}
         world = local_world() if streamed else World()
-        device = own_device(find_device(options.device), world)
+        device = world.own_device(find_device(options.device))
         progress = progress if world.writes else Lines(quiet=True)
 
         def must_stop() -> bool:
@@ -224,7 +235,7 @@ class Local:
                     mine = [held[spec] for spec in together if spec in held]
                     train_group(trainer, mine, position, options, clock, progress)
 
-        with clock, joined(world, device):
+        with clock, world.joined(device):
             asked = specs if world.writes else []
             ended = world.together(lambda: [spec for spec in asked if has_ended(store, spec, progress)])
             waiting = world.from_writer([spec for spec in asked if spec not in ended])
@@ -235,7 +246,9 @@ class Local:
             mark("data")
             say_recipes(waiting, progress)
             progress.expect(plan.work)
-            threads = nullcontext() if streamed else own_threads(plan.at_once, one_thread=options.deterministic)
+            threads: AbstractContextManager[None] = nullcontext()
+            if not streamed:  # how many threads an operation uses can change its last bits: one if bits matter
+                threads = torch_threads(1 if options.deterministic else share_of_cores(plan.at_once))
             with progress, torch_settings(device, deterministic=options.deterministic), threads:
                 if plan.at_once > 1:
                     in_threads(train_members, plan.groups, plan.at_once)

@@ -1,30 +1,33 @@
-"""Group runs that can share a step, as many as fit into memory, and build the network that they are together."""
+"""Find the runs that train together, and the network that they are together.
 
-import math
-import os
-import sys
-from collections.abc import Hashable, Mapping, Sequence
+Runs share a step if their networks and recipes allow it (`group`), if they have not ended and no other process has them
+(`claimed`), and from a position on at which all have a checkpoint (`meeting_points`).
+"""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from hashlib import blake2b
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
 
 from zerosnet.data import DataSet, FolderData, source
 from zerosnet.errors import InputError
 from zerosnet.models import Config, Network, configure, fuse
-from zerosnet.training.fused.step import TorchStep
-from zerosnet.training.machine import Precision, precision
-from zerosnet.training.recipes.schedule import Constant
+from zerosnet.training.machine import World
+from zerosnet.training.options import Precision, precision
+from zerosnet.training.recipes.recipe import Constant
+from zerosnet.training.runs.run import Run, positions, read_result, remove_checkpoints
 from zerosnet.training.runs.spec import RunSpec
+from zerosnet.training.runs.store import Store
+from zerosnet.training.screen.displays import Progress
 
 if TYPE_CHECKING:
     from torch import device as Device
 
-MOST = 32  # replicas in a step; above that a large GPU gains nothing
-MEMORY = 0.8  # the part of the free memory that may be planned with
-ACTIVATIONS = 20  # of a block, in a bound on what a step needs
+FIRST_OF = "first_of"  # what the state of the first checkpoint calls the runs that began together
 
 
 def network_config(spec: RunSpec, data: DataSet | FolderData) -> Config:
@@ -92,6 +95,8 @@ def group(
     result: list[list[RunSpec]] = []
     for members in sharing.values():
         if replicas is None and len(members) > 1:
+            from zerosnet.training.capacity import MOST, fitting
+
             wanted = len(members) if workers == 1 else MOST
             most = max(1, fitting(members[0], data[members[0]], device, wanted) // workers)
         else:
@@ -103,91 +108,12 @@ def group(
     return result
 
 
-def share_out(
-    specs: Sequence[RunSpec], data: Mapping[RunSpec, DataSet], device: "Device", replicas: int | None, places: int
-) -> list[list[RunSpec]]:
-    """Group runs for many places side by side: long groups first, and none much above a place's share.
-
-    So the last place to be ready is not far behind the others; long runs are in small groups, short ones in large.
-    """
-    share = sum(work(spec, data[spec]) for spec in specs) / places
-    groups: list[list[RunSpec]] = []
-    for members in group(specs, data, device, max(1, len(specs))):
-        fair = min(MOST, math.ceil(share / work(members[0], data[members[0]])))
-        groups += group(members, data, device, fair if replicas is None else replicas)
-    return sorted(groups, key=lambda members: -sum(work(spec, data[spec]) for spec in members))
-
-
 def work(spec: RunSpec, data: DataSet) -> float:
     """Estimate how much there is to compute, in layers times pixels over all images, epochs and passes."""
     adversarial = spec.recipe.adversarial
     passes = 1 if adversarial is None else 1 + adversarial.steps + adversarial.clean_step
     layers, pixels = network_config(spec, data).structure.depth, data.size[0] * data.size[1]
     return float(layers * pixels * len(data.train) * spec.recipe.epochs * passes)
-
-
-def fitting(spec: RunSpec, data: DataSet, device: "Device", wanted: int = MOST) -> int:
-    """Estimate how many replicas fit into the free memory of the device, by what a plain step of one of them needs.
-
-    No step is made, which would load libraries that our own kernels do without, if those `wanted` fit for sure: then
-    the answer is as many as there may be.
-    """
-    if min(wanted, MOST) * _bound(spec, data, device) <= MEMORY * _free(device):
-        return MOST
-    free, needed = _cuda_memory(spec, data, device) if device.type == "cuda" else _host_memory(spec, data)
-    return max(1, min(MOST, int(MEMORY * free / needed)))
-
-
-def _bound(spec: RunSpec, data: DataSet, device: "Device") -> int:
-    """Compute more bytes than a step of one replica needs, by the measurements below; for CIFAR-size networks."""
-    config, pixels, cells = network_config(spec, data), data.size[0] * data.size[1], 0
-    if config.structure.size != "cifar" or config.law is not None:  # several streams are a law
-        return sys.maxsize
-    for block in config.plans():
-        for shape in (block.source, block.target):
-            channels = max(shape.channels, block.width)
-            cells += ACTIVATIONS // 2 * -(-channels * pixels // shape.stride**2) + 9 * channels**2
-    return cells * spec.recipe.batch * run_precision(spec, device).dtype.itemsize
-
-
-def _free(device: "Device") -> int:
-    """Find the free bytes of a device."""
-    if device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0]
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
-def _cuda_memory(spec: RunSpec, data: DataSet, device: "Device") -> tuple[int, int]:
-    """Measure free bytes, and the peak of one step."""
-    torch.cuda.empty_cache()
-    free, _ = torch.cuda.mem_get_info(device)
-    before = torch.cuda.memory_allocated(device)
-    torch.cuda.reset_peak_memory_stats(device)
-    numbers = run_precision(spec, device)
-    model = Network(network_config(spec, data), [spec.seed])
-    model.conv_dtype = numbers.conv_dtype
-    model = model.to(device, numbers.dtype).to(memory_format=torch.channels_last)
-    images = torch.zeros(spec.recipe.batch, data.in_chans, *data.size, device=device, dtype=numbers.dtype)
-    labels = torch.zeros(1, spec.recipe.batch, dtype=torch.int64, device=device)
-    TorchStep(model, list(model.parameters()), replicas=1)(images.to(memory_format=torch.channels_last), labels)
-    torch.cuda.synchronize(device)
-    return free, torch.cuda.max_memory_allocated(device) - before
-
-
-def _host_memory(spec: RunSpec, data: DataSet) -> tuple[int, int]:
-    """Estimate free bytes, and twice what autograd keeps of a forward pass of two images, without computing it."""
-    kept: dict[int, torch.UntypedStorage] = {}
-
-    def count(tensor: Tensor) -> Tensor:
-        storage = tensor.untyped_storage()
-        kept[storage._cdata] = storage
-        return tensor
-
-    dtype = run_precision(spec, torch.device("cpu")).dtype
-    with torch.device("meta"), torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor):
-        model = Network(network_config(spec, data), seeds=()).to(dtype)
-        model(torch.zeros(2, data.in_chans, *data.size, dtype=dtype))
-    return _free(torch.device("cpu")), sum(storage.nbytes() for storage in kept.values()) * spec.recipe.batch
 
 
 def build_model(specs: Sequence[RunSpec], data: DataSet) -> Network:
@@ -200,3 +126,96 @@ def _even(members: Sequence[RunSpec], count: int) -> list[list[RunSpec]]:
     size, larger = divmod(len(members), count)
     starts = [i * size + min(i, larger) for i in range(count + 1)]
     return [list(members[a:b]) for a, b in pairwise(starts)]
+
+
+def has_ended(store: Store, spec: RunSpec, progress: Progress) -> bool:
+    """Tell whether there is nothing to do for a run, and report it; asked before its data are opened.
+
+    Checkpoints that a kill just after the end has left are removed.
+    """
+    folder = store.folder(spec)
+    result = read_result(folder)
+    if result is not None:
+        remove_checkpoints(folder)
+        progress.say(f"{spec.id} has {result.status} already; nothing to do")
+    return result is not None
+
+
+@contextmanager
+def claimed(store: Store, specs: Sequence[RunSpec], world: World, progress: Progress) -> Iterator[list[Run]]:
+    """Hold the runs of a group that have not ended and that are free; none in a process that does not write."""
+    with ExitStack() as stack:
+        yield world.together(lambda: _claim_all(store, specs if world.writes else [], progress, stack))
+
+
+def _claim_all(store: Store, specs: Sequence[RunSpec], progress: Progress, stack: ExitStack) -> list[Run]:
+    runs = []
+    for spec in specs:
+        run = store.claim(spec)
+        if run is None:
+            progress.say(f"{spec.id} is in another process's hands")
+            progress.forget(spec.id)
+            continue
+        stack.enter_context(run)
+        if run.result() is None:
+            runs.append(run)
+        else:
+            run.release()
+            progress.forget(spec.id)
+    return runs
+
+
+def meeting_points(
+    runs: Sequence[Run], steps: Mapping[RunSpec, int], world: World, progress: Progress
+) -> list[tuple[int, list[RunSpec]]]:
+    """Find the positions at which runs of a group can go on together, each with the specs that have a checkpoint there.
+
+    The process that writes looks for them and tells the others. `steps` are those of an epoch.
+
+    A kill between the checkpoints of two runs leaves them one apart; as every run keeps its last two, they meet at the
+    earlier one, which is the beginning if it was their first. Runs that were begun at different times stay apart. A
+    damaged checkpoint is passed over, and so is one that comes after a damaged line of metrics.jsonl, whose epoch is
+    trained again; both are reported.
+    """
+    newest: dict[str, int] = {}
+    first: set[str] = set()
+    for run in runs:
+        whole = run.whole_epochs()
+        checkpoint = run.load_checkpoint(at_most=(whole + 1) * steps[run.spec] - 1)
+        newest[run.id] = 0 if checkpoint is None else checkpoint.position
+        if checkpoint is not None and checkpoint.state.get(FIRST_OF) == company(runs):
+            first.add(run.id)
+        _report_lost(run, newest[run.id], whole, steps[run.spec], progress)
+    rest, meetings = list(runs), []
+    while rest:
+        position = min(newest[run.id] for run in rest)
+        here = [run for run in rest if newest[run.id] == position or _can_go_back(run, position, first)]
+        meetings.append((position, [run.spec for run in here]))
+        rest = [run for run in rest if run not in here]
+    return world.from_writer(meetings)
+
+
+def company(runs: Sequence[Run]) -> str:
+    """Name the runs of a group, in any order: with a neighbour less the last bits may differ on a GPU."""
+    return blake2b("\n".join(sorted(run.id for run in runs)).encode(), digest_size=8).hexdigest()
+
+
+def _can_go_back(run: Run, position: int, first: set[str]) -> bool:
+    """Tell whether a run has a checkpoint at an earlier position too; the beginning counts before its first one."""
+    if position == 0:
+        return run.id in first
+    checkpoint = run.load_checkpoint(at_most=position)
+    return checkpoint is not None and checkpoint.position == position
+
+
+def _report_lost(run: Run, position: int, whole: int, steps: int, progress: Progress) -> None:
+    """Report the checkpoints passed over, and the epochs before a first one, of a run that goes on from a position."""
+    saved, epochs = positions(run.checkpoints), len(run.metrics())
+    for newer in saved:
+        if newer // steps > whole:
+            lost = f"metrics.jsonl lacks epoch {whole + 1}, which the checkpoint at step {newer} needs"
+            progress.say(f"{run.id}: {lost}; going on from step {position}")
+        elif newer > position:
+            progress.say(f"{run.id}: the checkpoint at step {newer} is damaged; going on from step {position}")
+    if epochs and not saved:
+        progress.say(f"{run.id}: no checkpoint yet, {epochs} epoch{'' if epochs == 1 else 's'} lost; from the start")

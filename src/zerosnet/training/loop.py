@@ -1,133 +1,53 @@
-"""The training loop: one group of runs from where it stands to its end, whatever trainer it has.
-
-Before it: which runs of a group this process may train, and at which checkpoints they can go on together.
-"""
+"""The training loop: one group of runs from where it stands to its end, whatever trainer it has, and its journal."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import asdict, replace
 from functools import partial
-from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from zerosnet.environment import environment
 from zerosnet.errors import InputError
-from zerosnet.models import model_file
+from zerosnet.files import BackgroundWriter, finite
+from zerosnet.models import combine, model_file, snapshot
 from zerosnet.training.fused.cuda_graph import Lead
-from zerosnet.training.fused.passes import Score
-from zerosnet.training.grouping import network_config
-from zerosnet.training.options import Options
-from zerosnet.training.runs.checkpoint import BackgroundWriter, join, positions, snapshot
-from zerosnet.training.runs.journal import Journal
-from zerosnet.training.runs.run import Run, read_result, remove_checkpoints
-from zerosnet.training.runs.spec import RunSpec
-from zerosnet.training.runs.store import Store
-from zerosnet.training.screen.clocks import Clock, SaveTimer, mark, start_line
+from zerosnet.training.grouping import FIRST_OF, company, network_config
+from zerosnet.training.machine import Clock, mark, start_line
+from zerosnet.training.options import Options, SaveInterval
+from zerosnet.training.recipes.recipe import lr_at
+from zerosnet.training.runs.run import Run, best_epoch
+from zerosnet.training.runs.spec import Result
 from zerosnet.training.screen.displays import Progress
-from zerosnet.training.streamed.processes import World
-from zerosnet.training.trainer import Trainer
+from zerosnet.training.trainer import Score, Trainer
 
+if TYPE_CHECKING:
+    from zerosnet.training.runs.loggers import Logger
 
-def has_ended(store: Store, spec: RunSpec, progress: Progress) -> bool:
-    """Tell whether there is nothing to do for a run, and report it; asked before its data are opened.
-
-    Checkpoints that a kill just after the end has left are removed.
-    """
-    folder = store.folder(spec)
-    result = read_result(folder)
-    if result is not None:
-        remove_checkpoints(folder)
-        progress.say(f"{spec.id} has {result.status} already; nothing to do")
-    return result is not None
-
-
-@contextmanager
-def claimed(store: Store, specs: Sequence[RunSpec], world: World, progress: Progress) -> Iterator[list[Run]]:
-    """Hold the runs of a group that have not ended and that are free; none in a process that does not write."""
-    with ExitStack() as stack:
-        yield world.together(lambda: _claim_all(store, specs if world.writes else [], progress, stack))
-
-
-def _claim_all(store: Store, specs: Sequence[RunSpec], progress: Progress, stack: ExitStack) -> list[Run]:
-    runs = []
-    for spec in specs:
-        run = store.claim(spec)
-        if run is None:
-            progress.say(f"{spec.id} is in another process's hands")
-            progress.forget(spec.id)
-            continue
-        stack.enter_context(run)
-        if run.result() is None:
-            runs.append(run)
-        else:
-            run.release()
-            progress.forget(spec.id)
-    return runs
-
-
-def meeting_points(
-    runs: Sequence[Run], steps: Mapping[RunSpec, int], world: World, progress: Progress
-) -> list[tuple[int, list[RunSpec]]]:
-    """Find the positions at which runs of a group can go on together, each with the specs that have a checkpoint there.
-
-    The process that writes looks for them and tells the others. `steps` are those of an epoch.
-
-    A kill between the checkpoints of two runs leaves them one apart; as every run keeps its last two, they meet at the
-    earlier one, which is the beginning if it was their first. Runs that were begun at different times stay apart. A
-    damaged checkpoint is passed over, and so is one that comes after a damaged line of metrics.jsonl, whose epoch is
-    trained again; both are reported.
-    """
-    newest: dict[str, int] = {}
-    first: set[str] = set()
-    for run in runs:
-        whole = run.whole_epochs()
-        checkpoint = run.load_checkpoint(at_most=(whole + 1) * steps[run.spec] - 1)
-        newest[run.id] = 0 if checkpoint is None else checkpoint.position
-        if checkpoint is not None and checkpoint.state.get(FIRST_OF) == company(runs):
-            first.add(run.id)
-        _report_lost(run, newest[run.id], whole, steps[run.spec], progress)
-    rest, meetings = list(runs), []
-    while rest:
-        position = min(newest[run.id] for run in rest)
-        here = [run for run in rest if newest[run.id] == position or _can_go_back(run, position, first)]
-        meetings.append((position, [run.spec for run in here]))
-        rest = [run for run in rest if run not in here]
-    return world.from_writer(meetings)
-
-
-def company(runs: Sequence[Run]) -> str:
-    """Name the runs of a group, in any order: with a neighbour less the last bits may differ on a GPU."""
-    return blake2b("\n".join(sorted(run.id for run in runs)).encode(), digest_size=8).hexdigest()
-
-
-def _can_go_back(run: Run, position: int, first: set[str]) -> bool:
-    """Tell whether a run has a checkpoint at an earlier position too; the beginning counts before its first one."""
-    if position == 0:
-        return run.id in first
-    checkpoint = run.load_checkpoint(at_most=position)
-    return checkpoint is not None and checkpoint.position == position
-
-
-def _report_lost(run: Run, position: int, whole: int, steps: int, progress: Progress) -> None:
-    """Report the checkpoints passed over, and the epochs before a first one, of a run that goes on from a position."""
-    saved, epochs = positions(run.checkpoints), len(run.metrics())
-    for newer in saved:
-        if newer // steps > whole:
-            lost = f"metrics.jsonl lacks epoch {whole + 1}, which the checkpoint at step {newer} needs"
-            progress.say(f"{run.id}: {lost}; going on from step {position}")
-        elif newer > position:
-            progress.say(f"{run.id}: the checkpoint at step {newer} is damaged; going on from step {position}")
-    if epochs and not saved:
-        progress.say(f"{run.id}: no checkpoint yet, {epochs} epoch{'' if epochs == 1 else 's'} lost; from the start")
-
-
+FIRST_SAVE = 5.0  # seconds of training after which the first checkpoint is due: a new user stops early
 GO_ON, SAVE, STOP = range(3)  # what a process asks for after a step; the highest wish of all processes is followed
 FINAL = "final"  # what the state of a checkpoint after the last step calls the scores of the training images
-FIRST_OF = "first_of"  # what the state of the first checkpoint calls the runs that began together
+
+
+class SaveTimer:
+    """A timer that knows when a checkpoint is due; the first one comes soon, whatever the interval."""
+
+    def __init__(self, every: SaveInterval) -> None:
+        self.every, self._saved, self._first = every, time.monotonic(), True
+
+    def due_after_step(self) -> bool:
+        if self._first and time.monotonic() - self._saved >= FIRST_SAVE:
+            return True
+        return self.every.seconds is not None and time.monotonic() - self._saved >= self.every.seconds
+
+    def due_after_epoch(self, epoch: int) -> bool:
+        return self.due_after_step() or (self.every.epochs is not None and epoch % self.every.epochs == 0)
+
+    def saved(self) -> None:
+        self._saved, self._first = time.monotonic(), False
 
 
 class Stopwatch:
@@ -143,6 +63,89 @@ class Stopwatch:
         """Read it and begin anew at once, so that laps add up to the whole."""
         shown, self.before, self.since = self(), 0.0, time.monotonic()
         return shown
+
+
+class Journal:
+    """The metrics of the runs of a group, in memory and in their folders; `runs` is empty if another process writes."""
+
+    def __init__(self, runs: Sequence[Run], trainer: Trainer, *, log: Sequence[str] = ()) -> None:
+        self.runs, self.trainer = list(runs), trainer
+        self.rows: list[list[dict[str, Any]]] = [run.metrics() for run in runs]
+        self._loggers: list[list[Logger]] = [[] for _ in runs]
+        if log:
+            from zerosnet.training.runs.loggers import open_loggers
+
+            self._loggers = [open_loggers(log, run) for run in runs]
+
+    def last(self) -> list[dict[str, Any] | None]:
+        """Return the newest row of every run, with its best test accuracy so far, for display."""
+        if not self.runs:
+            return [None for _ in self.trainer.specs]
+        return [{**rows[-1], "best_test_accuracy": best_epoch(rows)[1]} if rows else None for rows in self.rows]
+
+    def record(self, epoch: int, seconds: Callable[[], float], open_runs: Sequence[bool]) -> None:
+        """Evaluate all replicas after `epoch` epochs and add a row to every run that has not ended.
+
+        `seconds` of the epoch are read once the device has done all of it, evaluation included.
+        """
+        trainer = self.trainer
+        for test in trainer.tests.values():
+            test.run()
+        tests = {name: test.scores() for name, test in trainer.tests.items()}
+        train, schemes, taken = trainer.train_scores(), trainer.trained_schemes(), seconds()
+        for k, run in enumerate(self.runs):
+            if not open_runs[k]:
+                continue
+            row: dict[str, Any] = {
+                "epoch": epoch,
+                "lr": lr_at(run.spec.recipe, epoch * trainer.steps - 1, trainer.steps),
+            }
+            row |= _named("train", train[k])
+            for name, scores in tests.items():
+                row |= _named(name, scores[k])
+            row["seconds"] = taken
+            if schemes is not None and schemes[k]:
+                row["coefficients"] = [scheme.to_json() for scheme in schemes[k]]
+            run.append_metrics(row)
+            self.rows[k].append(row)
+            for logger in self._loggers[k]:
+                logger.log(row)
+
+    def finished(self, k: int, seconds: float, train: Score) -> Result:
+        """Make the result of a run that has come to its last epoch."""
+        rows = self.rows[k]
+        last, (epoch, best_accuracy) = rows[-1], best_epoch(rows)
+        return Result(
+            "finished",
+            last["epoch"],
+            seconds,
+            test_accuracy=last["test_accuracy"],
+            test_loss=finite(last["test_loss"]),
+            best_epoch=epoch,
+            best_test_accuracy=best_accuracy,
+            train_accuracy=train.accuracy,
+            train_loss=finite(train.loss),
+            validation_accuracy=last.get("validation_accuracy"),
+            validation_loss=finite(last.get("validation_loss")),
+            test_top5_accuracy=last.get("test_top5_accuracy"),
+        )
+
+    def diverged(self, k: int, seconds: float) -> Result:
+        """Make the result of a run whose loss or weights are no longer finite."""
+        rows = self.rows[k]
+        reason = f"loss or weights not finite after {int(self.trainer.lived[k])} steps"
+        epoch, best_accuracy = best_epoch([row for row in rows if finite(row["test_loss"]) is not None])
+        return Result("diverged", len(rows), seconds, best_epoch=epoch, best_test_accuracy=best_accuracy, reason=reason)
+
+    def close(self) -> None:
+        for loggers in self._loggers:
+            for logger in loggers:
+                logger.close()
+
+
+def _named(name: str, score: Score) -> dict[str, float]:
+    top5 = {} if score.top5_accuracy is None else {f"{name}_top5_accuracy": score.top5_accuracy}
+    return {f"{name}_loss": score.loss, f"{name}_accuracy": score.accuracy, **top5}
 
 
 def train_group(
@@ -171,7 +174,7 @@ def train_group(
         for name in ("seconds", "epoch_seconds")
     )
     began = company(runs) if position == 0 and replicas > 1 else ""
-    timer, lead = SaveTimer(options.checkpoint_every), Lead(trainer.device)
+    timer, lead = SaveTimer(options.checkpoint_every), Lead() if trainer.device.type == "cuda" else None
     display = progress.group(trainer.specs, journal.last(), position, total)
 
     with closing(trainer), closing(journal), BackgroundWriter() as writer:
@@ -204,7 +207,8 @@ def train_group(
                     mark("first step")
                     progress.say(start_line())
                 position += 1
-                lead.step()
+                if lead is not None:
+                    lead.step()
                 display.step(position)
                 if position % steps and (asked := wish(timer.due_after_step())):
                     save()
@@ -247,7 +251,7 @@ def resume(trainer: Trainer, runs: Sequence[Run], position: int) -> list[dict[st
     found = [run.load_checkpoint(at_most=position) for run in runs]
     checkpoints = [checkpoint for checkpoint in found if checkpoint is not None and checkpoint.position == position]
     assert len(checkpoints) == len(runs)
-    trainer.load(join([checkpoint.tensors for checkpoint in checkpoints]) if checkpoints else None)
+    trainer.load(combine([checkpoint.tensors for checkpoint in checkpoints]) if checkpoints else None)
     return [checkpoint.state for checkpoint in checkpoints]
 
 

@@ -1,87 +1,31 @@
-"""The machine that trains: its devices, their number formats, the switches of torch, and the cores of a CPU.
+"""The machine that trains and this process on it: devices, switches of torch, other processes, signals and time.
 
-Names are checked without torch, which is imported when a device or a number format is needed.
+Names are checked without torch, which is imported when a device is needed.
 """
 
 import os
 import re
+import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from zerosnet.environment import usable_cores
-from zerosnet.errors import InputError, did_you_mean
+from zerosnet.errors import InputError
 
 if TYPE_CHECKING:
     import torch
+    from torch import Tensor
 
-
+T = TypeVar("T")
+ECHO = 1.0  # seconds in which a signal is the same one again: torchrun hands on what the terminal sent to all
+STARTED_BY_TORCHRUN = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR")
 _DEVICE = re.compile(r"auto|cpu|cuda(:\d{1,3})?", re.ASCII)
-
-
-@dataclass(frozen=True)
-class Precision:
-    """Number formats by their torch names; None stands for the format of the parameters.
-
-    Attributes:
-        parameters: The format of parameters, statistics and losses.
-        convolutions: The format that convolutions compute in.
-        state: The format of the state.
-    """
-
-    parameters: str
-    convolutions: str | None = None
-    state: str | None = None
-
-    def __str__(self) -> str:
-        given = self.parameters
-        return f"parameters {given}, convolutions {self.convolutions or given}, state {self.state or given}"
-
-    @property
-    def dtype(self) -> "torch.dtype":
-        return _dtype(self.parameters)
-
-    @property
-    def conv_dtype(self) -> "torch.dtype | None":
-        return None if self.convolutions is None else _dtype(self.convolutions)
-
-    @property
-    def state_dtype(self) -> "torch.dtype | None":
-        return None if self.state is None else _dtype(self.state)
-
-
-def _dtype(name: str) -> "torch.dtype":
-    import torch
-
-    found: torch.dtype = getattr(torch, name)
-    return found
-
-
-# TensorFloat-32 is off in all of them: fp32 is fp32
-PRECISIONS = {
-    "bf16": Precision("float32", "bfloat16"),
-    "mixed": Precision("float32", "bfloat16", "bfloat16"),
-    "fp32": Precision("float32"),
-    "fp64": Precision("float64"),
-}
-
-
-def precision(name: str | None, device: "torch.device", *, usual: str = "bf16") -> Precision:
-    """Find the precision of that name; None is the `usual` one on CUDA and fp32 elsewhere."""
-    name = name or (usual if device.type == "cuda" else "fp32")
-    if name not in PRECISIONS:
-        raise InputError(
-            f"precision is {name!r}{did_you_mean(name, PRECISIONS)}; expected one of {', '.join(PRECISIONS)}"
-        )
-    numbers = PRECISIONS[name]
-    if numbers.conv_dtype is not None and device.type != "cuda":
-        raise InputError(f"precision {name} is for CUDA devices; on the CPU use fp32")
-    return numbers
 
 
 def check_device(name: str) -> None:
@@ -137,11 +81,6 @@ def torch_settings(device: "torch.device", *, deterministic: bool) -> Iterator[N
         torch.set_deterministic_debug_mode(mode)
 
 
-Item = TypeVar("Item")
-WATCH = 0.2  # seconds in which the load of the cores is looked at
-LOOK = 0.5  # seconds; a signal that comes as Python begins to wait for other threads is noticed when it looks up
-
-
 def cores() -> int:
     """Count the cores that torch uses in this process."""
     import torch
@@ -149,88 +88,152 @@ def cores() -> int:
     return min(torch.get_num_threads(), usable_cores())
 
 
-def idle_cores() -> int:
-    """Count the usable cores that other programs leave idle, watched for a moment; at least one.
-
-    Threads of one operation wait for one another: on cores that are busy with other work two of them were 5 to 20 times
-    slower than one. All cores count as idle if the system does not tell.
-    """
-    before = _times()
-    time.sleep(WATCH if before else 0.0)
-    after = _times()
-    idle = 0.0
-    for core, (rest, total) in after.items():
-        rest_before, total_before = before.get(core, (rest, total))
-        idle += (rest - rest_before) / (total - total_before) if total > total_before else 1.0
-    return max(1, min(cores(), round(idle))) if after else cores()
-
-
-def _times() -> dict[int, tuple[int, int]]:
-    """Read for every usable core how long it has rested and been there, in ticks of the clock; nothing but on Linux."""
-    try:
-        lines = Path("/proc/stat").read_text().splitlines()
-        usable = os.sched_getaffinity(0)
-    except (OSError, AttributeError):
-        return {}
-    times = {}
-    for line in lines:
-        name, *numbers = line.split()
-        if name.startswith("cpu") and name[3:].isdigit() and int(name[3:]) in usable:
-            ticks = [int(number) for number in numbers[:8]]  # user, nice, system, idle, iowait, irq, softirq, steal
-            times[int(name[3:])] = (ticks[3] + ticks[4], sum(ticks))
-    return times
-
-
-def in_parallel(
-    work: Callable[[Item], object],
-    items: Sequence[Item],
-    workers: int,
-    *,
-    one_thread: bool,
-    stop: threading.Event | None = None,
-) -> None:
-    """Work on groups: on the CPU several at a time, each in a thread of its own with its share of the idle cores.
-
-    Many small operations share cores badly, whole networks share them well. How many threads an operation uses can
-    change its last bits: if bits matter it is always one, whatever runs beside it. Once a group has failed, or the
-    user has interrupted, no other is begun, and `stop` tells those at work.
-    """
-    with own_threads(workers, one_thread=one_thread):
-        if workers > 1:
-            in_threads(work, items, workers, stop)
-        else:
-            for item in items:
-                work(item)
-
-
 @contextmanager
-def own_threads(workers: int, *, one_thread: bool) -> Iterator[None]:
-    """Give operations their share of the idle cores for a while, one of `workers`; or one thread if bits matter."""
+def torch_threads(count: int) -> Iterator[None]:
+    """Let operations use so many threads for a while."""
     import torch
 
     before = torch.get_num_threads()
-    torch.set_num_threads(1 if one_thread or before <= workers else max(1, idle_cores() // max(workers, 1)))
+    torch.set_num_threads(count)
     try:
         yield
     finally:
         torch.set_num_threads(before)
 
 
-def in_threads(
-    work: Callable[[Item], object], items: Sequence[Item], workers: int, stop: threading.Event | None = None
-) -> None:
-    """Work on several groups at a time; see `in_parallel`."""
-    with ThreadPoolExecutor(workers, thread_name_prefix="group") as pool:
+@dataclass(frozen=True)
+class World:
+    """The place of this process among `size` that train one network together; of these only rank 0 writes.
+
+    This is a process alone, the world of one; `streamed.processes.SharedWorld` is one of several.
+    """
+
+    rank: int = 0
+    size: int = 1
+    local_rank: int = 0
+    local_size: int = 1
+    """How many of the processes are on this machine."""
+
+    @property
+    def writes(self) -> bool:
+        return self.rank == 0
+
+    @property
+    def part(self) -> tuple[int, int]:
+        return self.rank, self.size
+
+    def own_device(self, device: "torch.device") -> "torch.device":
+        """Choose the device of this process."""
+        return device
+
+    def joined(self, device: "torch.device") -> AbstractContextManager[None]:
+        """Meet the other processes, for a while."""
+        return nullcontext()
+
+    def add_up(self, tensor: "Tensor") -> "Tensor":
+        """Sum over all processes, in place."""
+        return tensor
+
+    def highest(self, number: int) -> int:
+        """Find the highest number of all processes."""
+        return number
+
+    def from_writer(self, value: T) -> T:
+        """Give all processes what rank 0 has."""
+        return value
+
+    def spread(self, tensors: "Iterable[Tensor]") -> None:
+        """Give all processes the tensors of rank 0, in place."""
+
+    def together(self, work: Callable[[], T]) -> T:
+        """Do work that bad input can make fail, in every process; if it fails anywhere, all processes end."""
+        return work()
+
+
+def under_torchrun() -> bool:
+    return all(name in os.environ for name in STARTED_BY_TORCHRUN)
+
+
+def local_world() -> World:
+    """Read this process's place from the environment that `torchrun` sets."""
+    if not under_torchrun():
+        return World()
+    from zerosnet.training.streamed.processes import shared_world
+
+    return shared_world()
+
+
+class Clock:
+    """A watch on the time and the signals of a command; the training asks it after every step.
+
+    SIGINT and SIGTERM are noted, so that training stops at the end of a step, with a checkpoint; another one, a moment
+    later, stops at once. The old handlers come back at the end.
+    """
+
+    def __init__(self, max_seconds: float | None = None) -> None:
+        if max_seconds is not None and not max_seconds > 0:
+            raise InputError(f"max-seconds is {max_seconds}; expected a number above 0")
+        self.deadline = None if max_seconds is None else time.monotonic() + max_seconds
+        self.signal: signal.Signals | None = None
+        self.failed = False
+        self._noted = 0.0
+        self._old: dict[signal.Signals, Any] = {}
+
+    def must_stop(self) -> bool:
+        late = self.deadline is not None and time.monotonic() >= self.deadline
+        return late or self.failed or self.signal is not None
+
+    @contextmanager
+    def stopped_by_errors(self) -> Iterator[None]:
+        """Stop the threads beside this one too, cleanly, if something fails inside."""
         try:
-            futures = [pool.submit(work, item) for item in items]
-            ended: set[Future[object]] = set()
-            while len(ended) < len(futures) and not any(future.exception() for future in ended):
-                ended = wait(futures, LOOK, return_when=FIRST_EXCEPTION).done
-            for future in futures:
-                if future in ended:
-                    future.result()
+            yield
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)  # first: who is told to stop would take the next one
-            if stop is not None:
-                stop.set()
+            self.failed = True
             raise
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._old = {number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._old.items():
+            signal.signal(number, handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.signal is None:
+            self.signal, self._noted = signal.Signals(number), time.monotonic()
+        elif time.monotonic() - self._noted > ECHO:
+            raise KeyboardInterrupt
+
+
+_MARKS: dict[str, float] = {}  # seconds since the process began, by what was done by then
+
+
+def mark(done: str) -> None:
+    """Note that a part of the start is done; the first time counts."""
+    _MARKS.setdefault(done, process_seconds())
+
+
+def start_line() -> str:
+    """Describe the start so far, each part with its own seconds."""
+    parts, before = [], 0.0
+    for done, seconds in _MARKS.items():
+        parts.append(f"{done} {seconds - before:.1f}")
+        before = seconds
+    return f"start: {before:.1f} s ({', '.join(parts)})"
+
+
+def process_seconds() -> float:
+    """Seconds since this process began; since this module was imported if the system does not tell."""
+    try:
+        ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, AttributeError, ValueError):
+        return time.monotonic() - _IMPORTED
+
+
+_IMPORTED = time.monotonic()

@@ -4,16 +4,20 @@ The command line makes its options of these fields (`zerosnet.cli.options`), so 
 `train`, `sweep` and `reproduce`. Values are checked here, without torch.
 """
 
+import math
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from zerosnet.errors import InputError, did_you_mean
 from zerosnet.training.machine import check_device
-from zerosnet.training.runs.journal import check_loggers
-from zerosnet.training.screen.clocks import SaveInterval
+
+if TYPE_CHECKING:
+    import torch
 
 KERNELS = ("native", "torch")
+ASKED_FOR = "asked for"  # why plain torch computes what our kernels might
 BROKEN = ("fatal", "skip")
 DECODERS = ("workers", "gpu")
 ENGINES = ("local", "ray")
@@ -28,6 +32,91 @@ def _check_choice(name: str, value: str | None, accepted: tuple[str | None, ...]
     known = [word for word in accepted if word]
     if value not in accepted:
         raise InputError(f"{name} is {value!r}{did_you_mean(value, known)}; expected one of {', '.join(known)}")
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Number formats by their torch names; None stands for the format of the parameters.
+
+    Attributes:
+        parameters: The format of parameters, statistics and losses.
+        convolutions: The format that convolutions compute in.
+        state: The format of the state.
+    """
+
+    parameters: str
+    convolutions: str | None = None
+    state: str | None = None
+
+    def __str__(self) -> str:
+        given = self.parameters
+        return f"parameters {given}, convolutions {self.convolutions or given}, state {self.state or given}"
+
+    @property
+    def dtype(self) -> "torch.dtype":
+        return _dtype(self.parameters)
+
+    @property
+    def conv_dtype(self) -> "torch.dtype | None":
+        return None if self.convolutions is None else _dtype(self.convolutions)
+
+    @property
+    def state_dtype(self) -> "torch.dtype | None":
+        return None if self.state is None else _dtype(self.state)
+
+
+def _dtype(name: str) -> "torch.dtype":
+    import torch
+
+    found: torch.dtype = getattr(torch, name)
+    return found
+
+
+# TensorFloat-32 is off in all of them: fp32 is fp32
+PRECISIONS = {
+    "bf16": Precision("float32", "bfloat16"),
+    "mixed": Precision("float32", "bfloat16", "bfloat16"),
+    "fp32": Precision("float32"),
+    "fp64": Precision("float64"),
+}
+
+
+def precision(name: str | None, device: "torch.device", *, usual: str = "bf16") -> Precision:
+    """Find the precision of that name; None is the `usual` one on CUDA and fp32 elsewhere."""
+    name = name or (usual if device.type == "cuda" else "fp32")
+    if name not in PRECISIONS:
+        raise InputError(
+            f"precision is {name!r}{did_you_mean(name, PRECISIONS)}; expected one of {', '.join(PRECISIONS)}"
+        )
+    numbers = PRECISIONS[name]
+    if numbers.conv_dtype is not None and device.type != "cuda":
+        raise InputError(f"precision {name} is for CUDA devices; on the CPU use fp32")
+    return numbers
+
+
+@dataclass(frozen=True)
+class SaveInterval:
+    """The interval between checkpoints: a number of epochs, or of seconds, also inside an epoch."""
+
+    epochs: int | None = None
+    seconds: float | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> "SaveInterval":
+        """Read a number of epochs, or of seconds with an s.
+
+        Examples:
+            >>> SaveInterval.parse("5"), SaveInterval.parse("60s")
+            (SaveInterval(epochs=5, seconds=None), SaveInterval(epochs=None, seconds=60.0))
+        """
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)s|(\d+)", text.strip())
+        number = float(match[1] or match[2]) if match else 0.0
+        if match is None or not 0 < number < math.inf:
+            raise InputError(f"checkpoint-every is {text!r}; expected epochs, such as 5, or seconds, such as 60s")
+        return cls(seconds=number) if match[1] else cls(epochs=int(number))
+
+    def __str__(self) -> str:
+        return f"{self.seconds:g}s" if self.epochs is None else str(self.epochs)
 
 
 @dataclass(frozen=True)
@@ -74,7 +163,7 @@ class Options(DataOptions):
     kernels: Annotated[str | None, "native (our CUDA kernels) or torch; the best there is by default."] = None
     deterministic: Annotated[bool, "The same bits every time."] = False
     stream: StreamOptions = StreamOptions()
-    checkpoint_every: Annotated[SaveInterval, "Epochs, such as 5, or seconds, such as 60s."] = SaveInterval(seconds=60)  # noqa: RUF009 (frozen)
+    checkpoint_every: Annotated[SaveInterval, "Epochs, such as 5, or seconds, such as 60s."] = SaveInterval(seconds=60)
     log: Annotated[tuple[str, ...], "tensorboard, wandb or trackio, besides metrics.jsonl; may be repeated."] = ()
     train_accuracy: Annotated[bool, "Score the training set in eval mode after every epoch too."] = False
     profile_start: Annotated[bool, "Print where the seconds before the first step go."] = False
@@ -84,7 +173,10 @@ class Options(DataOptions):
         if self.replicas is not None and self.replicas < 1:
             raise InputError(f"replicas is {self.replicas}; expected 1 or more")
         check_kernels(self.kernels)
-        check_loggers(self.log)
+        if self.log:
+            from zerosnet.training.runs.loggers import check_loggers
+
+            check_loggers(self.log)
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,12 @@
-"""The interface between the training loop and networks in training, which two trainers implement.
+"""The interfaces of training: what the loop knows of networks in training, and those of a step and of predictions.
 
 `fused.trainer.FusedTrainer` trains several networks as one on images in memory; `streamed.trainer.StreamedTrainer`
 trains one network on images that are decoded while they are used, in one process or several.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -13,9 +14,51 @@ from torch import Tensor
 from zerosnet.data import DataSet, FolderData
 from zerosnet.models import Network
 from zerosnet.numerics import Scheme
-from zerosnet.training.fused.passes import Score
+from zerosnet.training.machine import World
 from zerosnet.training.runs.spec import RunSpec
-from zerosnet.training.streamed.processes import World
+
+
+@dataclass(frozen=True)
+class Score:
+    """The mean loss and accuracy (a fraction) of a network on a set, and that of its best five answers if asked for."""
+
+    loss: float
+    accuracy: float
+    top5_accuracy: float | None = None
+
+
+class StepResult(NamedTuple):
+    """The outcome of one batch for each of K replicas."""
+
+    losses: Tensor  # (K,), mean over the batch
+    correct: Tensor  # (K,), int64
+    gradients: Sequence[Tensor]  # shaped like the parameters, in their order; the next step may write over them
+
+
+class GradientStep(Protocol):
+    """A function that computes one step of K replicas; it changes only running statistics and its own gradients.
+
+    It never waits for the host and allocates nothing that outlives it, so that it can be captured.
+    """
+
+    def __call__(self, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Sequence[Tensor]]:
+        """Compute the step for images (B, K*C, H, W) and labels (K, B); return what `StepResult` names."""
+        ...
+
+
+class Predict(Protocol):
+    """The network in evaluation mode: images (B, K*C, H, W) to logits (K, B, classes).
+
+    If it `shares_images` it also takes (B, C, H, W), the same images for all replicas.
+    """
+
+    replicas: int
+    shares_images: bool
+
+    def refresh(self) -> None:
+        """Take in what the parameters are now, before a pass over many batches."""
+
+    def __call__(self, images: Tensor) -> Tensor: ...
 
 
 class ScoringPass(Protocol):

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zerosnet.cli import output
-from zerosnet.cli.bars import Bars
+from zerosnet.cli.drawings import Bars
 from zerosnet.cli.main import app
+from zerosnet.cli.options import announce
 from zerosnet.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def attack(
         raise InputError("a run's name is empty; expected its id, or a part of it that only one run has")
     radii = None if not eps else tuple(dict.fromkeys(read_radius(text) for text in eps))
     target = output.checked_plot(plot)
-    output.announce(f"{protocol} on {', '.join(runs[:3])}{' ...' if len(runs) > 3 else ''}")
+    announce(f"{protocol} on {', '.join(runs[:3])}{' ...' if len(runs) > 3 else ''}")
     from zerosnet.models import list_pretrained
     from zerosnet.training import Store, attack_runs, find_device, trained_run
 

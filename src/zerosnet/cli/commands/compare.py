@@ -75,7 +75,7 @@ def _is_there(name: str, store: str) -> bool:
 
 
 def _compare_schemes(schemes: "list[Scheme]", layers: int, dataset: str, json: bool, path: Any) -> None:
-    from zerosnet.cli.side_by_side import print_side_by_side
+    from zerosnet.cli.drawings import print_side_by_side
     from zerosnet.data import source
     from zerosnet.numerics import analyze, forecast
 
@@ -103,7 +103,7 @@ def _compare_schemes(schemes: "list[Scheme]", layers: int, dataset: str, json: b
 
 
 def _facts_of_scheme(found: "Forecast") -> dict[str, str]:
-    from zerosnet.cli.side_by_side import sparkline
+    from zerosnet.cli.drawings import sparkline
     from zerosnet.numerics import analyze, growth
 
     analysis = analyze(found.scheme)
@@ -128,7 +128,7 @@ def _facts_of_scheme(found: "Forecast") -> dict[str, str]:
 
 
 def _compare_runs(words: list[str], store: str, json: bool, path: Any) -> None:
-    from zerosnet.cli.side_by_side import print_side_by_side
+    from zerosnet.cli.drawings import print_side_by_side
     from zerosnet.training import Store
 
     groups = [_group(word, Store(store)) for word in words]
@@ -169,8 +169,8 @@ def _label(group: "RunGroup") -> str:
 
 
 def _facts_of_runs(group: "RunGroup") -> dict[str, str]:
+    from zerosnet.cli.drawings import sparkline
     from zerosnet.cli.run_groups import spread_text
-    from zerosnet.cli.side_by_side import sparkline
     from zerosnet.experiments import forecast_of_run, predicted_accuracy
     from zerosnet.training import duration
 

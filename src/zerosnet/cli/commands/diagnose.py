@@ -7,6 +7,7 @@ import typer
 from zerosnet.cli import output
 from zerosnet.cli.main import app
 from zerosnet.cli.named_network import SUBJECT_HELP
+from zerosnet.cli.options import announce
 from zerosnet.cli.other_network import OTHER_HELP, is_other
 from zerosnet.errors import InputError
 
@@ -70,7 +71,7 @@ def diagnose(
     if depth and dataset == _RANDOM:
         raise InputError(_DEPTH_NEEDS_LABELS)
     target = output.checked_plot(plot)
-    output.announce(f"diagnosing {model} ...")
+    announce(f"diagnosing {model} ...")
     if is_other(model):
         unused: dict[str, object] = {"--scheme": scheme, "--dataset": dataset, "--data": data, "--depth": depth or None}
         _refuse_for_others(model, unused)

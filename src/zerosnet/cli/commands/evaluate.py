@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from zerosnet.cli import output
 from zerosnet.cli.main import app
 from zerosnet.cli.named_network import find_run
-from zerosnet.cli.options import AsJson, StoreFolder, note_unused, with_fields
+from zerosnet.cli.options import AsJson, StoreFolder, announce, note_unused, with_fields
 from zerosnet.errors import InputError
 from zerosnet.training import DataOptions
 
@@ -30,7 +29,7 @@ def evaluate(
     options: DataOptions,
 ) -> None:
     """Recompute a run's accuracy on the test set from its weights, or a trained network's that comes with zerosnet."""
-    output.announce(f"evaluating {run} ...")
+    announce(f"evaluating {run} ...")
     from zerosnet.models import list_pretrained
 
     found = _trained(run, options) if run in list_pretrained() else _run(run, store, options)

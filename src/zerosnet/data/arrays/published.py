@@ -1,68 +1,38 @@
-"""Readers of published data sets: digits (scikit-learn), MNIST and Fashion-MNIST (idx files), CIFAR (pickles).
+"""Readers of published data sets: MNIST and Fashion-MNIST (idx files), CIFAR (pickles).
 
 An idx file is a big-endian header (a magic number for "unsigned bytes, d dimensions", then d sizes) and the bytes.
 CIFAR's files are pickles, and unpickling runs the code in a file. So nothing is unpickled before its MD5 was compared
 with the published one.
 """
 
-import gzip
 import pickle
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from hashlib import blake2b, md5
-from importlib.util import find_spec
+from hashlib import md5
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from zerosnet.data.arrays.mosaics import read_mosaics
-from zerosnet.data.dataset import ImageSet, read_bytes
+from zerosnet import files
+from zerosnet.data.dataset import ImageSet
 from zerosnet.errors import InputError
 
-FILE = "datasets/data/digits.csv.gz"  # in scikit-learn
-_TEST_PART = 5  # one image in five of each digit is for testing
 
-
-def read_digits() -> tuple[ImageSet, ImageSet]:
-    """Read the data set that needs no files: 1,442 training and 355 test images of 8 x 8, every digit split 4 to 1.
-
-    Which image goes where is fixed for good: the images of a digit are ranked by a hash of their position in the
-    data set, and the first fifth is the test set. It depends on no version of any random number generator.
-    Grey values, 0 to 16 in the source, are stretched to 0 to 255.
-    """
-    table = _table()
-    images = np.rint(table[:, :-1].reshape(-1, 1, 8, 8) * (255 / 16)).astype(np.uint8)
-    labels = table[:, -1].astype(np.int64)
-    test = np.zeros(len(labels), dtype=bool)
-    for digit in range(10):
-        ranked = sorted(np.flatnonzero(labels == digit).tolist(), key=_rank)
-        test[ranked[: len(ranked) // _TEST_PART]] = True
-    return _set(images[~test], labels[~test]), _set(images[test], labels[test])
-
-
-def _table() -> np.ndarray:
-    """Read 64 grey values and the digit of every image, from scikit-learn's file: importing it takes two seconds."""
-    found = find_spec("sklearn")
-    path = Path(found.origin).parent / FILE if found is not None and found.origin else None
-    if path is not None and path.is_file():
-        with gzip.open(path) as file:
-            return np.loadtxt(file, delimiter=",")
-    from sklearn.datasets import load_digits
-
-    source = load_digits()
-    return np.column_stack([source.data, source.target])
-
-
-def _rank(position: int) -> bytes:
-    return blake2b(f"digits/{position}".encode(), digest_size=8).digest()
-
-
-def _set(images: np.ndarray, labels: np.ndarray) -> ImageSet:
-    return ImageSet(torch.from_numpy(images), torch.from_numpy(labels))
+def read_bytes(path: Path) -> bytes:
+    """Read an official file of a data set; a missing or unreadable one is the user's mistake."""
+    try:
+        return files.read_bytes(path)
+    except FileNotFoundError:
+        raise InputError(
+            f"{path} is missing; expected the official files below the data folder "
+            "(--data DIR; --download fetches the public data sets)"
+        ) from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}); expected an official data file") from None
 
 
 @dataclass(frozen=True)
@@ -185,8 +155,6 @@ def _unpickle_checked(path: Path, known: str) -> dict[str, Any]:
 
 
 READERS: dict[str, Callable[[Path], tuple[ImageSet, ImageSet]]] = {
-    "digits": lambda root: read_digits(),
-    "mosaics": lambda root: read_mosaics(),
     "mnist": partial(read_idx, layout=MNIST),
     "fashion-mnist": partial(read_idx, layout=FASHION_MNIST),
     "cifar10": partial(read_cifar, layout=CIFAR10),

@@ -7,12 +7,10 @@ import torch
 from torch import nn
 
 from zerosnet.errors import InputError
-from zerosnet.models.convert.places import Place
 from zerosnet.models.convert.probe import example_for, residual_chains
-from zerosnet.models.convert.stage import MultistepStage
+from zerosnet.models.convert.stage import MultistepStage, Place
 from zerosnet.models.network import Network
-from zerosnet.models.reading.modes import evaluation
-from zerosnet.models.reading.trace import Example, arguments
+from zerosnet.models.reading.calls import Example, arguments, evaluation
 from zerosnet.numerics import Scheme
 
 

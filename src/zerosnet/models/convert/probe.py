@@ -17,9 +17,8 @@ from torch import Tensor, nn
 from torch.autograd.graph import Node
 
 from zerosnet.errors import InputError
-from zerosnet.models.convert.places import Path, Place, replaced, tensors_in
-from zerosnet.models.reading.modes import evaluation
-from zerosnet.models.reading.trace import Example, arguments, describe
+from zerosnet.models.convert.stage import Path, Place, replaced, tensors_in
+from zerosnet.models.reading.calls import Example, arguments, describe, evaluation
 
 _SIDE = 64  # of images for networks that do not say what they are made for
 

@@ -23,16 +23,15 @@ from zerosnet.models.diagnosis.inputs import (
     working_copy,
 )
 from zerosnet.models.diagnosis.result import BlockDiagnosis, Diagnosis
-from zerosnet.models.diagnosis.shares import predicted_shares
 from zerosnet.models.diagnosis.switched_off import tails
 from zerosnet.models.layers.replicated import of_replica
 from zerosnet.models.network import Network
+from zerosnet.models.reading.calls import Example
 from zerosnet.models.reading.diagnose import diagnose_network
 from zerosnet.models.reading.diagnosis import WiringDiagnosis
-from zerosnet.models.reading.trace import Example
 from zerosnet.models.stepping.stack import BlockStep
-from zerosnet.models.stepping.streams import StreamsLaw
-from zerosnet.numerics import Scheme, companion
+from zerosnet.models.stepping.streams import StreamCoefficients, StreamsLaw
+from zerosnet.numerics import BOTTLENECK_STEM, STEM, Scheme, Wiring, companion
 
 DISTURBANCE = 1e-6
 
@@ -201,3 +200,28 @@ def _starts(network: Network) -> list[bool]:
 
 def _rms(tensor: Tensor) -> float:
     return tensor.detach().square().mean().sqrt().item()
+
+
+def wiring_of_network(model: Network) -> Wiring:
+    """Build the wiring of a network from the coefficients that its blocks have now, fixed or trained."""
+    coefficients = require_single(model).stack.coefficients
+    if isinstance(coefficients, StreamCoefficients):
+        return coefficients.wiring(model.config.structure)
+    schemes = model.schemes()
+    if not schemes:
+        raise InputError("model has coefficients that are not finite; expected a network that did not diverge")
+    return Wiring.per_block(schemes, model.config.structure.blocks, model.config.stage_change)
+
+
+def predicted_shares(model: Network) -> list[float] | None:
+    """Predict rms(beta f) / rms(y_{n+1}) of every block at initialisation, for images of unit variance.
+
+    Returns:
+        One share per block, or None for networks that the closed form is not about: without normalisation f grows
+        with the state, and at ImageNet's size projections take an activated state.
+    """
+    structure = require_single(model).config.structure
+    if not structure.normalised or structure.size != "cifar":
+        return None
+    stem = BOTTLENECK_STEM if structure.block == "bottleneck" else STEM * model.in_chans / 3
+    return [float(share) for share in wiring_of_network(model).shares(stem)]

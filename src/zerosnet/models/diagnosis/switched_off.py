@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from zerosnet.models.layers.replicated import BatchNorm
 from zerosnet.models.network import Network
+from zerosnet.models.stepping.history import History
 from zerosnet.models.stepping.stack import BlockStep
-from zerosnet.models.stepping.sums import History
 
 
 class Tail(NamedTuple):

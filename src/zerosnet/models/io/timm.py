@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from zerosnet.errors import InputError
 from zerosnet.models.config import Config
 from zerosnet.models.pretrained import list_pretrained, weights_file
+from zerosnet.models.stepping.history import History
 from zerosnet.models.stepping.stack import Stack
-from zerosnet.models.stepping.sums import History
 from zerosnet.numerics import Scheme
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.errors import InputError
-from zerosnet.models.reading.modes import evaluation
-from zerosnet.models.reading.trace import Example, arguments
+from zerosnet.models.reading.calls import Example, arguments, evaluation
 from zerosnet.numerics import Stage, Step, Wiring
 
 

@@ -11,12 +11,12 @@ from torch.nn import functional
 from torch.utils._pytree import tree_leaves, tree_map
 
 from zerosnet.errors import InputError
+from zerosnet.models.reading.calls import Example, arguments, untrained_batch_norms
 from zerosnet.models.reading.diagnosis import BranchDiagnosis, WiringDiagnosis
 from zerosnet.models.reading.fit import layouts
-from zerosnet.models.reading.modes import untrained_batch_norms
 from zerosnet.models.reading.plan import resolved
 from zerosnet.models.reading.read import NetworkReading, passage_gains, read_network, taken
-from zerosnet.models.reading.trace import Example, Trace, arguments, run
+from zerosnet.models.reading.trace import Trace, run
 
 READ_WITH = 2
 """Number of examples that are enough to read a wiring."""
@@ -78,9 +78,7 @@ def diagnose_network(
                 backward_gain=backward[n],
                 wiring_gain=float(gains[n]),
                 cosine=_cosine(part, after - part),
-                influence=1 - _cosine(before.reshape(after.shape), after)
-                if before.numel() == after.numel()
-                else math.nan,
+                influence=_influence(before, after),
                 likeness=_likeness(reading, n, clean),
             )
         )

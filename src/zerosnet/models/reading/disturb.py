@@ -10,8 +10,9 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_map
 
 from zerosnet.errors import InputError
+from zerosnet.models.reading.calls import Example, arguments
 from zerosnet.models.reading.plan import StepPlan, is_norm, normed, resolved
-from zerosnet.models.reading.trace import Example, Trace, arguments, run
+from zerosnet.models.reading.trace import Trace, run
 
 
 @dataclass(frozen=True)

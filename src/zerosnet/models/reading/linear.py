@@ -9,8 +9,8 @@ from torch import Tensor
 
 from zerosnet.errors import InputError
 from zerosnet.models.reading.algebra import MOST_STREAMS
+from zerosnet.models.reading.branches import entry_of
 from zerosnet.models.reading.disturb import DisturbedRun
-from zerosnet.models.reading.entry import entry_of
 from zerosnet.models.reading.fit import Fit, fit, layouts
 from zerosnet.models.reading.plan import Part, StepPlan, resolved
 from zerosnet.models.reading.states import Flow

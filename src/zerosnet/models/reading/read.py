@@ -8,8 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.errors import InputError
+from zerosnet.models.reading.branches import block_names, entry_of
+from zerosnet.models.reading.calls import Example
 from zerosnet.models.reading.disturb import DisturbedRun, disturbed_run
-from zerosnet.models.reading.entry import entry_of
 from zerosnet.models.reading.fit import layouts
 from zerosnet.models.reading.linear import (
     LinearPart,
@@ -20,9 +21,8 @@ from zerosnet.models.reading.linear import (
     stream_roots,
 )
 from zerosnet.models.reading.measured import MeasuredStep, MeasuredWiring
-from zerosnet.models.reading.names import block_names
 from zerosnet.models.reading.plan import Part, StepPlan, is_norm, normed, plan_of, resolved
-from zerosnet.models.reading.trace import Example, run
+from zerosnet.models.reading.trace import run
 from zerosnet.numerics import Stage, Step
 
 _SNAP = 1e-8

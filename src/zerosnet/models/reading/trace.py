@@ -5,7 +5,7 @@ evaluation mode makes the same calls each time, so the number of a vertex is an 
 tensor there, or add something to it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,13 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_leaves
 from torch.utils.weak import WeakIdKeyDictionary
 
 from zerosnet.errors import InputError
-from zerosnet.models.reading.modes import evaluation
-
-Example = Tensor | Sequence[Any] | Mapping[str, Any]
+from zerosnet.models.reading.calls import Example, arguments, describe, evaluation, tensors_of
 
 
 def words(text: str) -> frozenset[str]:
@@ -96,7 +93,7 @@ class _Recorder(TorchFunctionMode):
         self._tainted: set[int] = set()  # integer tensors of the example, and what is made of them
 
     def add_inputs(self, values: Any) -> None:
-        for tensor in _tensors(values):
+        for tensor in tensors_of(values):
             vertex = self._new(tensor, "input", (), data=tensor.is_floating_point(), equation="")
             if not tensor.is_floating_point():
                 self._tainted.add(vertex)
@@ -108,21 +105,21 @@ class _Recorder(TorchFunctionMode):
         return found
 
     def numbers(self, values: Any) -> tuple[int, ...]:
-        found = (self.number(tensor) for tensor in _tensors(values))
+        found = (self.number(tensor) for tensor in tensors_of(values))
         return tuple(number for number in found if number is not None)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = kwargs or {}
         sources = self.numbers((args, given))
         result = func(*args, **given)
-        outputs = list(_tensors(result))
+        outputs = list(tensors_of(result))
         operation = _name(func)
         written = _writes(operation)
         if operation == "__setitem__":
             outputs = [args[0]]
         if not outputs:
             return result
-        old = {id(tensor) for tensor in _tensors((args, given))}
+        old = {id(tensor) for tensor in tensors_of((args, given))}
         equation = args[0] if operation == "einsum" and isinstance(args[0], str) else ""
         replaced: dict[int, Tensor] = {}
         for tensor in outputs:
@@ -205,23 +202,6 @@ def run(
     return trace
 
 
-def arguments(example: Example) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Split an example into positional and keyword arguments."""
-    if isinstance(example, Tensor):
-        return (example,), {}
-    if isinstance(example, Mapping):
-        return (), dict(example)
-    if isinstance(example, Sequence) and not isinstance(example, str):
-        return tuple(example), {}
-    raise InputError(f"example is {type(example).__name__}; expected a tensor, a tuple of arguments or a dictionary")
-
-
-def describe(example: Example) -> str:
-    """Name the shapes of an example."""
-    shapes = [tuple(tensor.shape) for tensor in _tensors(arguments(example))]
-    return f"of shape {shapes[0]}" if len(shapes) == 1 else f"of shapes {shapes}"
-
-
 @contextmanager
 def _watched_modules(model: nn.Module, recorder: _Recorder) -> Iterator[None]:
     open_calls: list[tuple[str, tuple[int, ...], int]] = []
@@ -244,14 +224,6 @@ def _watched_modules(model: nn.Module, recorder: _Recorder) -> Iterator[None]:
     finally:
         for hook in hooks:
             hook.remove()
-
-
-def _tensors(values: Any) -> Iterator[Tensor]:
-    for leaf in tree_leaves(values):
-        if isinstance(leaf, Tensor):
-            yield leaf
-        elif isinstance(leaf, Mapping):  # of a kind that torch does not know
-            yield from _tensors(dict(leaf))
 
 
 def _exchange(result: Any, replaced: dict[int, Tensor]) -> Any:

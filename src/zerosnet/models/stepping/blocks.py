@@ -8,8 +8,7 @@ from torch import Tensor, nn, relu_
 from torch.nn import functional
 
 from zerosnet.models.layers.replicated import BatchNorm, Bias, Coefficient, Conv, one_by_one
-from zerosnet.models.stepping.block_plan import BlockPlan
-from zerosnet.models.stepping.sums import BlockCoefficients, History, accumulate, weighted_sum
+from zerosnet.models.stepping.history import BlockCoefficients, BlockPlan, History, accumulate, weighted_sum
 
 HALF = (torch.bfloat16, torch.float16)
 

@@ -12,10 +12,9 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from zerosnet.models.layers.replicated import BatchNorm, Coefficient, Conv, one_by_one, rows
-from zerosnet.models.stepping.block_plan import BlockPlan
 from zerosnet.models.stepping.blocks import Block, Fixup
+from zerosnet.models.stepping.history import ONE_STEP, BlockCoefficients, BlockPlan, History
 from zerosnet.models.stepping.laws import Law
-from zerosnet.models.stepping.sums import ONE_STEP, BlockCoefficients, History
 from zerosnet.models.structure import Structure
 from zerosnet.numerics import EULER, Scheme
 

@@ -21,10 +21,9 @@ from torch.utils.checkpoint import checkpoint
 
 from zerosnet.errors import InputError
 from zerosnet.models.layers.replicated import Coefficient, Conv, rows
-from zerosnet.models.stepping.block_plan import BlockPlan
 from zerosnet.models.stepping.blocks import Block
+from zerosnet.models.stepping.history import BlockCoefficients, BlockPlan, History, weighted_sum
 from zerosnet.models.stepping.stack import Coefficients, Stack, _once_and_again
-from zerosnet.models.stepping.sums import BlockCoefficients, History, weighted_sum
 from zerosnet.models.structure import Structure
 from zerosnet.numerics import Scheme, Wiring
 
@@ -225,11 +224,6 @@ class StreamStack(Stack):
 
     def rows(self, like: Tensor) -> NoReturn:
         raise _no_scheme("rows of coefficients")
-
-
-def _projection(plan: BlockPlan, replicas: int) -> Conv:
-    stride = plan.target.stride // plan.source.stride
-    return Conv(plan.source.channels, plan.target.channels, 1, stride=stride, replicas=replicas)
 
 
 def _no_scheme(what: str) -> InputError:

@@ -10,8 +10,8 @@ from fractions import Fraction
 from math import comb
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from zerosnet.checks import is_whole
 from zerosnet.errors import InputError, did_you_mean
+from zerosnet.files import is_whole
 from zerosnet.numerics import rationals as num
 from zerosnet.numerics.designs.optimum import MOST_STEPS, Optimum, barrier, fixed_symmetric, least_modulus, only_q
 from zerosnet.numerics.display import html_table

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from zerosnet.checks import is_whole
 from zerosnet.errors import InputError, did_you_mean
+from zerosnet.files import is_whole
 from zerosnet.numerics.rationals import number
 from zerosnet.numerics.wirings.step import Floats
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from zerosnet.checks import is_number
+from zerosnet.files import is_number
 from zerosnet.report.page.chart import Chart, Series
 from zerosnet.report.page.configurations import Configuration, Panel, as_series
 from zerosnet.robustness import ProtocolResult as Attack

@@ -8,9 +8,9 @@ from statistics import fmean
 from typing import Any
 
 from zerosnet import files
-from zerosnet.checks import is_number
 from zerosnet.errors import InputError
 from zerosnet.experiments import Evidence, RunEvidence, is_about, late_predictions
+from zerosnet.files import is_number
 from zerosnet.numerics import Scheme
 from zerosnet.report.page.html import Html, element
 from zerosnet.report.page.schemes import named

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zerosnet.checks import is_number
 from zerosnet.data import stream
 from zerosnet.errors import InputError
+from zerosnet.files import is_number
 from zerosnet.robustness.classifiers import unit_images
 from zerosnet.robustness.requirements import require_size, require_unit_images
 

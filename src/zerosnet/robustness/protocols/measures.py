@@ -6,8 +6,8 @@ from typing import Any
 
 from torch import Tensor
 
-from zerosnet.checks import is_number
 from zerosnet.errors import InputError
+from zerosnet.files import is_number
 from zerosnet.robustness.attacks.autoattack import require_classes, under_autoattack
 from zerosnet.robustness.attacks.gradient import Attack, fgsm, pgd
 from zerosnet.robustness.attacks.sanity import HUGE_EPS

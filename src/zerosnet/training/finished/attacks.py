@@ -43,9 +43,10 @@ from zerosnet.training.finished.networks import (
     fused_groups,
     load_network,
 )
-from zerosnet.training.fused.step import report_plain_torch
-from zerosnet.training.machine import cores, in_parallel, torch_settings
+from zerosnet.training.machine import cores, torch_settings
 from zerosnet.training.runs.store import RunRecord, Store
+from zerosnet.training.screen.displays import report_plain_torch
+from zerosnet.training.threads import in_parallel
 
 FOLDER = "attacks"
 REDUCED = ("images", "restarts", "samples")  # options that a file's name has

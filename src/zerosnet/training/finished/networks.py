@@ -7,19 +7,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import torch
+from torch import nn
 
 from zerosnet import files
-from zerosnet.data import DataSet, FolderData, pixel_statistics, source
+from zerosnet.data import DataSet, FolderData, ImageSet, pixel_statistics, source
 from zerosnet.errors import InputError
 from zerosnet.models import Network, combine, fuse, load_model, model_facts, weights_file
 from zerosnet.robustness import Normalised
+from zerosnet.training.fused.passes import Evaluation, Predictor
 from zerosnet.training.grouping import run_precision
-from zerosnet.training.machine import Precision
+from zerosnet.training.options import Precision
 from zerosnet.training.recipes.book import RECIPES
 from zerosnet.training.recipes.recipe import Recipe
 from zerosnet.training.runs.run import WEIGHTS
 from zerosnet.training.runs.spec import Result, RunSpec
 from zerosnet.training.runs.store import RunRecord, Store
+from zerosnet.training.trainer import Score
 
 MOST = 16  # networks that are shown images side by side
 Member = tuple[RunRecord, Network]
@@ -153,3 +156,27 @@ def as_classifier(
     layout = torch.channels_last if device.type == "cuda" else torch.contiguous_format
     statistics = pixel_statistics(data, records[0].spec.recipe.scaling)
     return Normalised(fused.to(memory_format=layout), *statistics).to(device, numbers.dtype).eval()
+
+
+def evaluate(
+    model: nn.Module,
+    images: ImageSet,
+    statistics: tuple[tuple[float, ...], tuple[float, ...]],
+    *,
+    replicas: int = 1,
+) -> list[Score]:
+    """Score a network, or the replicas of a fused one, on a set; nothing is compiled or captured."""
+    device, dtype = next((p.device, p.dtype) for p in model.parameters())
+    mean, std = (torch.tensor(values, dtype=dtype, device=device) for values in statistics)
+    was_training = model.training
+    evaluation = Evaluation(
+        Predictor(model, replicas=replicas, compiled=False),
+        images.to(device),
+        (mean, std),
+        dtype=dtype,
+        channels_last=device.type == "cuda",
+        capture=False,
+    )
+    evaluation.run()
+    model.train(was_training)
+    return evaluation.scores()

@@ -1,4 +1,4 @@
-"""Record a whole step as one CUDA graph, so that the GPU never waits for Python; other devices just call it."""
+"""Record a whole step as one CUDA graph, so that the GPU never waits for Python; for CUDA devices only."""
 
 import gc
 import sys
@@ -49,12 +49,10 @@ class CapturedFunction:
 def captured(
     function: Callable[[], Any], state: Iterable[Tensor], device: torch.device, pool: Any = None
 ) -> Callable[[], Any]:
-    """Record a function as a CUDA graph; other devices get the function itself.
+    """Record a function as a CUDA graph.
 
     `state` lists all tensors that the function changes. Every call that warms up leaves them exactly as they were.
     """
-    if device.type != "cuda":
-        return function
     state, stream = list(state), torch.cuda.Stream(device)
     stream.wait_stream(torch.cuda.current_stream(device))
     with torch.cuda.stream(stream):
@@ -79,27 +77,21 @@ def unchanged(tensors: Iterable[Tensor]) -> Iterator[None]:
                 tensor.detach().copy_(old)
 
 
-def graph_pool(device: torch.device) -> Any:
-    """Make a pool of memory that several graphs of one stream of work share; None if there are no graphs."""
-    return torch.cuda.graph_pool_handle() if device.type == "cuda" else None
-
-
 class Lead:
     """A bound on the number of steps that the host is ahead of the device, so that a training can stop within a moment.
 
-    The host waits for a step that lies far back, so the device never runs dry. Without CUDA nothing is waited for.
+    The host waits for a step that lies far back, so the device never runs dry.
     """
 
     EVERY, MARKS = 8, 4  # the host leads by less than (MARKS + 1) * EVERY steps
 
-    def __init__(self, device: torch.device) -> None:
-        self.asynchronous = device.type == "cuda"
+    def __init__(self) -> None:
         self._steps = 0
         self._marks: deque[torch.cuda.Event] = deque()
 
     def step(self) -> None:
         self._steps += 1
-        if not self.asynchronous or self._steps % self.EVERY:
+        if self._steps % self.EVERY:
             return
         mark = torch.cuda.Event()
         mark.record()

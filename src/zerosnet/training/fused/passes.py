@@ -1,115 +1,34 @@
-"""Passes over a set of images on the device, for K replicas: batches to learn from, and scores in evaluation mode."""
+"""Passes of K replicas over images on the device: steps to learn, with gradients, and scores in evaluation mode.
+
+`TorchStep` and `Predictor` are the reference, in plain torch. `choose_backend` takes our own kernels in their place if
+they serve the network and the chip; tests hold them to the reference.
+"""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from zerosnet.data import Augmentation, EpochPlan, ImageSet, epoch_plan, gather, image_weight, stack
+from zerosnet.data import ImageSet, gather, image_weight
+from zerosnet.kernels import KernelsUnavailable, NativePredictor, NativeStep, native_gather, reason_against
+from zerosnet.models import Network
 from zerosnet.training.fused.cuda_graph import captured, compile_static
-
-
-class Feed:
-    """The batches of an epoch, made without the host: a counter on the device picks the step's row of the epoch's plan.
-
-    The tables of an epoch are copied over those of the last one, in place, so that a captured step finds them where it
-    was recorded. While the device works on an epoch a thread draws the next one.
-
-    `rates(epoch)` gives the learning rates of an epoch, (steps, K). `gather` makes a batch, as `zerosnet.data.gather`.
-    """
-
-    def __init__(
-        self,
-        images: ImageSet,
-        *,
-        seeds: Sequence[int],
-        batch: int,
-        augmentation: Augmentation,
-        statistics: tuple[Tensor, Tensor],
-        rates: Callable[[int], Tensor],
-        epochs: int,
-        channels_last: bool = False,
-        dtype: torch.dtype = torch.float32,
-        gather: Callable[..., Tensor] = gather,
-    ) -> None:
-        self.images, self.labels = images.images, images.labels
-        self.device = self.labels.device
-        self.seeds, self.batch_size, self.augmentation, self.rates = list(seeds), batch, augmentation, rates
-        self.steps, self.epochs = len(images) // batch, epochs
-        self.mean, self.std = statistics
-        self.options: dict[str, Any] = {"channels_last": channels_last, "dtype": dtype}
-        self._gather = gather
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="epoch-plan")
-        self._next: tuple[int, Future[list[Tensor | None]]] = (0, self._worker.submit(self._tables, 0))
-        # read by the step: a counter, and tables with one row per step
-        self.counter = torch.zeros(1, dtype=torch.int64, device=self.device)
-        self._current = [None if t is None else t.to(self.device) for t in self._next[1].result()]
-
-    def begin(self, epoch: int, step: int = 0) -> None:
-        """Lay out an epoch, to be read from a step on, and start drawing the one after it."""
-        prepared = self._next[1] if self._next[0] == epoch else self._worker.submit(self._tables, epoch)
-        for current, fresh in zip(self._current, prepared.result()):
-            if current is not None and fresh is not None:
-                current.copy_(fresh, non_blocking=True)
-        self.counter.fill_(step)
-        if epoch + 1 < self.epochs:
-            self._next = (epoch + 1, self._worker.submit(self._tables, epoch + 1))
-
-    def batch(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Return images (B, K*C, H, W), labels (K, B) and learning rates (K,) of the step that the counter names."""
-        order, dy, dx, flip, rates = (
-            None if table is None else table.index_select(0, self.counter)[0] for table in self._current
-        )
-        assert order is not None and rates is not None
-        images = self._gather(self.images, order, dy, dx, flip, self.mean, self.std, **self.options)
-        return images, self.labels[order], rates
-
-    def close(self) -> None:
-        self._worker.shutdown(wait=False, cancel_futures=True)
-
-    def _tables(self, epoch: int) -> list[Tensor | None]:
-        plan = self._plan(epoch)
-        tables = [plan.order, plan.dy, plan.dx, plan.flip, self.rates(epoch)]
-        pinned = self.device.type == "cuda"
-        return [t if t is None or not pinned else t.pin_memory() for t in tables]
-
-    def _plan(self, epoch: int) -> EpochPlan:
-        n, batch, augmentation = len(self.labels), self.batch_size, self.augmentation
-        return stack([epoch_plan(seed, epoch, n, batch=batch, augmentation=augmentation) for seed in self.seeds])
-
+from zerosnet.training.fused.optimizer import Optimizer
+from zerosnet.training.fused.ready_weights import ReadyWeights
+from zerosnet.training.options import ASKED_FOR, check_kernels
+from zerosnet.training.trainer import GradientStep, Predict, Score, StepResult
 
 # images of 32 x 32; does not depend on the number of replicas: results are the same to the bit alone or fused
 CPU_BATCH = 256
 CUDA_IMAGES = 2_500  # such images, times replicas, fill a large GPU in one forward pass, in little memory
 LEAST = 100  # images per replica, however many replicas there are
-
-
-@dataclass(frozen=True)
-class Score:
-    """The mean loss and accuracy (a fraction) of a network on a set, and that of its best five answers if asked for."""
-
-    loss: float
-    accuracy: float
-    top5_accuracy: float | None = None
-
-
-class Predict(Protocol):
-    """The network in evaluation mode: images (B, K*C, H, W) to logits (K, B, classes).
-
-    If it `shares_images` it also takes (B, C, H, W), the same images for all replicas.
-    """
-
-    replicas: int
-    shares_images: bool
-
-    def refresh(self) -> None:
-        """Take in what the parameters are now, before a pass over many batches."""
-
-    def __call__(self, images: Tensor) -> Tensor: ...
+NATIVE = "bf16 convolutions, state in two bf16 halves, its gradient in bf16"
+TORCH_BATCH = 500  # weights are scaled and rounded anew for every batch; needs no more memory than a training step
+PLAIN = {torch.bfloat16: "bf16 convolutions, state in float32", None: "all in the type of the parameters"}
 
 
 class Predictor:
@@ -166,7 +85,8 @@ class Evaluation:
         self.correct = torch.zeros(replicas, dtype=torch.int64, device=device)
         self._gather = gather
         state = (self.start, self.losses, self.correct)
-        self._pass = captured(self._one_batch, state, device, pool) if capture else self._one_batch
+        recorded = capture and device.type == "cuda"
+        self._pass = captured(self._one_batch, state, device, pool) if recorded else self._one_batch
 
     def run(self) -> None:
         """Start the pass over the set; on CUDA this returns before the device is done."""
@@ -205,30 +125,6 @@ def batch_size(images: ImageSet, replicas: int, device: torch.device, least: int
     return -(-len(images) // passes)
 
 
-def evaluate(
-    model: nn.Module,
-    images: ImageSet,
-    statistics: tuple[tuple[float, ...], tuple[float, ...]],
-    *,
-    replicas: int = 1,
-) -> list[Score]:
-    """Score a network, or the replicas of a fused one, on a set; nothing is compiled or captured."""
-    device, dtype = next((p.device, p.dtype) for p in model.parameters())
-    mean, std = (torch.tensor(values, dtype=dtype, device=device) for values in statistics)
-    was_training = model.training
-    evaluation = Evaluation(
-        Predictor(model, replicas=replicas, compiled=False),
-        images.to(device),
-        (mean, std),
-        dtype=dtype,
-        channels_last=device.type == "cuda",
-        capture=False,
-    )
-    evaluation.run()
-    model.train(was_training)
-    return evaluation.scores()
-
-
 def per_replica(logits: Tensor, replicas: int) -> Tensor:
     """Reshape logits (B, classes) of one network or (B, K, classes) of K to (K, B, classes)."""
     return logits.view(len(logits), replicas, -1).transpose(0, 1)
@@ -247,3 +143,116 @@ def scores(logits: Tensor, labels: Tensor, label_smoothing: float = 0.0) -> tupl
     """Compute the mean loss (K,) and the number of correct answers (K,) of logits (K, B, classes)."""
     correct = (logits.argmax(-1) == labels).sum(1)
     return sample_losses(logits, labels, label_smoothing).mean(1), correct
+
+
+class TorchStep:
+    """The reference: autograd through the network, in training mode.
+
+    The losses of the replicas are summed before the backward pass. No parameter of one replica enters the loss of
+    another, so the gradient of the sum with respect to a replica's parameters is the gradient of its own mean loss.
+    `ready` holds copies of all convolution weights in half precision.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        parameters: Sequence[nn.Parameter],
+        *,
+        replicas: int,
+        label_smoothing: float = 0.0,
+        compiled: bool = False,
+        ready: ReadyWeights | None = None,
+    ) -> None:
+        self.model, self.ready = model, ready
+        self.parameters = list(parameters)
+
+        def forward(images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+            return scores(per_replica(model(images), replicas), labels, label_smoothing)
+
+        self._forward: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] = (
+            compile_static(forward) if compiled else forward
+        )
+
+    def __call__(self, images: Tensor, labels: Tensor) -> StepResult:
+        if not self.model.training:
+            self.model.train()
+        ready = self.ready
+        leaves: Sequence[Tensor] = self.parameters if ready is None else ready.leaves
+        with torch.enable_grad(), nullcontext() if ready is None else ready.in_use():
+            losses, correct = self._forward(images, labels)
+            gradients: Sequence[Tensor] = torch.autograd.grad(losses.sum(), leaves)
+        return StepResult(losses.detach(), correct, gradients if ready is None else ready.take_back(gradients))
+
+
+def ready_weights(network: Network, optimizer: Optimizer) -> ReadyWeights | None:
+    """Make the copies; None if convolutions have no type of their own, scales are trained, or updates are not flat."""
+    trained = any(True for _ in network.coefficient_parameters())
+    if network.conv_dtype is None or trained or optimizer.gradients is None:
+        return None
+    return ReadyWeights(network, optimizer)
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A way to make batches, and to compute a network's step and its predictions.
+
+    Attributes:
+        predictor: Makes a predictor for batches of a size.
+        gather: Makes a batch, as `zerosnet.data.gather`.
+        least_batch: Images per replica in one GPU pass.
+    """
+
+    kernels: str
+    arithmetic: str
+    step: GradientStep
+    predictor: Callable[[int], Predict]
+    gather: Callable[..., Tensor]
+    why_not_native: str = ""
+    least_batch: int = LEAST
+
+
+def choose_backend(
+    kernels: str | None,
+    network: Network,
+    *,
+    size: tuple[int, int],
+    batch: int,
+    label_smoothing: float,
+    device: torch.device,
+    compiled: bool,
+    optimizer: Optimizer | None = None,
+) -> Backend:
+    """Make the backend of that name, or the best there is; plain torch if our own kernels cannot serve.
+
+    The step leaves its gradients in the buffers of `optimizer`, if there is one.
+    """
+    check_kernels(kernels)
+    if kernels == "torch":
+        why = ASKED_FOR
+    elif kernels is None and device.type != "cuda":
+        why = "no CUDA device"
+    else:
+        why = reason_against(network, size, network.conv_dtype, device) or ""
+    if not why:
+        try:
+            gradients = None if optimizer is None else optimizer.gradients
+            native = NativeStep(network, batch=batch, label_smoothing=label_smoothing, gradients=gradients)
+            native.native.warm_up()
+        except KernelsUnavailable as error:
+            why = str(error)
+        else:
+            if optimizer is not None:
+                optimizer.native = True
+            return Backend("native", NATIVE, native, lambda size: NativePredictor(network, batch=size), native_gather)
+    replicas = network.replicas
+    step = TorchStep(
+        network,
+        list(network.parameters()),
+        replicas=replicas,
+        label_smoothing=label_smoothing,
+        compiled=compiled,
+        ready=None if optimizer is None else ready_weights(network, optimizer),
+    )
+    predictor = Predictor(network, replicas=replicas, compiled=compiled)
+    batches = compile_static(gather) if compiled else gather
+    return Backend("torch", PLAIN[network.conv_dtype], step, lambda _: predictor, batches, why, TORCH_BATCH)

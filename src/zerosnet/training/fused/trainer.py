@@ -7,20 +7,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zerosnet.data import DataSet, pixel_statistics
+from zerosnet.data import DataSet, Feed, pixel_statistics
 from zerosnet.numerics import Scheme
 from zerosnet.training.finished.networks import as_classifier, load_network
-from zerosnet.training.fused.cuda_graph import captured, forget_compiled, graph_pool
+from zerosnet.training.fused.cuda_graph import captured, forget_compiled
 from zerosnet.training.fused.examples import AdversarialExamples, NoisyExamples, make_examples
 from zerosnet.training.fused.optimizer import make_optimizer
-from zerosnet.training.fused.passes import Evaluation, Feed, Score, batch_size
-from zerosnet.training.fused.step import choose_backend
+from zerosnet.training.fused.passes import Evaluation, batch_size, choose_backend
 from zerosnet.training.grouping import build_model, run_precision
+from zerosnet.training.machine import World
 from zerosnet.training.recipes.recipe import lr_at
 from zerosnet.training.runs.checkpoint import copy_into
 from zerosnet.training.runs.spec import RunSpec
 from zerosnet.training.runs.store import RunRecord
-from zerosnet.training.streamed.processes import World
+from zerosnet.training.trainer import Score
 
 
 class FusedTrainer:
@@ -49,7 +49,9 @@ class FusedTrainer:
         kernels: str | None = None,
         compiled: bool | None = None,
     ) -> None:
-        forget_compiled(device)
+        on_gpu = device.type == "cuda"
+        if on_gpu:
+            forget_compiled(device)
         recipe, self.replicas = specs[0].recipe, len(specs)
         source = None if surrogate is None else as_classifier([surrogate], [load_network(surrogate)], data, device)
         self.facts: dict[str, Any] = {"data": data.fingerprint}
@@ -57,7 +59,7 @@ class FusedTrainer:
             self.facts["surrogate"] = surrogate.id
         data = data.to(device)
         self.specs, self.device, self.data = list(specs), device, data
-        numbers, on_gpu = run_precision(specs[0], device), device.type == "cuda"
+        numbers = run_precision(specs[0], device)
         compiled = on_gpu if compiled is None else compiled
         layout = torch.channels_last if on_gpu else torch.contiguous_format
         self.model = build_model(specs, data).to(device, numbers.dtype).to(memory_format=layout)
@@ -111,8 +113,8 @@ class FusedTrainer:
         elif recipe.noise:
             seeds = [spec.seed for spec in specs]
             self._passes = [NoisyExamples(recipe.noise, seeds=seeds, statistics=statistics, counter=self.feed.counter)]
-        pool = graph_pool(device)
-        self.step = captured(self._step, self._changing(), device, pool)
+        pool = torch.cuda.graph_pool_handle() if on_gpu else None
+        self.step = captured(self._step, self._changing(), device, pool) if on_gpu else self._step
         # one size for all sets: the network is compiled once
         batch = batch_size(data.test, self.replicas, device, self.backend.least_batch)
         predict = self.backend.predictor(batch)

@@ -3,8 +3,8 @@
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from zerosnet.checks import is_number, is_whole
 from zerosnet.errors import InputError
+from zerosnet.files import is_number, is_whole
 
 KINDS = ("surrogate", "white-box")
 

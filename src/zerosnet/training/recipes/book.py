@@ -8,8 +8,7 @@ from zerosnet.data import source
 from zerosnet.errors import InputError, did_you_mean
 from zerosnet.models import find_name
 from zerosnet.training.recipes.adversarial import Adversarial
-from zerosnet.training.recipes.recipe import Recipe, read_settings
-from zerosnet.training.recipes.schedule import Constant, Cosine, OneCycle, StepDecay
+from zerosnet.training.recipes.recipe import Constant, Cosine, OneCycle, Recipe, StepDecay, read_settings
 
 
 def paper(dataset: str) -> Recipe:

@@ -9,13 +9,11 @@ one of another run is an error.
 
 import errno
 import json
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -142,24 +140,6 @@ def checksum(tensors: Mapping[str, Tensor], state: str, position: int, run: str 
     return result.hexdigest()
 
 
-def snapshot(tensors: Mapping[str, Tensor], replicas: int) -> list[dict[str, Tensor]]:
-    """Copy each replica's part of a fused network's tensors to the CPU, by one copy per data type.
-
-    All tensors stack their replicas along the first dimension. The parts do not share memory with the originals, so
-    that training may go on while they are written.
-    """
-    parts: list[dict[str, Tensor]] = [{} for _ in range(replicas)]
-    for dtype in dict.fromkeys(tensor.dtype for tensor in tensors.values()):
-        group = {name: tensor.detach() for name, tensor in tensors.items() if tensor.dtype == dtype}
-        host = torch.cat([tensor.reshape(replicas, -1) for tensor in group.values()], dim=1).cpu()
-        columns = host.split([tensor.numel() // replicas for tensor in group.values()], dim=1)
-        for (name, tensor), column in zip(group.items(), columns):
-            shape = (tensor.shape[0] // replicas, *tensor.shape[1:])
-            for part, row in zip(parts, column):
-                part[name] = row.view(shape)
-    return parts
-
-
 @torch.no_grad()
 def copy_into(own: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> None:
     """Copy a checkpoint's tensors into those of a training, in place."""
@@ -167,58 +147,3 @@ def copy_into(own: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> None:
         raise InputError("a checkpoint does not fit its network; was it written for another version?")
     for name, tensor in own.items():
         tensor.copy_(tensors[name])
-
-
-def join(parts: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """Stack the tensors of replicas along the first dimension: the inverse of `snapshot`."""
-    return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
-
-
-class BackgroundWriter:
-    """A thread that writes checkpoints; its errors are raised by the next call.
-
-    Hand over only what training no longer changes, such as the parts that `snapshot` gives:
-
-        with BackgroundWriter() as writer:
-            ...
-            writer.submit([partial(run.save_checkpoint, position, part, state) for run, part in zip(runs, parts)])
-    """
-
-    def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoint")
-        self._pending: Future[None] | None = None
-
-    def submit(self, jobs: Sequence[Callable[[], object]]) -> None:
-        """Run the jobs in order in the background, after waiting for those before them."""
-        self.wait()
-        self._pending = self._pool.submit(_all, list(jobs))
-
-    def wait(self) -> None:
-        """Wait until everything handed over is on the disk; raise the error of the one that failed."""
-        pending, self._pending = self._pending, None
-        if pending is not None:
-            pending.result()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if kind is None:
-                self.wait()
-        finally:
-            self._pool.shutdown(wait=True)
-
-
-def _all(jobs: Sequence[Callable[[], object]]) -> None:
-    """Try all jobs, even if one fails; then raise the first error."""
-    errors = []
-    for job in jobs:
-        try:
-            job()
-        except Exception as error:
-            errors.append(error)
-    if errors:
-        raise errors[0]

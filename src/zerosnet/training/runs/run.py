@@ -13,15 +13,15 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from zerosnet import files
-from zerosnet.checks import finite
 from zerosnet.environment import today
 from zerosnet.errors import InputError
+from zerosnet.files import finite
 from zerosnet.training.runs.spec import Result, RunSpec
 
 if TYPE_CHECKING:
@@ -108,6 +108,8 @@ class Run:
 
     def load_checkpoint(self, at_most: int | None = None) -> "Checkpoint | None":
         """Read the newest checkpoint that is whole (and not past a position); None if there is none."""
+        if not positions(self.checkpoints):
+            return None
         from zerosnet.training.runs.checkpoint import read_checkpoint
 
         return read_checkpoint(self.checkpoints, at_most, self.id)
@@ -208,3 +210,11 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
         if isinstance(row, dict) and "epoch" in row:
             rows.append(row)
     return rows
+
+
+def best_epoch(rows: Sequence[Mapping[str, Any]]) -> tuple[int | None, float | None]:
+    """Find the first epoch with the highest test accuracy, and that accuracy."""
+    if not rows:
+        return None, None
+    row = max(rows, key=lambda row: (row["test_accuracy"], -row["epoch"]))
+    return row["epoch"], row["test_accuracy"]

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass, fields
 from hashlib import blake2b
 from typing import Any
 
-from zerosnet.checks import is_number, is_whole
 from zerosnet.data import source
 from zerosnet.errors import InputError, did_you_mean
+from zerosnet.files import is_number, is_whole
 from zerosnet.numerics import Number, Scheme, find_stage_change, number
-from zerosnet.training.machine import PRECISIONS
+from zerosnet.training.options import PRECISIONS
 from zerosnet.training.recipes.book import changes, recipe
 from zerosnet.training.recipes.recipe import Recipe, is_record
 

@@ -181,6 +181,7 @@ def _settle(run: Run) -> None:
     """Check that the folder is this spec's, and remove half-written files of a killed process."""
     path = run.folder / SPEC
     files.remove_temporaries(run.folder)
+    files.remove_temporaries(run.checkpoints)
     if not path.exists():
         files.write_json(path, run.spec.to_json())
     elif (found := _read_spec(path)).canonical() != run.spec.canonical():

@@ -1,20 +1,20 @@
-"""Displays of the progress on stderr: a live table on a terminal, one line per epoch elsewhere."""
+"""The progress of a training and how long it will take, on stderr: in lines here, in a `live_table` on a terminal."""
 
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from zerosnet.training.options import ASKED_FOR
 from zerosnet.training.runs.spec import RunSpec
-from zerosnet.training.screen.clocks import Countdown, Outlook, duration
-from zerosnet.training.screen.words import Row, cells, describe, epoch_line, network_words
 
-REFRESH = 0.25  # seconds between two pictures of the live table
-WARM_UP = 3  # steps before a time left is shown
+Row = Mapping[str, Any]
+"""The metrics of an epoch, by name."""
 SILENCE = 60.0  # seconds after which a line reports how many steps are done
+_REPORTED: dict[str, object] = {}  # reasons for plain torch that this process has reported
 
 
 @dataclass
@@ -30,7 +30,6 @@ class GroupProgress:
     total: int
     changed: "Callable[[GroupProgress, bool], None]"
     """Called after every step (False) and every epoch (True)."""
-    countdown: Countdown = field(default_factory=Countdown)
     first: int = field(init=False)
     since: float = field(init=False)
     living: Sequence[bool] = field(init=False)
@@ -48,13 +47,6 @@ class GroupProgress:
         self.changed(self, True)
 
     @property
-    def label(self) -> str:
-        """What is trained, in a few words: "3 x zerosnet20 on digits, quick"."""
-        models = ", ".join(dict.fromkeys(spec.model for spec in self.specs))
-        count = f"{len(self.specs)} x " if len(self.specs) > 1 else ""
-        return f"{count}{models} on {self.specs[0].dataset}, {self.specs[0].recipe.name}"
-
-    @property
     def over(self) -> bool:
         return self.done >= self.total or not any(self.living)
 
@@ -68,6 +60,60 @@ class GroupProgress:
     def left(self) -> str:
         seconds = self.seconds_left()
         return "?" if seconds is None else duration(seconds)
+
+
+class Outlook:
+    """The work to be done, by name, in any unit; each piece of it has several names.
+
+    A piece that has not begun counts as a whole, even if a part was done before. Pieces may report from several
+    threads.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, float] = {}
+        self._begun: list[tuple[GroupProgress, float]] = []
+        self._since = 0.0
+        self._lock = threading.Lock()
+
+    def expect(self, work: Mapping[str, float]) -> None:
+        with self._lock:
+            self._waiting |= work
+
+    def forget(self, name: str) -> None:
+        """Take back work that another process does or has done."""
+        with self._lock:
+            self._waiting.pop(name, None)
+
+    def begin(self, piece: GroupProgress, names: Iterable[str]) -> None:
+        """Let the steps of a piece stand for the work of these names from now on."""
+        with self._lock:
+            self._since = self._since or time.monotonic()
+            self._begun.append((piece, sum(self._waiting.pop(name, 0.0) for name in names)))
+
+    def left(self) -> str | None:
+        """Write how long all of it will take; None if only one piece is at work, or nothing is known."""
+        seconds = self.seconds_left()
+        return None if seconds is None else duration(seconds)
+
+    def seconds_left(self) -> float | None:
+        """Estimate how long all of it will take; None if only one piece is at work, or nothing is known.
+
+        The estimate is the rest at the pace so far, but never less than the slowest of the pieces at work.
+        """
+        with self._lock:
+            done = sum(work * (piece.done - piece.first) / max(piece.total, 1) for piece, work in self._begun)
+            going = [(piece, work) for piece, work in self._begun if not piece.over]
+            if not done or (len(going) < 2 and not self._waiting):
+                return None
+            rest = sum(work * (1 - piece.done / piece.total) for piece, work in going) + sum(self._waiting.values())
+            slowest = max((piece.seconds_left() or 0.0 for piece, _ in going), default=0.0)
+            return max((time.monotonic() - self._since) / done * rest, slowest)
+
+
+def duration(seconds: float) -> str:
+    """Write a number of seconds as 4:45, or 1:04:45."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}" if minutes >= 60 else f"{minutes}:{rest:02d}"
 
 
 class Progress(Protocol):
@@ -153,100 +199,13 @@ class Lines:
         pass
 
 
-class LiveTable:
-    """A table that stays in place: one bar per group, and below, where a small terminal cuts it, one row per run."""
-
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.live import Live
-
-        self.console = Console(stderr=True)
-        self.live = Live(console=self.console, auto_refresh=False)
-        self.groups: list[GroupProgress] = []
-        self.outlook = Outlook()
-        self._lock = threading.Lock()
-        self._shown = 0.0
-        self._countdown = Countdown()
-        self._measured = (0, 0, 0.0)
-        self._measuring = Countdown()
-
-    def expect(self, work: Mapping[str, float]) -> None:
-        self.outlook.expect(work)
-
-    def forget(self, run: str) -> None:
-        self.outlook.forget(run)
-
-    def group(self, specs: Sequence[RunSpec], rows: Sequence[Row | None], done: int, total: int) -> GroupProgress:
-        group = GroupProgress(specs, rows, done, total, self._changed)
-        with self._lock:
-            self.outlook.begin(group, (spec.id for spec in specs))
-            over = [other for other in self.groups if other.over]
-            self.groups = [other for other in self.groups if other not in over] + [group]
-        for other in over:
-            for spec, row in zip(other.specs, other.rows):
-                self.say(f"{describe(spec)}: test {cells(row or {})[2]}")
-        self._changed(group, True)
-        return group
-
-    def say(self, line: str) -> None:
-        self.console.print(line, highlight=False, markup=False)
-
-    def _changed(self, group: GroupProgress, epoch: bool) -> None:
-        if not epoch and time.monotonic() - self._shown < REFRESH:
-            return
-        with self._lock:
-            self._shown = time.monotonic()
-            self.live.update(self._picture(), refresh=True)
-
-    def _picture(self) -> Any:
-        from rich.console import Group
-        from rich.progress_bar import ProgressBar
-        from rich.table import Table
-
-        table, bars = Table("run", box=None, pad_edge=False), Table.grid(padding=(0, 1))
-        for heading in ("epoch", "loss", "train", "test", "best"):
-            table.add_column(heading, justify="right")
-        for group in self.groups:
-            for spec, row in zip(group.specs, group.rows):
-                name = f"{network_words(spec)} seed {spec.seed}"  # data and recipe stand beside the bar
-                table.add_row(name, f"{row['epoch'] if row else 0}/{spec.recipe.epochs}", *cells(row or {}))
-            if not group.over:
-                bar = ProgressBar(total=group.total, completed=group.done, width=20)
-                seconds = group.seconds_left() if group.done - group.first >= WARM_UP else None
-                left = group.countdown.show(seconds, time.monotonic())
-                bars.add_row(group.label, bar, f"step {group.done}/{group.total}", f"left {left}")
-        in_all = self.outlook.seconds_left()
-        if in_all is not None:
-            bars.add_row("in all", "", "", f"left {self._countdown.show(in_all, time.monotonic())}")
-        return Group(bars, table)
-
-    def measure(self, done: int, total: int) -> None:
-        """Draw a bar of its own: the training is over, and its table stands above."""
-        from rich.progress_bar import ProgressBar
-        from rich.table import Table
-
-        now = time.monotonic()
-        since = now if done == 0 else self._measured[2]
-        self._measured = (done, total, since)
-        bars = Table.grid(padding=(0, 1))
-        left = self._measuring.show((now - since) / done * (total - done) if done else None, now)
-        bar = ProgressBar(total=total, completed=done, width=40)
-        bars.add_row("measuring", bar, f"{done}/{total}", "" if done == total else f"left {left}")
-        self.live.update(bars, refresh=True)
-
-    def __enter__(self) -> Self:
-        self.live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.live.stop()
-
-
 def progress(quiet: bool = False) -> Progress:
     """Choose the display: the live table on a terminal, lines elsewhere."""
-    return LiveTable() if sys.stderr.isatty() and not quiet else Lines(quiet)
+    if quiet or not sys.stderr.isatty():
+        return Lines(quiet)
+    from zerosnet.training.screen.live_table import LiveTable
+
+    return LiveTable()
 
 
 def say_recipes(specs: Sequence[RunSpec], progress: Progress) -> None:
@@ -254,3 +213,49 @@ def say_recipes(specs: Sequence[RunSpec], progress: Progress) -> None:
     for recipe in dict.fromkeys(spec.recipe for spec in specs):
         for line in f"recipe {recipe.describe()}".splitlines():
             progress.say(line)
+
+
+def report_plain_torch(why: str, report: Callable[[str], None]) -> None:
+    """Report once in a process why plain torch computes what our kernels might; not if it was asked for."""
+    mine = object()
+    if why and why != ASKED_FOR and _REPORTED.setdefault(why, mine) is mine:
+        report(f"plain torch instead of the native kernels: {why}")
+
+
+def describe(spec: RunSpec) -> str:
+    """Describe a run in a few words: model, scheme if it is not the model's own, data set, recipe, seed."""
+    return " ".join([network_words(spec), spec.dataset, spec.recipe.name, f"seed {spec.seed}"])
+
+
+def network_words(spec: RunSpec) -> str:
+    """Describe the network of a run: model, and scheme if it is not the model's own."""
+    return spec.model if spec.scheme is None else f"{spec.model} ({spec.scheme.name})"
+
+
+def epoch_line(group: GroupProgress) -> str:
+    """Describe an epoch of a group: the range over the living networks, and the seconds of all together."""
+    networks, epochs = len(group.specs), group.specs[0].recipe.epochs
+    rows = [row for row, lives in zip(group.rows, group.living) if row is not None and lives]
+    if not rows:
+        reached = max(row["epoch"] for row in group.rows if row is not None)
+        return f"epoch {reached}/{epochs}  " + ("all networks" if networks > 1 else "the network") + " diverged"
+    count = f"{networks}" if len(rows) == networks else f"{len(rows)} of {networks}"
+    parts = [
+        f"epoch {rows[0]['epoch']}/{epochs}",
+        f"{count} x" if networks > 1 else "",
+        "loss " + span([row["train_loss"] for row in rows], "{:.4f}"),
+        "train " + span([row["train_accuracy"] for row in rows], "{:.2%}"),
+        "test " + span([row["test_accuracy"] for row in rows], "{:.2%}"),
+        f"{networks * rows[0]['seconds']:.1f} s",
+        f"left {group.left()}",
+    ]
+    return "  ".join(part for part in parts if part)
+
+
+def span(values: Sequence[float | None], form: str) -> str:
+    """Write the lowest and highest of several numbers; "-" if there is none."""
+    finite = [value for value in values if value is not None and value - value == 0]
+    if not finite:
+        return "-"
+    low, high = form.format(min(finite)), form.format(max(finite))
+    return low if low == high else f"{low}..{high}"

@@ -20,11 +20,12 @@ from zerosnet.data import (
 from zerosnet.errors import InputError
 from zerosnet.models import Network
 from zerosnet.training.finished.networks import check_fits, numbers_of
-from zerosnet.training.fused.passes import Score, sample_losses
-from zerosnet.training.machine import find_device, torch_settings
+from zerosnet.training.fused.passes import sample_losses
+from zerosnet.training.machine import World, find_device, torch_settings
 from zerosnet.training.options import Options
 from zerosnet.training.runs.store import RunRecord
-from zerosnet.training.streamed.processes import World, decoding_workers
+from zerosnet.training.streamed.processes import decoding_workers
+from zerosnet.training.trainer import Score
 
 EVALUATION_BATCH = {"cuda": 256, "cpu": 32}  # images of 224 x 224 that fill a device in one forward pass
 Prepare = Callable[[Tensor, Tensor], Tensor]

@@ -1,9 +1,8 @@
-"""The processes that train one network together, as `torchrun` starts them; alone, a world of one."""
+"""The processes that train one network together, as `torchrun` starts them."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -12,11 +11,11 @@ from torch import Tensor, distributed
 
 from zerosnet.environment import usable_cores
 from zerosnet.errors import InputError
+from zerosnet.training.machine import World
 
 T = TypeVar("T")
 PATIENCE = timedelta(minutes=30)  # a slow start or a long evaluation is not a death; that is noticed at once
 MOST_WORKERS = 32
-STARTED_BY_TORCHRUN = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR")
 
 
 class LostProcess(OSError):
@@ -29,33 +28,45 @@ class LostProcess(OSError):
         )
 
 
-@dataclass(frozen=True)
-class World:
-    """The place of this process among `size`. Only rank 0 writes; `local_size` processes are on this machine."""
+class SharedWorld(World):
+    """The place of this process among several that `torchrun` has started."""
 
-    rank: int = 0
-    size: int = 1
-    local_rank: int = 0
-    local_size: int = 1
+    def own_device(self, device: torch.device) -> torch.device:
+        """Choose the device of this process: on a machine with several GPUs each process has its own."""
+        if device.type != "cuda":
+            return device
+        there = torch.cuda.device_count()
+        if self.local_size > there:
+            raise InputError(
+                f"{self.local_size} processes on a machine with {there} GPUs; expected at most one per GPU"
+            )
+        torch.cuda.set_device(self.local_rank)
+        return torch.device("cuda", self.local_rank)
 
-    @property
-    def writes(self) -> bool:
-        return self.rank == 0
+    @contextmanager
+    def joined(self, device: torch.device) -> Iterator[None]:
+        """Meet the other processes, for a while: NCCL for what is on GPUs, gloo for what is on the host.
 
-    @property
-    def part(self) -> tuple[int, int]:
-        return self.rank, self.size
+        If a process dies, the others get an error of the network; it becomes a `LostProcess`.
+        """
+        options: dict[str, Any] = {"device_id": device} if device.type == "cuda" else {}
+        backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
+        distributed.init_process_group(backend, timeout=PATIENCE, **options)
+        try:
+            yield
+        except RuntimeError as error:
+            if _is_lost(error):
+                raise LostProcess(self.rank) from error
+            raise
+        distributed.destroy_process_group()
 
     def add_up(self, tensor: Tensor) -> Tensor:
         """Sum over all processes, in place."""
-        if self.size > 1:
-            distributed.all_reduce(tensor)
+        distributed.all_reduce(tensor)
         return tensor
 
     def highest(self, number: int) -> int:
         """Find the highest number of all processes, through the host, so that a dead process is noticed at once."""
-        if self.size == 1:
-            return number
         shared = torch.tensor([number])
         distributed.all_reduce(shared, distributed.ReduceOp.MAX)
         return int(shared)
@@ -63,15 +74,13 @@ class World:
     def from_writer(self, value: T) -> T:
         """Give all processes what rank 0 has."""
         shared = [value]
-        if self.size > 1:
-            distributed.broadcast_object_list(shared, src=0)
+        distributed.broadcast_object_list(shared, src=0)
         return shared[0]
 
     def spread(self, tensors: Iterable[Tensor]) -> None:
         """Give all processes the tensors of rank 0, in place."""
-        if self.size > 1:
-            for tensor in tensors:
-                distributed.broadcast(tensor, src=0)
+        for tensor in tensors:
+            distributed.broadcast(tensor, src=0)
 
     def together(self, work: Callable[[], T]) -> T:
         """Do work that bad input can make fail, in every process; if it fails anywhere, all processes end.
@@ -83,10 +92,8 @@ class World:
             results.append(work())
         except InputError as caught:
             error = caught
-        failed = [error is not None]
-        if self.size > 1:
-            failed = [False] * self.size
-            distributed.all_gather_object(failed, error is not None)
+        failed = [False] * self.size
+        distributed.all_gather_object(failed, error is not None)
         if not any(failed):
             return results[0]
         first = failed.index(True)
@@ -97,27 +104,11 @@ class World:
         raise SystemExit(2)
 
 
-def under_torchrun() -> bool:
-    return all(name in os.environ for name in STARTED_BY_TORCHRUN)
-
-
-def local_world() -> World:
-    """Read this process's place from the environment that `torchrun` sets."""
-    if not under_torchrun():
-        return World()
+def shared_world() -> World:
+    """Read this process's place from the environment that `torchrun` sets; it may be alone."""
     names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
-    return World(*(int(os.environ.get(name, "1")) for name in names))
-
-
-def own_device(device: torch.device, world: World) -> torch.device:
-    """Choose the device of this process: on a machine with several GPUs each process has its own."""
-    if device.type != "cuda" or world.size == 1:
-        return device
-    there = torch.cuda.device_count()
-    if world.local_size > there:
-        raise InputError(f"{world.local_size} processes on a machine with {there} GPUs; expected at most one per GPU")
-    torch.cuda.set_device(world.local_rank)
-    return torch.device("cuda", world.local_rank)
+    place = [int(os.environ.get(name, "1")) for name in names]
+    return SharedWorld(*place) if place[1] > 1 else World(*place)
 
 
 def decoding_workers(wanted: int | None, world: World) -> int:
@@ -125,27 +116,6 @@ def decoding_workers(wanted: int | None, world: World) -> int:
     if wanted is not None:
         return wanted
     return min(MOST_WORKERS, max(1, usable_cores() // world.local_size - 1))
-
-
-@contextmanager
-def joined(world: World, device: torch.device) -> Iterator[World]:
-    """Meet the other processes, for a while: NCCL for what is on GPUs, gloo for what is on the host.
-
-    If a process dies, the others get an error of the network; it becomes a `LostProcess`.
-    """
-    if world.size == 1:
-        yield world
-        return
-    options: dict[str, Any] = {"device_id": device} if device.type == "cuda" else {}
-    backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
-    distributed.init_process_group(backend, timeout=PATIENCE, **options)
-    try:
-        yield world
-    except RuntimeError as error:
-        if _is_lost(error):
-            raise LostProcess(world.rank) from error
-        raise
-    distributed.destroy_process_group()
 
 
 def _is_lost(error: RuntimeError) -> bool:

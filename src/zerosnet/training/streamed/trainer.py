@@ -19,16 +19,16 @@ from zerosnet.models import BatchNorm, Network
 from zerosnet.numerics import Scheme
 from zerosnet.training.fused.cuda_graph import compile_static
 from zerosnet.training.fused.optimizer import make_optimizer
-from zerosnet.training.fused.passes import Score, sample_losses
-from zerosnet.training.fused.step import ASKED_FOR
+from zerosnet.training.fused.passes import sample_losses
 from zerosnet.training.grouping import network_config, run_precision
-from zerosnet.training.options import StreamOptions
+from zerosnet.training.machine import World
+from zerosnet.training.options import ASKED_FOR, StreamOptions
 from zerosnet.training.recipes.recipe import lr_at
 from zerosnet.training.runs.checkpoint import copy_into
 from zerosnet.training.runs.spec import RunSpec
 from zerosnet.training.streamed.evaluation import Prepare, StreamedEvaluation, normalisation
-from zerosnet.training.streamed.processes import World
 from zerosnet.training.streamed.sync_batch_norm import synchronise_batch_norms
+from zerosnet.training.trainer import Score
 
 NO_KERNELS = "there are none for networks on imagefolder"
 

@@ -1,11 +1,19 @@
-"""Run a foreign network without leaving a trace in it: modes, statistics of batch norms, random numbers."""
+"""Call a foreign network, with an example of what it takes, and leave no trace in it.
 
-from collections.abc import Iterator
+Modes, statistics of batch norms and random numbers are afterwards what they were.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
 
+from zerosnet.errors import InputError
+
+Example = Tensor | Sequence[Any] | Mapping[str, Any]
 BatchNorms = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 
 
@@ -36,3 +44,29 @@ def untrained_batch_norms(model: nn.Module) -> bool:
     seen = [n for n in norms if n.running_mean is not None and n.running_var is not None
             and bool(n.running_mean.any() or (n.running_var != 1).any())]  # fmt: skip
     return bool(norms) and not seen
+
+
+def arguments(example: Example) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Split an example into positional and keyword arguments."""
+    if isinstance(example, Tensor):
+        return (example,), {}
+    if isinstance(example, Mapping):
+        return (), dict(example)
+    if isinstance(example, Sequence) and not isinstance(example, str):
+        return tuple(example), {}
+    raise InputError(f"example is {type(example).__name__}; expected a tensor, a tuple of arguments or a dictionary")
+
+
+def describe(example: Example) -> str:
+    """Name the shapes of an example."""
+    shapes = [tuple(tensor.shape) for tensor in tensors_of(arguments(example))]
+    return f"of shape {shapes[0]}" if len(shapes) == 1 else f"of shapes {shapes}"
+
+
+def tensors_of(values: Any) -> Iterator[Tensor]:
+    """List the tensors in nested values."""
+    for leaf in tree_leaves(values):
+        if isinstance(leaf, Tensor):
+            yield leaf
+        elif isinstance(leaf, Mapping):  # of a kind that torch does not know
+            yield from tensors_of(dict(leaf))
