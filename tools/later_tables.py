@@ -185,10 +185,17 @@ def _readings(file: str) -> dict[str, str]:
 
 
 def _cells(found: Sequence[Network], reading: str = "predicted_accuracy") -> list[str]:
-    known = {law: all(law in one.predicted[reading] for one in found) for law in LAWS}
-    misses = {law: [one.predicted[reading][law] - one.measured for one in found] for law in LAWS if known[law]}
-    largest = max(misses["with floor"], key=abs)
-    return [*(f"{rms(misses[law]):.2f}" if known[law] else UNKNOWN for law in LAWS), f"{largest:+.1f}"]
+    """Write the error of every law, with the number of networks if it did not predict all, and the largest miss."""
+    cells = []
+    for law in LAWS:
+        known = [one for one in found if law in one.predicted[reading]]
+        number = "" if len(known) == len(found) else f" ({len(known)})"
+        cells.append(f"{rms(_misses(known, law, reading)):.2f}{number}" if known else UNKNOWN)
+    return [*cells, f"{max(_misses(found, 'with floor', reading), key=abs):+.1f}"]
+
+
+def _misses(found: Sequence[Network], law: str, reading: str = "predicted_accuracy") -> list[float]:
+    return [one.predicted[reading][law] - one.measured for one in found]
 
 
 def _was_fitted(one: dict[str, Any]) -> bool:
@@ -226,7 +233,7 @@ def _value(name: str, what: str) -> str:
 
 def _group_error(file: str, law: str) -> str:
     """Write the error of a law on the networks of a group."""
-    return f"{rms([one.predicted['predicted_accuracy'][law] - one.measured for one in later()[file]]):.2f}"
+    return f"{rms(_misses(later()[file], law)):.2f}"
 
 
 VALUES: dict[str, Callable[[], str]] = {
