@@ -8,8 +8,9 @@ DATA holds CIFAR-10. STORE gets the runs (`runs`); weights are not part of resul
 there are trained again. What is finished is not run again: the same command goes on where it was stopped.
 
 Minutes are of one H200: training by measured seconds per epoch (`cost`), attacks by counted passes of an image over the
-measured rates of benchmarks/results/robustness-cuda.json. Attacks skip images that are fooled, so theirs are upper
-bounds. The passes of AutoAttack are not counted.
+measured rates of benchmarks/results/robustness-cuda.json, corruptions as in corruptions-cuda.json. All rates are of ten
+networks as one; fewer take longer per network. Attacks skip images that are fooled, which makes them faster. The passes
+of AutoAttack are not counted.
 """
 
 import subprocess
@@ -71,6 +72,8 @@ def _seconds(protocol: str, eps: Sequence[str]) -> float | None:
     gradient = (known["attack"]["steps"] + 1) * networks * IMAGES / known["seconds"]["pgd-20, fused"]
     if protocol == "smoothing":
         return CERTIFIED * (SAMPLES + GUESSES) / forward
+    if protocol == "corruptions":
+        return benchmark("corruptions-cuda")["seconds"] / benchmark("corruptions-cuda")["networks"]
     count = PROTOCOLS[protocol].passes
     if count is None:
         return None
@@ -120,10 +123,10 @@ def plan() -> str:
     for name, one in campaigns().items():
         trained, measured = one.minutes()
         uncounted = [protocol for protocol in one.protocols if _seconds(protocol, one.eps) is None]
-        attacks = " and ".join([f"{measured:.0f}", *(f"{other} (not counted)" for other in uncounted)])
-        listed = [one.what, str(len(one.specs)), f"{trained:.0f}", attacks]
+        attacks = " and ".join([f"{measured:.1f}", *(f"{other} (not counted)" for other in uncounted)])
+        listed = [one.what, str(len(one.specs)), f"{trained:.1f}", attacks]
         rows.append([*listed, f"`python -m tools.robustness_campaign {name} DATA`"])
-    return table(["Question", "Networks", "Training, minutes", "Measuring, minutes at most", "Command"], rows)
+    return table(["Question", "Networks", "Training, minutes", "Measuring, minutes", "Command"], rows)
 
 
 def main(arguments: Sequence[str]) -> int:
