@@ -31,13 +31,12 @@ from zerosnet.experiments import (
     raw_difference,
     registered_errors,
     regress,
+    rounded_name,
 )
 from zerosnet.experiments import registered_noise as read_registered
-from zerosnet.numerics import Scheme
 from zerosnet.training import RunSpec
 
 GAUSSIAN = "Gaussian 0.04"
-_SHORT = len("-1/20")  # coefficients that are no longer stay as they are
 LAWS = ("parts", "root_condition", "constant")
 
 
@@ -79,7 +78,7 @@ def paired_networks() -> str:
     rows = []
     for one in pairs():
         differences = [one.clean_difference, *(one.difference(noise) for noise in NOISES)]
-        names = [_rounded(network.name) for network in (one.unstable, one.stable)]
+        names = [rounded_name(network.name) for network in (one.unstable, one.stable)]
         rows.append([*names, f"{one.stable.clean:.1f}", *(f"{value:+.1f}" for value in differences)])
     every = [[one.clean_difference for one in pairs()], *([one.difference(n) for one in pairs()] for n in NOISES)]
     rows.append(["**mean, 95 % interval**", "", "", *map(_words, every)])
@@ -132,7 +131,7 @@ def registered_networks() -> str:
         low, high = first.intervals[GAUSSIAN]
         rows.append(
             [
-                _rounded(first.name),
+                rounded_name(first.name),
                 "yes" if first.zero_stable else "no",
                 f"{mean(one.clean or 0.0 for one in found):.1f}",
                 f"{first.predicted[GAUSSIAN]['parts']:.1f} ({low:.1f} to {high:.1f})",
@@ -156,23 +155,9 @@ def corruptions() -> str:
         numbers = [f"{value:.1f}" for value in (errors.clean, errors.mean, errors.mean - errors.clean)]
         ratios = ["" if value is None else f"{value:.1f}" for value in (one.error, one.relative)] if compared else []
         side = {True: "yes", False: "no", None: "trained"}[one.zero_stable]
-        rows.append([_rounded(one.name), side, *numbers, *ratios])
+        rows.append([rounded_name(one.name), side, *numbers, *ratios])
     heads = ["Network", "Zero-stable", "Clean error, %", "Mean error under corruption, %", "Lost to corruption, points"]
     return table([*heads, *(["mCE, %", "Relative mCE, %"] if compared else [])], rows)
-
-
-def _rounded(name: str) -> str:
-    """Round coefficients of many digits: "543183/1000000" is 0.5432."""
-    first, comma, rest = name.partition(", ")
-    *model, text = first.split(" ")
-    if ";" not in text:
-        return name
-    scheme = Scheme.parse(text)
-    parts = (
-        ",".join(str(value) if len(str(value)) <= _SHORT else f"{float(value):.4g}" for value in values)
-        for values in (scheme.alphas, scheme.betas)
-    )
-    return " ".join([*model, ";".join(parts)]) + comma + rest
 
 
 def seed_deviation(noise: str = GAUSSIAN) -> float:
@@ -254,7 +239,6 @@ VALUES: dict[str, Callable[[], str]] = {
     "noise law errors": lambda: _errors("parts"),
     "noise root errors": lambda: _errors("root_condition"),
     "noise, equal accuracy": lambda: str(_matched(GAUSSIAN, "clean accuracy")),
-    "noise, equal depth": lambda: str(_matched(GAUSSIAN, "predicted depth")),
     "noise, by depth": lambda: f"{100 * explain_loss(networks(), GAUSSIAN, [DEPTH]).explained:.0f}",
     "noise, by roots": lambda: f"{100 * explain_loss(networks(), GAUSSIAN)[ROOTS].alone:.0f}",
 }

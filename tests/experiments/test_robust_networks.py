@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from zerosnet.experiments import Evidence, RunEvidence, certified_networks, corrupted_networks
+from zerosnet.experiments import Evidence, RunEvidence, certified_networks, corrupted_networks, rounded_name
 from zerosnet.numerics import Scheme
 from zerosnet.report import certified_figure, corruption_figure
 from zerosnet.robustness import ProtocolResult, ResultRow
@@ -64,6 +64,11 @@ def test_networks_with_growing_steps_stand_apart_from_those_without():
     runs = [run(corrupted(0.9, 0.8), "zerosnet56", scheme=UNSTABLE, beta_growth=rate) for rate in (None, "1841/1000")]
     names = {one.name for one in corrupted_networks(Evidence(runs=tuple(runs)))}
     assert names == {"zerosnet56 1,1,1;1", "zerosnet56 1,1,1;1, beta growth 1.841"}
+
+
+def test_coefficients_of_many_digits_are_rounded_and_short_ones_stay():
+    name = rounded_name("zerosnet56 1/3,543183/1000000;679/1250, beta growth 2")
+    assert name == "zerosnet56 1/3,0.5432;0.5432, beta growth 2" and rounded_name("preresnet56") == "preresnet56"
 
 
 def test_certificates_are_joined_over_seeds_and_ordered_by_their_mean_radius():

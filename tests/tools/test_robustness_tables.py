@@ -102,13 +102,6 @@ def test_registered_predictions_are_counted():
     assert "of 102 runs measured" in tables.registered_noise()
 
 
-def test_coefficients_of_many_digits_are_rounded_and_short_ones_stay():
-    assert tables._rounded("zerosnet56 1/3,543183/1000000;679/1250, beta growth 2") == (
-        "zerosnet56 1/3,0.5432;0.5432, beta growth 2"
-    )
-    assert tables._rounded("preresnet56") == "preresnet56"
-
-
 def test_a_campaign_trains_and_measures_the_same_networks(capsys):
     found = campaigns()["scales"]
     trained, *attacks = found.commands("DIR", "runs")

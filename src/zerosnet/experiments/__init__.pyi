@@ -26,6 +26,8 @@ from zerosnet.experiments.measured import MeasuredCell as MeasuredCell
 from zerosnet.experiments.measured import collect as collect
 from zerosnet.experiments.measured import recorded as recorded
 from zerosnet.experiments.measured import whole as whole
+from zerosnet.experiments.network_names import rounded_name as rounded_name
+from zerosnet.experiments.network_names import wired_name as wired_name
 from zerosnet.experiments.noise_comparison import DEPTH as DEPTH
 from zerosnet.experiments.noise_comparison import NOISES as NOISES
 from zerosnet.experiments.noise_comparison import ROOTS as ROOTS
@@ -38,7 +40,6 @@ from zerosnet.experiments.noise_comparison import match as match
 from zerosnet.experiments.noise_comparison import matched_difference as matched_difference
 from zerosnet.experiments.noise_comparison import noisy_networks as noisy_networks
 from zerosnet.experiments.noise_comparison import raw_difference as raw_difference
-from zerosnet.experiments.noise_comparison import wired_name as wired_name
 from zerosnet.experiments.noise_law import NoiseLaw as NoiseLaw
 from zerosnet.experiments.noise_law import fit_noise_law as fit_noise_law
 from zerosnet.experiments.noise_law import left_out_predictions as left_out_predictions

@@ -12,6 +12,7 @@ from statistics import mean
 
 from zerosnet.errors import InputError
 from zerosnet.experiments.evidence import Evidence, RunEvidence
+from zerosnet.experiments.network_names import wired_name
 from zerosnet.experiments.predictions import wiring_of_run
 from zerosnet.experiments.regression import Regression, regress
 from zerosnet.experiments.statistics import summarise
@@ -54,15 +55,6 @@ class NoisyNetwork:
     def loss(self, noise: str) -> float:
         """The part of the clean accuracy that a noise takes away, in percent."""
         return 100 * (self.clean - self.noisy[noise]) / self.clean
-
-
-def wired_name(spec: RunSpec, scheme: str) -> str:
-    """Name a network by its scheme and what is unusual about it: "1,1,1;1, beta growth 1.841"."""
-    growths = {"beta growth": spec.beta_growth, "initial growth": spec.init_growth}
-    told = [f"{kind} {float(rate):.4g}" for kind, rate in growths.items() if rate is not None]
-    told += [] if spec.stage_change is None else [spec.stage_change]
-    told += [] if spec.block_schemes is None else ["a scheme per block"]
-    return ", ".join([scheme, *told])
 
 
 def noisy_networks(evidence: Evidence) -> list[NoisyNetwork]:

@@ -11,7 +11,8 @@ from zerosnet import files
 from zerosnet.checks import is_number
 from zerosnet.errors import InputError
 from zerosnet.experiments.evidence import Evidence, RunEvidence
-from zerosnet.experiments.noise_comparison import NOISES, PROTOCOL, wired_name
+from zerosnet.experiments.network_names import wired_name
+from zerosnet.experiments.noise_comparison import NOISES, PROTOCOL
 from zerosnet.experiments.noise_law import LAWS
 from zerosnet.experiments.verification.predictions import late_predictions
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from zerosnet.experiments import NOISES, Evidence, RegisteredNoise, registered_errors, registered_noise
+from zerosnet.experiments import NOISES, Evidence, RegisteredNoise, registered_errors, registered_noise, rounded_name
 from zerosnet.report.page.html import Html, element
 from zerosnet.report.page.tables import plain_table
 
@@ -41,4 +41,4 @@ def _line(one: RegisteredNoise) -> list[object]:
     assert one.measured is not None and one.clean is not None
     low, high = one.intervals[NOISE]
     numbers = [f"{one.clean:.1f}", f"{one.predicted[NOISE]['parts']:.1f}", f"{low:.1f} to {high:.1f}"]
-    return [one.name, "yes" if one.zero_stable else "no", *numbers, f"{one.measured[NOISE]:.1f}"]
+    return [rounded_name(one.name), "yes" if one.zero_stable else "no", *numbers, f"{one.measured[NOISE]:.1f}"]

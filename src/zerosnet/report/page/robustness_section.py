@@ -22,6 +22,7 @@ from zerosnet.experiments import (
     matched_difference,
     noisy_networks,
     raw_difference,
+    rounded_name,
 )
 from zerosnet.report.page.chart import Chart, Series, figures
 from zerosnet.report.page.html import Html, element, signed
@@ -98,7 +99,7 @@ def _series(networks: Sequence[NoisyNetwork], place: Callable[[NoisyNetwork], tu
     found = []
     for side, name, look in _SIDES:
         chosen = [one for one in networks if one.zero_stable is side]
-        titles = [f"{one.name}: clean {one.clean:.1f} %, {one.noisy[NOISE]:.1f} %" for one in chosen]
+        titles = [f"{rounded_name(one.name)}: clean {one.clean:.1f} %, {one.noisy[NOISE]:.1f} %" for one in chosen]
         found.append(Series(name, [place(one) for one in chosen], look, look, line=False, titles=titles))
     return found
 
@@ -129,7 +130,7 @@ def _corruptions(networks: Sequence[CorruptedNetwork]) -> list[Html]:
     )
     heads = ["network", "recipe", "zero-stable", "clean error %", "mean error %", "lost, points"]
     heads += ["mCE %", "relative mCE %", "seeds"] if compared else ["seeds"]
-    rows = [[one.name, one.recipe, _side(one.zero_stable), *_numbers(one, compared), one.runs] for one in networks]
+    rows = [_line(one, compared) for one in networks]
     series = [_severities(one, named) for one, named in _first_of_each(networks)]
     about = "Accuracy, the mean over corruptions, against their severity, a line for each network."
     chart = Chart("Mean over corruptions", "severity, 0 is clean", "test accuracy, %", series, about)
@@ -137,11 +138,12 @@ def _corruptions(networks: Sequence[CorruptedNetwork]) -> list[Html]:
     return [element("h3", "Corruptions"), element("p", words), figures([chart]), table]
 
 
-def _numbers(network: CorruptedNetwork, compared: bool) -> list[str]:
+def _line(network: CorruptedNetwork, compared: bool) -> list[object]:
     errors = network.errors
-    found = [f"{value:.2f}" for value in (errors.clean, errors.mean, errors.mean - errors.clean)]
+    numbers = [f"{value:.2f}" for value in (errors.clean, errors.mean, errors.mean - errors.clean)]
     ratios = ["" if value is None else f"{value:.1f}" for value in (network.error, network.relative)]
-    return [*found, *ratios] if compared else found
+    first = [rounded_name(network.name), network.recipe, _side(network.zero_stable)]
+    return [*first, *numbers, *(ratios if compared else []), network.runs]
 
 
 def _first_of_each(networks: Sequence[CorruptedNetwork]) -> list[tuple[CorruptedNetwork, bool]]:
@@ -161,7 +163,7 @@ def _severities(network: CorruptedNetwork, named: bool) -> Series:
     points = [(float(severity), 100 - error) for severity, error in enumerate([errors.clean, *means])]
     words = {True: "zero-stable", False: "not zero-stable", None: "trained coefficients"}[side]
     look = {True: 0, False: 1, None: 2}[side]
-    return Series(words, points, look, look, dashed=side is False, title=network.name, legend=named)
+    return Series(words, points, look, look, dashed=side is False, title=rounded_name(network.name), legend=named)
 
 
 def _certificates(networks: Sequence[CertifiedNetwork]) -> list[Html]:
