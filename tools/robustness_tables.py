@@ -1,26 +1,40 @@
 """Tables and numbers about robustness, from the records in results/runs."""
 
-import json
+from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
-from math import floor
-from statistics import mean
+from math import floor, sqrt
+from statistics import mean, variance
 
-from tools.law_tables import PREDICTIONS, rms
+from tools.law_tables import PREDICTIONS as PREDICTIONS
 from tools.markdown_tables import benchmark, span, table
+from tools.robustness_campaign import plan
 from tools.run_tables import evidence
 from zerosnet.experiments import (
     DEPTH,
     NOISES,
     ROOTS,
+    CorruptedNetwork,
+    GaugePair,
     MatchedDifference,
     NoisyNetwork,
+    RegisteredNoise,
+    adjusted_difference,
+    corrupted_networks,
     explain_loss,
     fit_noise_law,
+    gauge_pairs,
     match,
     matched_difference,
     noisy_networks,
+    raw_difference,
+    registered_errors,
+    regress,
+    rounded_name,
 )
+from zerosnet.experiments import registered_noise as read_registered
+from zerosnet.training import RunSpec
 
 GAUSSIAN = "Gaussian 0.04"
 LAWS = ("parts", "root_condition", "constant")
@@ -45,12 +59,30 @@ def explained_losses() -> str:
 
 def matched_networks() -> str:
     """List the difference between networks that are not zero-stable and zero-stable ones that are as good, or deep."""
-    pairs = {by: match(networks(), by) for by in ("clean accuracy", "predicted depth")}
-    rows = [["clean", *(_words([one.clean_difference for one in found]) for found in pairs.values())]]
+    good, deep = match(networks()), match(networks(), "predicted depth")
+    clean = [_words([one.clean_difference for one in found]) for found in (good, deep)]
+    rows = [["clean", clean[0], "", clean[1]]]
     for noise in NOISES:
-        rows.append([noise, *(_words([one.difference(noise) for one in found]) for found in pairs.values())])
-    heads = ["Noise", *(f"Equal {by} ({len(found)} networks)" for by, found in pairs.items())]
-    return table(heads, rows)
+        matched = [_words([one.difference(noise) for one in found]) for found in (good, deep)]
+        rows.append([noise, matched[0], str(adjusted_difference(networks(), noise)), matched[1]])
+    heads = [f"Equal clean accuracy ({len(good)} networks)", f"Beside clean accuracy (all {len(networks())})"]
+    return table(["Noise", *heads, f"Equal predicted depth ({len(deep)} networks)"], rows)
+
+
+def pairs() -> tuple[GaugePair, ...]:
+    return tuple(gauge_pairs(networks()))
+
+
+def paired_networks() -> str:
+    """List the differences within pairs of one network in two scales, under every noise, and their mean."""
+    rows = []
+    for one in pairs():
+        differences = [one.clean_difference, *(one.difference(noise) for noise in NOISES)]
+        names = [rounded_name(network.name) for network in (one.unstable, one.stable)]
+        rows.append([*names, f"{one.stable.clean:.1f}", *(f"{value:+.1f}" for value in differences)])
+    every = [[one.clean_difference for one in pairs()], *([one.difference(n) for one in pairs()] for n in NOISES)]
+    rows.append(["**mean, 95 % interval**", "", "", *map(_words, every)])
+    return table(["Not zero-stable", "Zero-stable", "its clean accuracy", "clean", *NOISES], rows)
 
 
 def noise_laws() -> str:
@@ -63,32 +95,81 @@ def noise_laws() -> str:
     return table(["Noise", "$a$, %", "$p$", "Error, points", "Root condition", "A constant"], rows)
 
 
+@cache
+def registered() -> tuple[RegisteredNoise, ...]:
+    return tuple(read_registered(evidence()))
+
+
+def _measured() -> list[RegisteredNoise]:
+    return [one for one in registered() if one.measured is not None]
+
+
 def registered_noise() -> str:
     """List the errors of what was registered before training, per noise, over the runs that have been measured."""
-    errors: dict[str, dict[str, list[float]]] = {noise: {law: [] for law in LAWS} for noise in NOISES}
-    listed = measured = 0
-    for path in sorted(PREDICTIONS.glob("noise*.json")):
-        for one in json.loads(path.read_text(encoding="utf-8"))["predictions"]:
-            listed += 1
-            run = evidence().sound.get(one["run"])
-            result = None if run is None else run.attack("paper-noise")
-            if result is None:
-                continue
-            measured += 1
-            accuracies = {row.label: 100 * row.accuracy for row in result.rows}
-            for noise in NOISES:
-                for law in LAWS:
-                    errors[noise][law].append(one["predicted_accuracy"][noise][law] - accuracies[noise])
-    if not measured:
+    there, listed = _measured(), len(registered())
+    if not there:
         return f"None of the {listed} runs has been measured."
-    rows = [[noise, *(f"{rms(errors[noise][law]):.1f}" for law in LAWS)] for noise in NOISES]
-    heads = [
-        f"Noise ({measured} of {listed} runs measured)",
-        "Error of the law, points",
-        "Root condition",
-        "A constant",
-    ]
+    rows = []
+    for noise in NOISES:
+        errors = registered_errors(there, noise)
+        inside = sum(one.is_inside(noise) for one in there)
+        rows.append([noise, *(f"{errors[law]:.1f}" for law in LAWS), f"{inside} of {len(there)}"])
+    first = f"Noise ({len(there)} of {listed} runs measured)"
+    heads = [first, "Error of the law, points", "Root condition", "A constant", "In the 90 % interval"]
     return table(heads, rows)
+
+
+def registered_networks() -> str:
+    """List every network that was measured after its prediction, seeds joined, under the stronger Gaussian noise."""
+    groups: dict[str, list[RegisteredNoise]] = defaultdict(list)
+    for one in _measured():
+        groups[one.name].append(one)
+    rows = []
+    for found in sorted(groups.values(), key=lambda found: -mean(one.clean or 0.0 for one in found)):
+        first = found[0]
+        values = [one.measured[GAUSSIAN] for one in found if one.measured is not None]
+        low, high = first.intervals[GAUSSIAN]
+        rows.append(
+            [
+                rounded_name(first.name),
+                "yes" if first.zero_stable else "no",
+                f"{mean(one.clean or 0.0 for one in found):.1f}",
+                f"{first.predicted[GAUSSIAN]['parts']:.1f} ({low:.1f} to {high:.1f})",
+                ", ".join(f"{value:.1f}" for value in values),
+            ]
+        )
+    return table(["Network", "Zero-stable", "Clean", "Predicted (90 % interval)", "Measured, by seed"], rows)
+
+
+@cache
+def corrupted() -> tuple[CorruptedNetwork, ...]:
+    return tuple(corrupted_networks(evidence()))
+
+
+def corruptions() -> str:
+    """List mean errors under corruption, and what of them is lost to corruption; ratios if the reference is there."""
+    compared = any(one.error is not None for one in corrupted())
+    rows = []
+    for one in corrupted():
+        errors = one.errors
+        numbers = [f"{value:.1f}" for value in (errors.clean, errors.mean, errors.mean - errors.clean)]
+        ratios = ["" if value is None else f"{value:.1f}" for value in (one.error, one.relative)] if compared else []
+        side = {True: "yes", False: "no", None: "trained"}[one.zero_stable]
+        rows.append([rounded_name(one.name), side, *numbers, *ratios])
+    heads = ["Network", "Zero-stable", "Clean error, %", "Mean error under corruption, %", "Lost to corruption, points"]
+    return table([*heads, *(["mCE, %", "Relative mCE, %"] if compared else [])], rows)
+
+
+def seed_deviation(noise: str = GAUSSIAN) -> float:
+    """The standard deviation of one seed about the mean of its network, pooled over networks with several."""
+    groups: dict[RunSpec, list[float]] = defaultdict(list)
+    for run in evidence().runs:
+        attack = run.attack("paper-noise")
+        spec = run.record.spec
+        if attack is not None and (spec.dataset, spec.recipe.name, spec.precision) == ("cifar10", "paper", None):
+            groups[replace(spec, seed=0)] += [100 * row.accuracy for row in attack.rows if row.label == noise]
+    several = [found for found in groups.values() if len(found) > 1]
+    return sqrt(sum((len(f) - 1) * variance(f) for f in several) / sum(len(f) - 1 for f in several))
 
 
 def agreement() -> str:
@@ -112,31 +193,52 @@ def _matched(noise: str, by: str) -> MatchedDifference:
     return found
 
 
-def _raw(noise: str = GAUSSIAN) -> float:
-    """Return the difference of the means: networks that are not zero-stable, less the others."""
-    others, stable = ([one.noisy[noise] for one in networks() if one.zero_stable is side] for side in (False, True))
-    return mean(others) - mean(stable)
-
-
 def _errors(law: str) -> str:
     return span([fit_noise_law(networks(), noise).left_out[law] for noise in NOISES], 1)
+
+
+def _straight(noise: str = GAUSSIAN) -> str:
+    """The difference beside clean accuracy itself in place of the logarithm of the error: another form, less good."""
+    columns = {"clean": [one.clean for one in networks()], ROOTS: [float(not one.zero_stable) for one in networks()]}
+    found = regress([one.noisy[noise] for one in networks()], columns)[ROOTS]
+    return str(MatchedDifference(found.value, found.low, found.high, len(networks())))
+
+
+def _corruption_speed() -> str:
+    """Write down how long the corruptions took."""
+    one = benchmark("corruptions-cuda")
+    work = f"{one['networks']} networks, {one['settings']} settings and {one['images']:,} images"
+    return f"{work} took {one['seconds']:.0f} s on an {one['hardware'].split()[-1]}"
 
 
 TABLES: dict[str, Callable[[], str]] = {
     "noise, explained": explained_losses,
     "noise, matched": matched_networks,
+    "noise, pairs": paired_networks,
     "noise, law": noise_laws,
     "noise, registered": registered_noise,
+    "noise, registered networks": registered_networks,
+    "corruptions, networks": corruptions,
+    "robustness, campaign": plan,
     "corruptions, agreement": agreement,
 }
 VALUES: dict[str, Callable[[], str]] = {
     "corruptions, images": lambda: str(benchmark("corruptions")["images"]),
-    "noise, raw": lambda: f"{_raw():+.1f}",
+    "corruptions, speed": _corruption_speed,
+    "corruptions, lost": lambda: span([one.errors.mean - one.errors.clean for one in corrupted()], 1),
+    "corruptions, count": lambda: str(len(corrupted())),
+    "noise, raw": lambda: f"{raw_difference(networks(), GAUSSIAN):+.1f}",
+    "noise, seeds": lambda: f"{seed_deviation():.1f}",
+    "noise, adjusted": lambda: str(adjusted_difference(networks(), GAUSSIAN)),
+    "noise, adjusted straight": _straight,
+    "noise, paired": lambda: _words([one.difference(GAUSSIAN) for one in pairs()]),
+    "noise, registered count": lambda: f"{len(_measured())} of {len(registered())}",
+    "noise, registered errors": lambda: span([registered_errors(_measured(), n)["parts"] for n in NOISES], 1),
+    "noise, registered roots": lambda: span([registered_errors(_measured(), n)["root_condition"] for n in NOISES], 1),
     "noise networks": lambda: str(len(networks())),
     "noise law errors": lambda: _errors("parts"),
     "noise root errors": lambda: _errors("root_condition"),
     "noise, equal accuracy": lambda: str(_matched(GAUSSIAN, "clean accuracy")),
-    "noise, equal depth": lambda: str(_matched(GAUSSIAN, "predicted depth")),
     "noise, by depth": lambda: f"{100 * explain_loss(networks(), GAUSSIAN, [DEPTH]).explained:.0f}",
     "noise, by roots": lambda: f"{100 * explain_loss(networks(), GAUSSIAN)[ROOTS].alone:.0f}",
 }

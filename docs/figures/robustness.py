@@ -4,8 +4,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zerosnet.experiments import NoisyNetwork, noisy_networks, read_evidence
-from zerosnet.report import noise_figure, noise_law_figure
+from zerosnet.experiments import NoisyNetwork, corrupted_networks, noisy_networks, read_evidence
+from zerosnet.report import corruption_figure, noise_figure, noise_law_figure
 from zerosnet.training import Store
 
 if TYPE_CHECKING:
@@ -25,3 +25,7 @@ def noise_drawn() -> "Figure":
 
 def noise_law_drawn() -> "Figure":
     return noise_law_figure(networks())
+
+
+def corruptions_drawn() -> "Figure":
+    return corruption_figure(corrupted_networks(read_evidence(Store(RUNS))))

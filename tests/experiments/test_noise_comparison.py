@@ -11,11 +11,13 @@ from zerosnet.experiments import (
     NOISES,
     ROOTS,
     NoisyNetwork,
+    adjusted_difference,
     explain_loss,
     fit_noise_law,
     match,
     matched_difference,
     noisy_networks,
+    raw_difference,
     read_evidence,
 )
 from zerosnet.training import Store
@@ -74,6 +76,15 @@ def test_the_interval_of_matches_is_students():
     assert not found.certain and matched_difference([1.0]) is None
 
 
+def test_at_equal_clean_accuracy_nothing_is_left_of_what_clean_accuracy_decides():
+    networks = [network(1, k % 3 == 0, 95 - k, 100 - 18 * math.log(5 + k) - (k % 2) / 100) for k in range(12)]
+    worse = [network(1, one.zero_stable, one.clean, one.noisy[NOISE] - 2 * (not one.zero_stable)) for one in networks]
+    found = adjusted_difference(networks, NOISE)
+    assert found.low < 0 < found.high and abs(found.mean) < 0.01 and found.n == 12
+    assert adjusted_difference(worse, NOISE).mean == pytest.approx(found.mean - 2)
+    assert raw_difference(worse, NOISE) == pytest.approx(raw_difference(networks, NOISE) - 2)
+
+
 def test_the_noise_law_finds_the_constants_it_was_made_with():
     law = fit_noise_law(by_depth_alone(), NOISE)
     assert (law.a, law.p) == (pytest.approx(60), pytest.approx(0.2))
@@ -91,7 +102,7 @@ def test_a_noise_law_needs_both_sides_of_the_root_condition():
 @needs_runs
 def test_the_records_hold_networks_on_both_sides_and_depth_predicts_better_than_roots():
     networks = noisy_networks(read_evidence([Store(RUNS)]))
-    assert len({(one.scheme, one.parameters) for one in networks}) == len(networks) >= 39
+    assert len({one.name for one in networks}) == len(networks) >= 49
     assert {one.zero_stable for one in networks} == {True, False}
     for noise in NOISES:
         left_out = fit_noise_law(networks, noise).left_out

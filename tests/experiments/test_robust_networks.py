@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from zerosnet.experiments import Evidence, RunEvidence, certified_networks, corrupted_networks
+from zerosnet.experiments import Evidence, RunEvidence, certified_networks, corrupted_networks, rounded_name
 from zerosnet.numerics import Scheme
 from zerosnet.report import certified_figure, corruption_figure
 from zerosnet.robustness import ProtocolResult, ResultRow
@@ -15,7 +15,8 @@ UNSTABLE = Scheme.parse("1,1,1;1")
 
 
 def run(result: ProtocolResult, model: str = "zerosnet56_opt", seed: int = 1, **options) -> RunEvidence:
-    spec = RunSpec(model, "cifar10", options.get("trained", PAPER), seed, options.get("scheme"))
+    growth = {"beta_growth": options.get("beta_growth")}
+    spec = RunSpec(model, "cifar10", options.get("trained", PAPER), seed, options.get("scheme"), **growth)
     return RunEvidence(Path(), RunRecord(spec.id, Path(), spec, "finished", None), attacks={result.protocol: result})
 
 
@@ -57,6 +58,17 @@ def test_corruption_errors_are_in_percent_of_preresnet_56():
 def test_without_a_reference_there_is_no_ratio():
     (alone,) = corrupted_networks(Evidence(runs=(run(corrupted(0.9, 0.8)),)))
     assert alone.error is None and alone.relative is None and alone.errors.mean == pytest.approx(20)
+
+
+def test_networks_with_growing_steps_stand_apart_from_those_without():
+    runs = [run(corrupted(0.9, 0.8), "zerosnet56", scheme=UNSTABLE, beta_growth=rate) for rate in (None, "1841/1000")]
+    names = {one.name for one in corrupted_networks(Evidence(runs=tuple(runs)))}
+    assert names == {"zerosnet56 1,1,1;1", "zerosnet56 1,1,1;1, beta growth 1.841"}
+
+
+def test_coefficients_of_many_digits_are_rounded_and_short_ones_stay():
+    name = rounded_name("zerosnet56 1/3,543183/1000000;679/1250, beta growth 2")
+    assert name == "zerosnet56 1/3,0.5432;0.5432, beta growth 2" and rounded_name("preresnet56") == "preresnet56"
 
 
 def test_certificates_are_joined_over_seeds_and_ordered_by_their_mean_radius():

@@ -116,6 +116,22 @@ def test_what_a_smaller_radius_has_fooled_counts_at_larger_ones(pair, monkeypatc
     assert all(row.settings["keeps_smaller_radii"] for row in rows)
 
 
+def test_an_attack_that_steps_too_far_leaves_no_more_at_a_larger_radius():
+    """Where the loss goes up and down again, one long step jumps over what a short one finds."""
+    from zerosnet.robustness.protocols import measures
+
+    class Waves(torch.nn.Module):
+        def forward(self, images):
+            margin = torch.cos(2 * torch.pi * (images.flatten(1)[:, :1] - 0.499) / 0.1)  # wrong half a period away
+            return torch.cat([margin, -margin], 1)
+
+    target = subject(Waves(), torch.full((4, 1, 1, 1), 0.5), torch.zeros(4, dtype=torch.int64))
+    start, attacks = measures.clean(target), [measures.fgsm(eps) for eps in (0.05, 0.1)]
+    alone = [int(measures.seen(target, "fgsm", attack, start).right.sum()) for attack in attacks]
+    assert alone == [0, 4], "more is left at the larger radius"
+    assert [int(row.right.sum()) for row in measures.rising(target, "fgsm", attacks, start)] == [0, 0]
+
+
 # -- corruptions ------------------------------------------------------------------------------------------------------
 
 

@@ -59,6 +59,13 @@ def test_the_radius_is_the_quantile_of_the_bound_and_nothing_below_one_half():
     assert np.isnan(radii[2:]).all()
 
 
+def test_it_abstains_exactly_if_one_half_is_not_excluded():
+    """The bound is above 1/2 if and only if so many hits are rarer than alpha for a fair coin."""
+    hits = np.arange(5_000, 5_400)
+    rare = stats.binom.sf(hits - 1, 10_000, 0.5) < 0.001
+    assert (np.isnan(certified_radius(hits, 10_000, SIGMA)) == ~rare).all() and 0 < rare.sum() < len(hits)
+
+
 def test_a_bound_is_too_high_as_rarely_as_it_promises():
     generator = np.random.default_rng(0)
     hits = generator.binomial(200, 0.8, 20_000)

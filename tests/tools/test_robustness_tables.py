@@ -3,9 +3,21 @@
 import pytest
 from tests.docs.pages import page
 from tests.measured_runs import needs_runs
+from tools.robustness_campaign import campaigns, main
 
 from tools import robustness_tables as tables
-from zerosnet.experiments import DEPTH, NOISES, ROOTS, explain_loss, match, matched_difference
+from zerosnet.experiments import (
+    DEPTH,
+    NOISES,
+    ROOTS,
+    adjusted_difference,
+    explain_loss,
+    match,
+    matched_difference,
+    raw_difference,
+)
+
+ALIKE = ("clean accuracy", "predicted depth")
 
 
 @needs_runs
@@ -19,7 +31,11 @@ def test_the_effect_of_the_roots_beside_depth_cannot_be_told_from_zero():
 @needs_runs
 def test_the_raw_difference_is_several_times_the_one_at_equal_accuracy():
     found = matched_difference([one.difference(tables.GAUSSIAN) for one in match(tables.networks())])
-    assert found is not None and tables._raw() < 4 * found.mean < 0 and not found.certain
+    assert (
+        found is not None
+        and raw_difference(tables.networks(), tables.GAUSSIAN) < 4 * found.mean < 0
+        and not found.certain
+    )
 
 
 @needs_runs
@@ -35,10 +51,66 @@ def test_the_agreement_lists_all_published_corruptions():
 
 
 @needs_runs
+def test_no_comparison_at_equal_accuracy_or_depth_excludes_zero():
+    assert "All intervals hold zero." in page("robustness.md")
+    for noise in NOISES:
+        found = [matched_difference([one.difference(noise) for one in match(tables.networks(), by)]) for by in ALIKE]
+        paired = matched_difference([one.difference(noise) for one in tables.pairs()])
+        for one in (*found, paired, adjusted_difference(tables.networks(), noise)):
+            assert one is not None and not one.certain
+
+
+@needs_runs
+def test_a_line_in_clean_accuracy_finds_more_and_explains_less():
+    assert "which excludes zero" in page("robustness.md")
+    assert "-0." in tables._straight().split(" to ")[1]
+
+
+@needs_runs
+def test_corruptions_agree_within_pairs_and_with_the_noise_protocol():
+    """Severity 1 of Gaussian noise is the paper's Gaussian 0.04, by other code and other draws."""
+    named = {one.name.removeprefix("zerosnet56 "): one.errors for one in tables.corrupted()}
+    both = [(named[p.unstable.name], named[p.stable.name]) for p in tables.pairs() if p.unstable.name in named]
+    assert len(both) >= 2 and all(abs(a.mean - b.mean) < 0.5 for a, b in both)
+    seen = 0
+    for run in tables.evidence().runs:
+        corrupted, noisy = run.attack("corruptions"), run.attack("paper-noise")
+        if corrupted is not None and noisy is not None:
+            severe = next(row for row in corrupted.rows if row.label == "gaussian_noise, severity 1")
+            level = next(row for row in noisy.rows if row.label == tables.GAUSSIAN)
+            assert abs(severe.accuracy - level.accuracy) < 0.01
+            seen += 1
+    assert seen >= 10
+
+
+@needs_runs
+def test_only_growing_initial_weights_and_tiny_steps_are_outside_of_their_intervals():
+    outside = {one.name for one in tables._measured() if not one.is_inside(tables.GAUSSIAN)}
+    assert outside and all("initial growth" in name or name.endswith(";2173/100000") for name in outside)
+
+
+@needs_runs
+def test_the_recorded_seconds_are_those_of_the_runs():
+    record = tables.benchmark("corruptions-cuda")
+    seconds = [one.attack("corruptions") for one in tables.evidence().runs]
+    assert record["networks"] <= sum(one is not None for one in seconds)
+    assert record["seconds_in_records"] <= record["seconds"] and "took 57 s on an H200" in page("robustness.md")
+
+
+@needs_runs
 def test_registered_predictions_are_counted():
-    assert tables.registered_noise().startswith("None of the 102 runs") or "of 102 runs measured" in (
-        tables.registered_noise()
-    )
+    assert "of 102 runs measured" in tables.registered_noise()
+
+
+def test_a_campaign_trains_and_measures_the_same_networks(capsys):
+    found = campaigns()["scales"]
+    trained, *attacks = found.commands("DIR", "runs")
+    assert trained[:3] == ["zerosnet", "sweep", "results/sweeps/block-schemes.json"] and len(attacks) == 2
+    assert all(spec.id in command for spec in found.specs for command in attacks)
+    assert attacks[0].count("--eps") == 4 and "--eps" not in attacks[1]
+    assert all(minutes > 0 for one in campaigns().values() for minutes in one.minutes())
+    assert main(["nothing"]) == 2 and "expected one of reference" in capsys.readouterr().err
+    assert main(["smoothing"]) == 0 and capsys.readouterr().out.count("zerosnet attack") == 2
 
 
 @pytest.mark.parametrize("file", ["noise.json", "noise-more.json"])

@@ -12,6 +12,7 @@ from statistics import mean
 
 from zerosnet.errors import InputError
 from zerosnet.experiments.evidence import Evidence, RunEvidence
+from zerosnet.experiments.network_names import wired_name
 from zerosnet.experiments.predictions import wiring_of_run
 from zerosnet.experiments.regression import Regression, regress
 from zerosnet.experiments.statistics import summarise
@@ -30,10 +31,11 @@ class NoisyNetwork:
     """A network that was measured under noise; accuracies are means over its runs, in percent.
 
     Attributes:
-        scheme: The scheme of its last block.
+        scheme: Its scheme; if every block has one of its own, that of the last block.
         parameters: Effective parameters, D of the accuracy law, computed from the coefficients alone.
         depth: Effective depth, computed from the coefficients alone.
         noisy: Accuracy by noise.
+        spec: The spec of its first run.
     """
 
     scheme: str
@@ -43,6 +45,12 @@ class NoisyNetwork:
     clean: float
     noisy: Mapping[str, float]
     runs: int
+    spec: RunSpec | None = None
+
+    @property
+    def name(self) -> str:
+        """The scheme, and what is unusual about the network."""
+        return self.scheme if self.spec is None else wired_name(self.spec, self.scheme)
 
     def loss(self, noise: str) -> float:
         """The part of the clean accuracy that a noise takes away, in percent."""
@@ -54,7 +62,7 @@ def noisy_networks(evidence: Evidence) -> list[NoisyNetwork]:
 
     Networks that the accuracy law does not cover are left out, and those in another arithmetic than usual.
     """
-    groups: dict[Hashable, list[tuple[Wiring, dict[str, float]]]] = {}
+    groups: dict[Hashable, list[tuple[RunEvidence, Wiring, dict[str, float]]]] = {}
     wirings: dict[RunSpec, Wiring | None] = {}
     for run in evidence.runs:
         attack = run.attack(PROTOCOL) if _is_usual(run) else None
@@ -67,7 +75,7 @@ def noisy_networks(evidence: Evidence) -> list[NoisyNetwork]:
         if wiring is not None:
             accuracies = {row.label: 100 * row.accuracy for row in attack.rows if row.method == "noise"}
             accuracies["clean"] = next(100 * row.accuracy for row in attack.rows if row.method == "clean")
-            groups.setdefault(_wired(run, wiring), []).append((wiring, accuracies))
+            groups.setdefault(_wired(run, wiring), []).append((run, wiring, accuracies))
     return sorted(map(_network, groups.values()), key=lambda network: network.clean)
 
 
@@ -84,18 +92,21 @@ def _wired(run: RunEvidence, wiring: Wiring) -> Hashable:
     return scheme, wiring.counts, spec.stage_change, spec.beta_growth, spec.init_growth, spec.block_schemes
 
 
-def _network(runs: Sequence[tuple[Wiring, dict[str, float]]]) -> NoisyNetwork:
-    wiring = runs[0][0]
-    scheme = wiring.schemes()[-1]
-    accuracies = {name: mean(found[name] for _, found in runs) for name in runs[0][1]}
+def _network(runs: Sequence[tuple[RunEvidence, Wiring, dict[str, float]]]) -> NoisyNetwork:
+    first, wiring, labels = runs[0]
+    spec = first.record.spec
+    last = wiring.schemes()[-1]
+    scheme = last if spec.block_schemes is not None or first.scheme is None else first.scheme
+    accuracies = {name: mean(found[name] for *_, found in runs) for name in labels}
     return NoisyNetwork(
         str(scheme),
-        bool(is_zero_stable(scheme)),
+        bool(is_zero_stable(last)),
         wiring.effective_depth(),
         load_law().quantity(wiring),
         accuracies.pop("clean"),
         accuracies,
         len(runs),
+        spec,
     )
 
 
@@ -154,7 +165,7 @@ def match(networks: Iterable[NoisyNetwork], by: str = "clean accuracy") -> list[
 
 @dataclass(frozen=True)
 class MatchedDifference:
-    """The mean difference of matched networks, with a 95 % interval over those that are not zero-stable.
+    """The difference of networks that are not zero-stable from zero-stable ones that are alike, with a 95 % interval.
 
     The interval takes matches for independent, which they are not quite: they share peers.
     """
@@ -181,3 +192,23 @@ def matched_difference(values: Sequence[float]) -> MatchedDifference | None:
 
     reach = float(stdtrit(found.n - 1, 0.975)) * found.deviation / sqrt(found.n)
     return MatchedDifference(found.mean, found.mean - reach, found.mean + reach, found.n)
+
+
+def raw_difference(networks: Iterable[NoisyNetwork], noise: str) -> float:
+    """The mean accuracy of networks that are not zero-stable less that of the others, in points."""
+    everything = list(networks)
+    others, stable = ([one.noisy[noise] for one in everything if one.zero_stable is side] for side in (False, True))
+    return mean(others) - mean(stable)
+
+
+def adjusted_difference(networks: Sequence[NoisyNetwork], noise: str) -> MatchedDifference:
+    """The same at equal clean accuracy, by a regression of accuracy under noise on log(clean error) and the roots.
+
+    So all networks are compared, and not only those that have peers. The logarithm makes the dependence straight.
+    """
+    columns = {
+        "clean": [log(100 - network.clean) for network in networks],
+        ROOTS: [float(not network.zero_stable) for network in networks],
+    }
+    found = regress([network.noisy[noise] for network in networks], columns)[ROOTS]
+    return MatchedDifference(found.value, found.low, found.high, len(networks))

@@ -5,6 +5,7 @@ from itertools import pairwise
 from statistics import mean
 
 from zerosnet.experiments.evidence import Evidence, RunEvidence
+from zerosnet.experiments.network_names import wired_name
 from zerosnet.numerics import is_zero_stable
 from zerosnet.robustness import CorruptionErrors, ProtocolResult, corruption_errors, mean_corruption_error
 
@@ -89,13 +90,13 @@ def certified_networks(evidence: Evidence, dataset: str = "cifar10") -> list[Cer
 
 
 def _groups(evidence: Evidence, protocol: str, dataset: str) -> dict[tuple[str, str, bool | None], list[Found]]:
-    """Join the runs of a network by its name, recipe and root condition."""
+    """Join the runs of a network by its name, with what is unusual about it, its recipe and root condition."""
     groups: dict[tuple[str, str, bool | None], list[Found]] = {}
     for run in evidence.runs:
         result, spec = run.attack(protocol), run.record.spec
-        if result is None or not result.rows or spec.dataset != dataset or spec.rewired:
+        if result is None or not result.rows or spec.dataset != dataset:
             continue
-        name = spec.model if spec.scheme is None else f"{spec.model} {spec.scheme}"
+        name = wired_name(spec, spec.model if spec.scheme is None else f"{spec.model} {spec.scheme}")
         stable = None if run.scheme is None else bool(is_zero_stable(run.scheme))
         groups.setdefault((name, spec.recipe.name, stable), []).append((run, result))
     return groups

@@ -43,6 +43,7 @@ from zerosnet.robustness.protocols.table import protocol as protocol
 from zerosnet.robustness.protocols.table import run_protocol as run_protocol
 from zerosnet.robustness.radii import radius_text as radius_text
 from zerosnet.robustness.radii import read_radius as read_radius
+from zerosnet.robustness.smoothing import GUESSES as GUESSES
 from zerosnet.robustness.smoothing import SAMPLES as SAMPLES
 from zerosnet.robustness.smoothing import Certificates as Certificates
 from zerosnet.robustness.smoothing import certified_radius as certified_radius

@@ -9,6 +9,7 @@ from zerosnet.experiments import (
     CorruptedNetwork,
     NoisyNetwork,
     fit_noise_law,
+    gauge_pairs,
     left_out_predictions,
 )
 from zerosnet.report.figures.style import BLUE, CYCLE, GREY, MARKERS, VERMILION, new_figure, styled
@@ -19,16 +20,24 @@ if TYPE_CHECKING:
 
 NOISE = "Gaussian 0.04"
 STABLE: dict[str, Any] = {"color": BLUE, "marker": "o", "linestyle": "", "markersize": 5}
+JOINED: dict[str, Any] = {"color": "black", "linewidth": 1.6, "marker": "o", "markersize": 9, "markerfacecolor": "none"}
 OTHER: dict[str, Any] = {"color": VERMILION, "marker": "s", "linestyle": "", "markersize": 5}
 
 
 def noise_figure(networks: Sequence[NoisyNetwork], noise: str = NOISE) -> "Figure":
-    """Draw what a noise takes away from every network against its effective depth, and against its clean accuracy."""
+    """Draw what a noise takes away from every network against its effective depth, and against its clean accuracy.
+
+    A line joins two networks that are one network in two scales (`gauge_pairs`).
+    """
     with styled():
         figure = new_figure(9, 3.8)
         depth, clean = figure.subplots(1, 2)
         _scatter(depth, [(one.parameters, one.loss(noise), one.zero_stable) for one in networks])
         _scatter(clean, [(one.clean, one.noisy[noise], one.zero_stable) for one in networks])
+        for place, pair in enumerate(gauge_pairs(networks)):
+            ends, label = (pair.unstable, pair.stable), "" if place else "one network in two scales"
+            depth.plot([one.parameters for one in ends], [one.loss(noise) for one in ends], **JOINED, label=label)
+            clean.plot([one.clean for one in ends], [one.noisy[noise] for one in ends], **JOINED)
         depth.set_xscale("log")
         depth.set_xlabel("effective parameters, from the coefficients alone")
         depth.set_title(f"{noise}: loss, % of clean accuracy", loc="left")

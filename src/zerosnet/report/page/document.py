@@ -37,6 +37,7 @@ from zerosnet.report.page.lead import find_lead, headline, lead_section
 from zerosnet.report.page.network_facts import all_facts
 from zerosnet.report.page.own_runs import own_runs_section
 from zerosnet.report.page.registered import registered_section
+from zerosnet.report.page.registered_noise import registered_noise_section
 from zerosnet.report.page.robustness_section import robustness_section
 from zerosnet.report.page.runs_section import damage, empty, in_stores, runs_section
 from zerosnet.report.page.tables import key_to_signs
@@ -82,7 +83,11 @@ def render(evidence: Evidence, *, paper: bool = False, named: Collection[str] = 
     lead = find_lead([(panel.title, each) for panel, each in facts])
     sections = [
         ("own", "The runs", own_runs_section(facts)),
-        ("registered", "Predicted before training", registered_section(evidence)),
+        (
+            "registered",
+            "Predicted before training",
+            [*registered_section(evidence), *registered_noise_section(evidence)],
+        ),
         ("robustness", "What is robust, to what", robustness_section(evidence)),
         ("experiments", "Experiments", _experiments(found, every, runs, paper or bool(named))),
         ("more", "More figures", _figures(found, evidence, legible(grouped))),
@@ -129,14 +134,14 @@ def _figures(found: Sequence[Sequence[Measured]], evidence: Evidence, alike: Seq
     shown = [measured for scales in found for measured in scales]
     ablated = any(run.ablation is not None for run in evidence.runs)
     kinds = {name for run in evidence.runs for name in run.attacks}
+    attacked = any(attack.checks for run in evidence.runs for attack in run.attacks.values())
     folds = (
         ("Accuracy against the roots, table by table", bool(shown), lambda: modulus_section(shown, evidence)),
         ("Used depth: accuracy with blocks switched off", ablated, lambda: depth_section(alike)),
         ("Noise", "paper-noise" in kinds, lambda: noise_section(alike)),
-        ("Adversarial examples", bool(kinds - {"paper-noise"}), lambda: attack_section(alike)),
+        ("Adversarial examples", attacked, lambda: attack_section(alike)),
     )
     made = [(title, make()) for title, wanted, make in folds if wanted]
-    made.insert(0, ("What is robust, at equal accuracy and depth", robustness_section(evidence)))
     return [element("details", element("summary", title), part, class_="folded long") for title, part in made if part]
 
 

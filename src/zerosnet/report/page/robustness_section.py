@@ -1,6 +1,7 @@
 """What is robust, to what, compared with what: noise at equal accuracy, corruptions, certificates."""
 
 from collections.abc import Callable, Sequence
+from statistics import fmean
 
 from zerosnet.experiments import (
     DEPTH,
@@ -10,14 +11,18 @@ from zerosnet.experiments import (
     CorruptedNetwork,
     Evidence,
     NoisyNetwork,
+    adjusted_difference,
     certified_networks,
     corrupted_networks,
     explain_loss,
     fit_noise_law,
+    gauge_pairs,
     left_out_predictions,
     match,
     matched_difference,
     noisy_networks,
+    raw_difference,
+    rounded_name,
 )
 from zerosnet.report.page.chart import Chart, Series, figures
 from zerosnet.report.page.html import Html, element, signed
@@ -26,7 +31,20 @@ from zerosnet.report.page.tables import plain_table
 NOISE = "Gaussian 0.04"
 _SIDES = ((True, "zero-stable", 0), (False, "not zero-stable", 1))
 _LEAST = 6  # networks of each side, below which a comparison says nothing
-_MATCHED = "Networks that are not zero-stable, less zero-stable ones that are as good, or use as much depth"
+_MATCHED = "Networks that are not zero-stable, less zero-stable ones: points of accuracy, with 95 % intervals"
+_COMPARED = (
+    "noise",
+    "equal clean accuracy",
+    "beside clean accuracy",
+    "equal predicted depth",
+    "the same in two scales",
+)
+_ABOUT = (
+    "Equal: the mean of all zero-stable networks within one point of clean accuracy, or within a quarter of the "
+    "effective parameters. Beside clean accuracy: by a regression on the logarithm of the clean error, over all "
+    "networks. The same in two scales: pairs of a scheme that is not zero-stable and a zero-stable one that differ by "
+    "the scale of their state alone, and so compute the same function of the weights, up to their first blocks."
+)
 
 
 def robustness_section(evidence: Evidence) -> list[Html]:
@@ -41,8 +59,11 @@ def robustness_section(evidence: Evidence) -> list[Html]:
 def _noise(networks: Sequence[NoisyNetwork]) -> list[Html]:
     both, depth = explain_loss(networks, NOISE), explain_loss(networks, NOISE, [DEPTH])
     law = fit_noise_law(networks, NOISE)
+    raw, equal = raw_difference(networks, NOISE), matched_difference([one.difference(NOISE) for one in match(networks)])
+    beside = "" if equal is None else f", and by {signed(str(equal))} from zero-stable ones of equal clean accuracy"
     words = (
-        f"Under {NOISE} effective parameters explain {100 * depth.explained:.0f} % of how much accuracy networks lose "
+        f"Under {NOISE} networks that are not zero-stable differ by {signed(f'{raw:+.1f}')} points from all others"
+        f"{beside}. Effective parameters explain {100 * depth.explained:.0f} % of how much accuracy networks lose "
         f"({len(networks)} of them). The root condition adds {100 * both[ROOTS].alone:.0f} %. Predicted from the "
         f"coefficients of each network and the other networks, accuracy under this noise is missed by "
         f"{law.left_out['parts']:.1f} points; by the root condition alone, by {law.left_out['root_condition']:.1f}."
@@ -69,7 +90,8 @@ def _noise(networks: Sequence[NoisyNetwork]) -> list[Html]:
         element("h3", "Noise: compared with networks that are as good"),
         element("p", words),
         figures(charts),
-        plain_table(_MATCHED, ("noise", "equal clean accuracy", "equal predicted depth"), _differences(networks), 2),
+        plain_table(_MATCHED, _COMPARED, _differences(networks), len(_COMPARED) - 1),
+        element("p", _ABOUT, class_="small muted"),
     ]
 
 
@@ -77,35 +99,71 @@ def _series(networks: Sequence[NoisyNetwork], place: Callable[[NoisyNetwork], tu
     found = []
     for side, name, look in _SIDES:
         chosen = [one for one in networks if one.zero_stable is side]
-        titles = [f"{one.scheme}: clean {one.clean:.1f} %, {one.noisy[NOISE]:.1f} %" for one in chosen]
+        titles = [f"{rounded_name(one.name)}: clean {one.clean:.1f} %, {one.noisy[NOISE]:.1f} %" for one in chosen]
         found.append(Series(name, [place(one) for one in chosen], look, look, line=False, titles=titles))
     return found
 
 
 def _differences(networks: Sequence[NoisyNetwork]) -> list[list[object]]:
-    """Differences in points with their intervals, per noise."""
-    matches = [match(networks, by) for by in ("clean accuracy", "predicted depth")]
+    """Differences in points with their intervals, per noise, in the order of `_COMPARED`."""
+    good, deep, pairs = match(networks), match(networks, "predicted depth"), gauge_pairs(networks)
     rows: list[list[object]] = []
     for noise in NOISES:
-        found = [matched_difference([one.difference(noise) for one in each]) for each in matches]
+        found = [matched_difference([one.difference(noise) for one in each]) for each in (good, deep, pairs)]
+        found.insert(1, adjusted_difference(networks, noise))
         rows.append([noise, *("" if one is None else signed(str(one)) for one in found)])
     return rows
 
 
 def _corruptions(networks: Sequence[CorruptedNetwork]) -> list[Html]:
+    """A chart over the severity, and a table; ratios to the reference only if it was measured."""
     source = " and ".join(sorted({one.errors.source for one in networks}))
-    words = (
-        f"Corruptions of CIFAR-10-C, {source}: mean error over corruptions and severities, and the mean corruption "
-        "error in percent of PreResNet-56's. Relative: of what is lost to corruption. A generated frost is left out."
+    compared = any(one.error is not None for one in networks)
+    ratios = (
+        "The mean corruption error (mCE) is in percent of PreResNet-56's; relative: of what is lost to corruption."
+        if compared
+        else "There is no mean corruption error: its reference, PreResNet-56, has not been measured under corruption."
     )
-    heads = ("network", "recipe", "zero-stable", "clean error %", "mean error %", "mCE %", "relative mCE %", "seeds")
-    rows = [
-        [one.name, one.recipe, _side(one.zero_stable), f"{one.errors.clean:.2f}", f"{one.errors.mean:.2f}"]
-        + ["" if value is None else f"{value:.1f}" for value in (one.error, one.relative)]
-        + [str(one.runs)]
-        for one in networks
-    ]
-    return [element("h3", "Corruptions"), element("p", words), plain_table("Common corruptions", heads, rows, 5)]
+    words = (
+        f"Corruptions of CIFAR-10-C, {source}: mean error over corruptions and severities, and what of it is lost to "
+        f"corruption, the clean error taken off. {ratios} A generated frost is left out."
+    )
+    heads = ["network", "recipe", "zero-stable", "clean error %", "mean error %", "lost, points"]
+    heads += ["mCE %", "relative mCE %", "seeds"] if compared else ["seeds"]
+    rows = [_line(one, compared) for one in networks]
+    series = [_severities(one, named) for one, named in _first_of_each(networks)]
+    about = "Accuracy, the mean over corruptions, against their severity, a line for each network."
+    chart = Chart("Mean over corruptions", "severity, 0 is clean", "test accuracy, %", series, about)
+    table = plain_table("Common corruptions", heads, rows, len(heads) - 3)
+    return [element("h3", "Corruptions"), element("p", words), figures([chart]), table]
+
+
+def _line(network: CorruptedNetwork, compared: bool) -> list[object]:
+    errors = network.errors
+    numbers = [f"{value:.2f}" for value in (errors.clean, errors.mean, errors.mean - errors.clean)]
+    ratios = ["" if value is None else f"{value:.1f}" for value in (network.error, network.relative)]
+    first = [rounded_name(network.name), network.recipe, _side(network.zero_stable)]
+    return [*first, *numbers, *(ratios if compared else []), network.runs]
+
+
+def _first_of_each(networks: Sequence[CorruptedNetwork]) -> list[tuple[CorruptedNetwork, bool]]:
+    """Tell which network is the first on its side of the root condition: it stands in the legend."""
+    seen: set[bool | None] = set()
+    found = []
+    for one in networks:
+        found.append((one, one.zero_stable not in seen))
+        seen.add(one.zero_stable)
+    return found
+
+
+def _severities(network: CorruptedNetwork, named: bool) -> Series:
+    """The mean accuracy over corruptions by severity, clean first."""
+    errors, side = network.errors, network.zero_stable
+    means = [fmean(column) for column in zip(*(errors.by_severity[name] for name in errors.counted))]
+    points = [(float(severity), 100 - error) for severity, error in enumerate([errors.clean, *means])]
+    words = {True: "zero-stable", False: "not zero-stable", None: "trained coefficients"}[side]
+    look = {True: 0, False: 1, None: 2}[side]
+    return Series(words, points, look, look, dashed=side is False, title=rounded_name(network.name), legend=named)
 
 
 def _certificates(networks: Sequence[CertifiedNetwork]) -> list[Html]:

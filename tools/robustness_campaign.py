@@ -1,0 +1,149 @@
+"""Train and measure what the page on robustness still lacks, one command per question.
+
+    python -m tools.robustness_campaign                    list the questions and their GPU minutes
+    python -m tools.robustness_campaign NAME               print the commands of one
+    python -m tools.robustness_campaign NAME DATA [STORE]  run them, one after the other
+
+DATA holds CIFAR-10. STORE gets the runs (`runs`); weights are not part of results/runs, so networks whose records are
+there are trained again. What is finished is not run again: the same command goes on where it was stopped.
+
+Minutes are of one H200: training by measured seconds per epoch (`cost`), attacks by counted passes of an image over the
+measured rates of benchmarks/results/robustness-cuda.json, corruptions as in corruptions-cuda.json. All rates are of ten
+networks as one; fewer take longer per network. Attacks skip images that are fooled, which makes them faster. The passes
+of AutoAttack are not counted.
+"""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.markdown_tables import benchmark, table
+from zerosnet.experiments import cost, experiment
+from zerosnet.robustness import GUESSES, PROTOCOLS, SAMPLES, ProtocolOptions, read_radius
+from zerosnet.training import RunSpec, read_sweep, recipe
+
+SWEEPS = "results/sweeps"
+SMALL = ("0.25/255", "0.5/255", "1/255", "2/255")
+IMAGES, CERTIFIED = 10_000, 500
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """Networks to train, and protocols to run on them.
+
+    Attributes:
+        train: A command of zerosnet without `zerosnet`, that trains them.
+        protocols: Their names; their results are kept in the store.
+        eps: Radii in place of those of `pgd-whitebox`.
+        included: Protocols that the first command runs itself.
+    """
+
+    what: str
+    train: tuple[str, ...]
+    specs: tuple[RunSpec, ...]
+    protocols: tuple[str, ...] = ()
+    eps: tuple[str, ...] = ()
+    included: tuple[str, ...] = ()
+
+    def commands(self, data: str, store: str) -> list[list[str]]:
+        """List what is to be run: the training, then every protocol on all networks."""
+        places = ["--data", data, "--store", store]
+        found = [["zerosnet", *self.train, *places]]
+        for name in self.protocols:
+            radii = [word for eps in self.eps for word in ("--eps", eps)] if PROTOCOLS[name].radii else []
+            found.append(["zerosnet", "attack", *(spec.id for spec in self.specs), "--protocol", name, *radii, *places])
+        return found
+
+    def minutes(self) -> tuple[float, float]:
+        """Minutes of training, and of those protocols whose passes are counted."""
+        trained = cost(self.specs).gpu_seconds
+        assert trained is not None
+        measured = sum(_seconds(name, self.eps) or 0.0 for name in (*self.included, *self.protocols))
+        return trained / 60, measured * len(self.specs) / 60
+
+
+def _seconds(protocol: str, eps: Sequence[str]) -> float | None:
+    """Seconds of a protocol on one of several fused networks; None if its passes are not counted."""
+    known = benchmark("robustness-cuda")
+    networks = len(known["runs"])
+    forward = known["noise_settings"] * networks * IMAGES / known["seconds"]["noises, fused"]
+    gradient = (known["attack"]["steps"] + 1) * networks * IMAGES / known["seconds"]["pgd-20, fused"]
+    if protocol == "smoothing":
+        return CERTIFIED * (SAMPLES + GUESSES) / forward
+    if protocol == "corruptions":
+        return benchmark("corruptions-cuda")["seconds"] / benchmark("corruptions-cuda")["networks"]
+    count = PROTOCOLS[protocol].passes
+    if count is None:
+        return None
+    radii = tuple(map(read_radius, eps)) or None
+    passes = count(ProtocolOptions(eps=radii if PROTOCOLS[protocol].radii else None))
+    return passes * IMAGES / (gradient if PROTOCOLS[protocol].adversarial else forward)
+
+
+def _sweep(what: str, name: str, *protocols: str, eps: tuple[str, ...] = ()) -> Campaign:
+    path = f"{SWEEPS}/{name}.json"
+    return Campaign(what, ("sweep", path), tuple(read_sweep(Path(__file__).parents[1] / path)), protocols, eps)
+
+
+def campaigns() -> dict[str, Campaign]:
+    """List the questions that are open, by name."""
+    paper, seeds = recipe("paper", "cifar10"), (1, 2, 3)
+    reference = tuple(RunSpec("preresnet56", "cifar10", paper, seed) for seed in seeds)
+    words = [word for seed in seeds for word in ("--seed", str(seed))]
+    train = ("train", "preresnet56", "--dataset", "cifar10", "--recipe", "paper", *words)
+    table14 = tuple(experiment("table-pgd").specs())
+    return {
+        "reference": Campaign(
+            "PreResNet-56 under corruption: the mean corruption error", train, reference, ("corruptions",)
+        ),
+        "scales": _sweep(
+            "small radii and corruptions for networks in two scales",
+            "block-schemes",
+            "pgd-whitebox",
+            "corruptions",
+            eps=SMALL,
+        ),
+        "stopped-early": _sweep("deep networks that are no better than unstable ones", "stopped-early", "paper-noise"),
+        "smoothing": _sweep("certificates", "smoothing", "smoothing", "paper-noise"),
+        "adversarial": _sweep("adversarial training, white-box", "adversarial", "pgd-whitebox", "autoattack"),
+        "table-pgd": Campaign(
+            "the PGD table of the paper by its own protocol",
+            ("reproduce", "table-pgd", "--scale", "full"),
+            table14,
+            included=("paper-pgd",),
+        ),
+    }
+
+
+def plan() -> str:
+    """Write the table of the page: question, networks, minutes, command."""
+    rows = []
+    for name, one in campaigns().items():
+        trained, measured = one.minutes()
+        uncounted = [protocol for protocol in one.protocols if _seconds(protocol, one.eps) is None]
+        attacks = " and ".join([f"{measured:.1f}", *(f"{other} (not counted)" for other in uncounted)])
+        listed = [one.what, str(len(one.specs)), f"{trained:.1f}", attacks]
+        rows.append([*listed, f"`python -m tools.robustness_campaign {name} DATA`"])
+    return table(["Question", "Networks", "Training, minutes", "Measuring, minutes", "Command"], rows)
+
+
+def main(arguments: Sequence[str]) -> int:
+    known = campaigns()
+    if not arguments:
+        print(plan())
+        return 0
+    if arguments[0] not in known or len(arguments) > 3:
+        print(f"name is {arguments[0]!r}; expected one of {', '.join(known)}, then DATA and STORE", file=sys.stderr)
+        return 2
+    data, store = (arguments[1] if len(arguments) > 1 else "DATA"), (arguments[2] if len(arguments) > 2 else "runs")
+    for command in known[arguments[0]].commands(data, store):
+        print(" ".join(command), flush=True)
+        if len(arguments) > 1 and (code := subprocess.run([sys.executable, "-m", *command]).returncode):
+            return code
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
