@@ -8,13 +8,13 @@ from statistics import fmean
 from typing import Any
 
 from zerosnet import files
-from zerosnet.checks import is_number
 from zerosnet.errors import InputError
 from zerosnet.experiments.evidence import Evidence, RunEvidence
 from zerosnet.experiments.network_names import wired_name
 from zerosnet.experiments.noise_comparison import NOISES, PROTOCOL
 from zerosnet.experiments.noise_law import LAWS
 from zerosnet.experiments.verification.predictions import late_predictions
+from zerosnet.files import is_number
 
 FOLDER = "predictions"
 
