@@ -140,7 +140,8 @@ def _diagnose_other(
         print(encoder.dumps(found.to_json(), indent=2))
         return
     console = output.console()
-    console.print(wiring_table.headline(found, subject.label))
+    source = "of noise" if subject.example is None else "of its own"
+    console.print(wiring_table.headline(found, subject.label, source))
     wiring_table.print_table(found, console)
 
 

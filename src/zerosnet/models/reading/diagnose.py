@@ -1,8 +1,8 @@
 """Diagnose any residual network: read its wiring, then measure its states, branches and gradients."""
 
 import math
-from collections.abc import Iterable, Mapping
-from itertools import combinations
+from collections.abc import Callable, Iterable, Mapping
+from itertools import combinations, pairwise
 from typing import Any
 
 import torch
@@ -12,11 +12,11 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from zerosnet.errors import InputError
 from zerosnet.models.reading.diagnosis import BranchDiagnosis, WiringDiagnosis
-from zerosnet.models.reading.fit import layouts
+from zerosnet.models.reading.linear import base_numel, stream_roots
 from zerosnet.models.reading.modes import untrained_batch_norms
 from zerosnet.models.reading.plan import resolved
-from zerosnet.models.reading.read import NetworkReading, passage_gains, read_network, taken
-from zerosnet.models.reading.trace import Example, Trace, arguments, run
+from zerosnet.models.reading.read import NetworkReading, folded, passage_gains, read_network, taken
+from zerosnet.models.reading.trace import Example, Trace, arguments, check_finite, run
 
 READ_WITH = 2
 """Number of examples that are enough to read a wiring."""
@@ -49,12 +49,15 @@ def diagnose_network(
     keep = {v for part, linear in reading.parts for s in resolved(reading.plan.flow, part).sums
             for v in (s.target, *s.states, *s.scaled, *(b for b, _ in linear.branch))}  # fmt: skip
     keep |= set(states) | {v for v in (*reading.entries, reading.read) if v is not None}
-    clean = run(model, example, keep=keep, statistics=chosen)
+    parts = [part for part, _ in reading.parts]
+    keep |= {v for part in parts for v in part.after}
+    keep |= {v for pair in pairwise(parts) for both in folded(reading.plan, *pair) for v in both}
+    clean = run(model, example, keep={*keep, reading.plan.output}, statistics=chosen)
     _check_same(model, reading, clean)
+    check_finite(model, clean.vertices, clean.before)
     forward = _forward_gains(model, example, reading, states, clean, chosen, seed)
     backward = _backward_gains(model, example, states, reading, chosen, seed)
     sizes = [_rms(_branch(reading, n, clean)) for n in range(len(reading.parts))]
-    parts = [part for part, _ in reading.parts]
     stem = _rms(clean.before[taken(reading.plan, parts[0])])
     passages = passage_gains(reading.plan, parts, clean.before)
     predicted = reading.wiring.in_units_of_branches(sizes, stem, passages).shares(stem=1.0)
@@ -78,9 +81,7 @@ def diagnose_network(
                 backward_gain=backward[n],
                 wiring_gain=float(gains[n]),
                 cosine=_cosine(part, after - part),
-                influence=1 - _cosine(before.reshape(after.shape), after)
-                if before.numel() == after.numel()
-                else math.nan,
+                influence=_influence(before, after),
                 likeness=_likeness(reading, n, clean),
             )
         )
@@ -169,32 +170,39 @@ def _disturbed(example: Example, generator: torch.Generator) -> Example:
 def _backward_gains(
     model: nn.Module, example: Example, states: list[int], reading: NetworkReading, mode: str, seed: int
 ) -> list[float]:
-    """Follow the gradient of the output, along a random direction, back to every state."""
-    roots = [v for v in reading.parts[0][0].before if reading.plan.flow.vertices[v].operation != "input"]
+    """Follow the gradient of the output, along a random direction, back to zeros that are added to every state."""
+    zeros: dict[int, Tensor] = {}
 
-    def leaf(tensor: Tensor) -> Tensor:
-        return torch.zeros_like(tensor).requires_grad_()
+    def added_to(vertex: int) -> Callable[[Tensor], Tensor]:
+        def zero(tensor: Tensor) -> Tensor:
+            zeros[vertex] = torch.zeros_like(tensor).requires_grad_()
+            return zeros[vertex]
 
-    moved = run(model, example, keep=[*states, reading.plan.output], disturb=dict.fromkeys(roots, leaf), gradients=True,
+        return zero
+
+    last, end = states[-1], reading.plan.output
+    moved = run(model, example, keep=[last, end], disturb={v: added_to(v) for v in states}, gradients=True,
                 statistics=mode)  # fmt: skip
-    output = moved.after.get(reading.plan.output, moved.result)
+    output = moved.after[end]
     generator = torch.Generator().manual_seed(seed)
     direction = torch.randn(output.shape, generator=generator, dtype=torch.float64).to(output)
-    loss = (output * direction).sum()
-    kept = [moved.after[v] for v in states]
-    if not all(tensor.requires_grad for tensor in kept):
+    kept = [zeros[v] for v in states]
+    if not output.requires_grad:
         return [float("nan")] * len(kept)
-    gradients = torch.autograd.grad(loss, kept, allow_unused=True, retain_graph=True)
+    try:
+        gradients = torch.autograd.grad((output * direction).sum(), kept, allow_unused=True, retain_graph=True)
+    except RuntimeError:  # what it needs was written over, so that the network cannot be trained either
+        return [float("nan")] * len(kept)
     if gradients[-1] is None or not gradients[-1].any():  # a head that starts at 0
         along = torch.randn(kept[-1].shape, generator=generator, dtype=torch.float64).to(output)
-        gradients = torch.autograd.grad((kept[-1] * along).sum(), kept, allow_unused=True)
+        gradients = torch.autograd.grad((moved.after[last] * along).sum(), kept, allow_unused=True)
     norms = [0.0 if gradient is None else float(gradient.norm()) for gradient in gradients]
     return [norm / norms[-1] if norms[-1] else float("nan") for norm in norms]
 
 
 def _share(part: Tensor, whole: Tensor) -> tuple[float, float]:
     """rms of a part over that of the whole, and the deviation of this over tokens or pixels."""
-    axis = 1 if whole.dim() == 4 else -1
+    axis = _features(whole)
     each = part.norm(dim=axis) / whole.norm(dim=axis).clamp_min(torch.finfo(whole.dtype).tiny)
     size = _rms(whole)
     return _rms(part) / size if size else float("inf"), float(each.std(correction=0))
@@ -206,18 +214,23 @@ def _influence(before: Tensor, after: Tensor) -> float:
 
 
 def _cosine(a: Tensor, b: Tensor) -> float:
-    axis = 1 if a.dim() == 4 else -1
-    return float(functional.cosine_similarity(a, b, dim=axis).mean())
+    return float(functional.cosine_similarity(a, b, dim=_features(a)).mean())
+
+
+def _features(tensor: Tensor) -> int:
+    """Find the axis of a pixel's or token's features: the last one, or the second one of images, channels first."""
+    sizes = tensor.shape
+    images = len(sizes) == 4 and sizes[1] > 1
+    return 1 if images and not (sizes[1] == sizes[2] != sizes[3]) else -1
 
 
 def _likeness(reading: NetworkReading, n: int, clean: Trace) -> float | None:
     """Mean cosine of two streams after block n."""
     part, linear = reading.parts[n]
-    base = tuple(s for s in clean.before[linear.branch[0][0]].shape if s != 1)
-    tensors = [clean.before[s.target] for s in part.sums]
-    places = dict(linear.layouts)
-    seen = [(list(layouts(tensor, base)), places.get(s.target, 0)) for tensor, s in zip(tensors, part.sums)]
-    streams = [stream for options, place in seen if place < len(options) for stream in options[place]]
+    first = clean.before[linear.branch[0][0]]
+    base = tuple(s for s in first.shape if s != 1) or (1,)
+    roots = stream_roots(reading.plan.flow, part.after, base_numel(reading.plan.flow, part))
+    streams = [stream for root in roots for stream in linear.streams(root, clean.before[root], base)]
     if len(streams) < 2:
         return None
     return sum(_cosine(a, b) for a, b in combinations(streams, 2)) / (len(streams) * (len(streams) - 1) / 2)

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from zerosnet.errors import InputError
 from zerosnet.models.reading.disturb import DisturbedRun, disturbed_run
 from zerosnet.models.reading.entry import entry_of
-from zerosnet.models.reading.fit import layouts
 from zerosnet.models.reading.linear import (
     LinearPart,
     base_numel,
@@ -139,10 +138,30 @@ def passage_gains(plan: StepPlan, steps: Sequence[Part], kept: Mapping[int, Tens
         if later.kind == "step" and (earlier.after == later.before or len(later.before) > 1):
             gains.append(1.0)
             continue
-        left = _rms_of([kept[s.target] for s in earlier.sums])
         took = {v for s in resolved(plan.flow, later).sums for v in s.states}
-        gains.append(_rms_of([kept[v] for v in took]) / left if left else 1.0)
+        gain = _quotient(kept, took, [s.target for s in earlier.sums])
+        for given, made in folded(plan, earlier, later):  # is in A and b of the block before
+            gain /= _quotient(kept, [made], [given]) or 1.0
+        gains.append(gain)
     return tuple(gains)
+
+
+def folded(plan: StepPlan, earlier: Part, later: Part) -> list[tuple[int, int]]:
+    """List what scales the state between two blocks and is taken for a part of the first: tensors given and made."""
+    first, last = (plan.parts.index(part) for part in (earlier, later))
+    found = []
+    for n in range(first + 1, last):
+        part = plan.parts[n]
+        if part.kind == "mixing" and len(part.before) == len(part.after) == 1:
+            found.append((min(part.before), part.sums[0].target))
+        elif _folds(plan, n):
+            found.append((normed(plan.flow, part), part.sums[0].target))
+    return found
+
+
+def _quotient(kept: Mapping[int, Tensor], made: Iterable[int], given: Iterable[int]) -> float:
+    left = _rms_of([kept[v] for v in given])
+    return _rms_of([kept[v] for v in made]) / left if left else 1.0
 
 
 def _rms_of(tensors: Sequence[Tensor]) -> float:
@@ -217,9 +236,8 @@ def _start(plan: StepPlan, first: LinearPart, run_: DisturbedRun) -> Tensor:
     first_root, *others = stream_roots(plan.flow, plan.parts[0].before, numel)
     kept = run_.after if others else run_.before  # later tensors were made of the disturbed first one
     tensors = [kept[first_root], *(run_.before[root] for root in others)]
-    place = dict(first.layouts)
-    seen = [list(layouts(tensor, first.base)) for tensor in tensors]
-    streams = torch.cat([one[place.get(root, 0)] for root, one in zip((first_root, *others), seen)]).flatten(1)
+    roots = (first_root, *others)
+    streams = torch.cat([first.streams(root, tensor) for root, tensor in zip(roots, tensors)]).flatten(1)
     reference = streams[streams.square().sum(1).argmax()]
     return streams @ reference / reference.square().sum()
 

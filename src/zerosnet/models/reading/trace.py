@@ -222,6 +222,17 @@ def describe(example: Example) -> str:
     return f"of shape {shapes[0]}" if len(shapes) == 1 else f"of shapes {shapes}"
 
 
+def check_finite(model: nn.Module, vertices: Sequence[Vertex], kept: Mapping[int, Tensor]) -> None:
+    """Refuse a network that overflows on an example: shares of what is not a number say nothing."""
+    for index in sorted(kept):
+        if not kept[index].isfinite().all():
+            made = vertices[index]
+            raise InputError(
+                f"{type(model).__name__} makes numbers that are not finite, first by {made.operation} in "
+                f"{made.module or 'the network itself'}; expected finite ones on this example"
+            )
+
+
 @contextmanager
 def _watched_modules(model: nn.Module, recorder: _Recorder) -> Iterator[None]:
     open_calls: list[tuple[str, tuple[int, ...], int]] = []
