@@ -17,7 +17,7 @@ from tests.models.reading.zoo import (
 from torch import nn
 
 from zerosnet.errors import InputError
-from zerosnet.models import WiringDiagnosis, diagnose
+from zerosnet.models import WiringDiagnosis, create_model, diagnose, diagnose_network
 
 
 @pytest.mark.parametrize("name", ["timm vit", "timm resnet v2", "torchvision resnet", "gpt2", "llama", "mhc"])
@@ -148,3 +148,16 @@ def test_numbers_that_are_not_finite_are_refused_with_their_place() -> None:
         model.branches[1].down.bias[0] = float("inf")
     with pytest.raises(InputError, match=r"not finite, first by linear in branches\.1\.down"):
         diagnose(model, torch.randn(4, 5, 8))
+
+
+@pytest.mark.parametrize("name", ["preresnet20_x0", "streams20", "streams20_sinkhorn"])
+def test_gradients_are_followed_where_a_network_computes_otherwise_for_them(name: str) -> None:
+    """Euler's scheme in the guise of streams: its gradients are those of the plain network."""
+    torch.manual_seed(0)
+    x = torch.randn(4, 3, 32, 32)
+    found = diagnose_network(create_model(name, seed=1), x)
+    gains = [block.backward_gain for block in found.blocks]
+    assert len(gains) == 9 and gains[-1] == pytest.approx(1) and gains == sorted(gains, reverse=True)
+    assert min(gains) > 0.9
+    if name == "preresnet20_x0":
+        assert found.prediction_error < 0.05 and found.blocks[0].likeness is not None

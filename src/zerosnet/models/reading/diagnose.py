@@ -1,7 +1,7 @@
 """Diagnose any residual network: read its wiring, then measure its states, branches and gradients."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -14,7 +14,7 @@ from zerosnet.errors import InputError
 from zerosnet.models.reading.diagnosis import BranchDiagnosis, WiringDiagnosis
 from zerosnet.models.reading.linear import base_numel, stream_roots
 from zerosnet.models.reading.modes import untrained_batch_norms
-from zerosnet.models.reading.plan import resolved
+from zerosnet.models.reading.plan import Part, StepPlan, plan_of, resolved
 from zerosnet.models.reading.read import NetworkReading, folded, passage_gains, read_network, taken
 from zerosnet.models.reading.trace import Example, Trace, arguments, check_finite, run
 
@@ -45,10 +45,10 @@ def diagnose_network(
         raise InputError(f"statistics is {statistics!r}; expected one of {', '.join(_STATISTICS)}, or None to choose")
     chosen = statistics or ("batch" if isinstance(model, nn.Module) and untrained_batch_norms(model) else "running")
     reading = read_network(model, _first(example, READ_WITH), blocks=blocks, seed=seed, statistics=chosen)
-    states = _states(reading)
+    states = _states(reading.plan.steps)
     keep = {v for part, linear in reading.parts for s in resolved(reading.plan.flow, part).sums
             for v in (s.target, *s.states, *s.scaled, *(b for b, _ in linear.branch))}  # fmt: skip
-    keep |= set(states) | {v for v in (*reading.entries, reading.read) if v is not None}
+    keep |= {v for state in states for v in state} | {v for v in (*reading.entries, reading.read) if v is not None}
     parts = [part for part, _ in reading.parts]
     keep |= {v for part in parts for v in part.after}
     keep |= {v for pair in pairwise(parts) for both in folded(reading.plan, *pair) for v in both}
@@ -56,7 +56,7 @@ def diagnose_network(
     _check_same(model, reading, clean)
     check_finite(model, clean.vertices, clean.before)
     forward = _forward_gains(model, example, reading, states, clean, chosen, seed)
-    backward = _backward_gains(model, example, states, reading, chosen, seed)
+    backward = _backward_gains(model, example, reading.plan, chosen, seed)
     sizes = [_rms(_branch(reading, n, clean)) for n in range(len(reading.parts))]
     stem = _rms(clean.before[taken(reading.plan, parts[0])])
     passages = passage_gains(reading.plan, parts, clean.before)
@@ -92,9 +92,9 @@ def diagnose_network(
 # -- where things are --------------------------------------------------------------------------------------------------
 
 
-def _states(reading: NetworkReading) -> list[int]:
-    """List the vertex of the newest tensor of the state after every block."""
-    return [max(s.target for s in part.sums) for part, _ in reading.parts]
+def _states(steps: Iterable[Part]) -> list[list[int]]:
+    """List the vertices of the tensors of the state that every block makes."""
+    return [sorted(s.target for s in part.sums) for part in steps]
 
 
 def _contribution(reading: NetworkReading, n: int, clean: Trace) -> tuple[Tensor, Tensor, Tensor]:
@@ -119,7 +119,7 @@ def _value(reading: NetworkReading, clean: Trace, entry: int | None, n: int) -> 
         return clean.before[entry]
     if n == 0:
         return clean.before[taken(reading.plan, reading.parts[0][0])]
-    return clean.before[_states(reading)[n - 1]]
+    return clean.before[_states(reading.plan.steps)[n - 1][-1]]
 
 
 def _branch(reading: NetworkReading, n: int, clean: Trace) -> Tensor:
@@ -132,7 +132,13 @@ def _branch(reading: NetworkReading, n: int, clean: Trace) -> Tensor:
 
 
 def _forward_gains(
-    model: nn.Module, example: Example, reading: NetworkReading, states: list[int], clean: Trace, mode: str, seed: int
+    model: nn.Module,
+    example: Example,
+    reading: NetworkReading,
+    states: list[list[int]],
+    clean: Trace,
+    mode: str,
+    seed: int,
 ) -> list[float]:
     """Disturb the first state, and follow the difference."""
     generator = torch.Generator().manual_seed(seed)
@@ -144,10 +150,12 @@ def _forward_gains(
     roots = reading.parts[0][0].before
     made = {v for v in roots if reading.plan.flow.vertices[v].operation != "input"}
     given = _disturbed(example, generator) if not made else example
-    moved = run(model, given, keep=[*states, *roots], disturb=dict.fromkeys(made, noise), statistics=mode)
+    made_of = [v for state in states for v in state]
+    moved = run(model, given, keep=[*made_of, *roots], disturb=dict.fromkeys(made, noise), statistics=mode)
     first = [moved.after[v] - (moved.before[v] if made else tensor) for v, tensor in _originals(roots, example, moved)]
     size = _rms(torch.cat([delta.flatten() for delta in first]))
-    return [_rms(moved.before[v] - clean.before[v]) / size if size else float("nan") for v in states]
+    moves = [torch.cat([(moved.before[v] - clean.before[v]).flatten() for v in state]) for state in states]
+    return [_rms(move) / size if size else float("nan") for move in moves]
 
 
 def _originals(roots: Iterable[int], example: Example, moved: Trace) -> list[tuple[int, Tensor]]:
@@ -167,36 +175,38 @@ def _disturbed(example: Example, generator: torch.Generator) -> Example:
     return result
 
 
-def _backward_gains(
-    model: nn.Module, example: Example, states: list[int], reading: NetworkReading, mode: str, seed: int
-) -> list[float]:
-    """Follow the gradient of the output, along a random direction, back to zeros that are added to every state."""
-    zeros: dict[int, Tensor] = {}
+def _backward_gains(model: nn.Module, example: Example, plan: StepPlan, mode: str, seed: int) -> list[float]:
+    """Follow the gradient of the output, along a random direction, back to every state."""
 
-    def added_to(vertex: int) -> Callable[[Tensor], Tensor]:
-        def zero(tensor: Tensor) -> Tensor:
-            zeros[vertex] = torch.zeros_like(tensor).requires_grad_()
-            return zeros[vertex]
+    def leaf(tensor: Tensor) -> Tensor:
+        return torch.zeros_like(tensor).requires_grad_()
 
-        return zero
-
-    last, end = states[-1], reading.plan.output
-    moved = run(model, example, keep=[last, end], disturb={v: added_to(v) for v in states}, gradients=True,
-                statistics=mode)  # fmt: skip
-    output = moved.after[end]
+    states = _states(plan.steps)
+    roots = [v for v in plan.steps[0].before if plan.flow.vertices[v].operation != "input"]
+    made_of = [v for state in states for v in state]
+    keep, leaves = [*made_of, plan.output], dict.fromkeys(roots, leaf)
+    moved = run(model, example, keep=keep, disturb=leaves, gradients=True, statistics=mode)
+    if not same_operations(moved, plan):  # it computes otherwise where gradients are asked for
+        other = plan_of(run(model, example, gradients=True, statistics=mode))
+        if len(other.steps) == len(states) and same_operations(moved, other):
+            return _backward_gains(model, example, other, mode, seed)
+        return [float("nan")] * len(states)
+    output = moved.after[plan.output]
     generator = torch.Generator().manual_seed(seed)
     direction = torch.randn(output.shape, generator=generator, dtype=torch.float64).to(output)
-    kept = [zeros[v] for v in states]
-    if not output.requires_grad:
-        return [float("nan")] * len(kept)
-    try:
-        gradients = torch.autograd.grad((output * direction).sum(), kept, allow_unused=True, retain_graph=True)
-    except RuntimeError:  # what it needs was written over, so that the network cannot be trained either
-        return [float("nan")] * len(kept)
-    if gradients[-1] is None or not gradients[-1].any():  # a head that starts at 0
-        along = torch.randn(kept[-1].shape, generator=generator, dtype=torch.float64).to(output)
-        gradients = torch.autograd.grad((moved.after[last] * along).sum(), kept, allow_unused=True)
-    norms = [0.0 if gradient is None else float(gradient.norm()) for gradient in gradients]
+    loss = (output * direction).sum()
+    kept = [moved.after[v] for v in made_of]
+    written_over = len({id(tensor) for tensor in kept}) < len(kept)  # x += f(x): one tensor is all states
+    if written_over or not all(tensor.requires_grad for tensor in kept):
+        return [float("nan")] * len(states)
+    gradients = torch.autograd.grad(loss, kept, allow_unused=True, retain_graph=True)
+    last = kept[-len(states[-1]) :]
+    if not any(gradient is not None and gradient.any() for gradient in gradients[-len(last) :]):  # a head at 0
+        along = [torch.randn(t.shape, generator=generator, dtype=torch.float64).to(output) for t in last]
+        loss = torch.stack([(t * one).sum() for t, one in zip(last, along)]).sum()
+        gradients = torch.autograd.grad(loss, kept, allow_unused=True)
+    squares = iter([0.0 if gradient is None else float(gradient.norm()) ** 2 for gradient in gradients])
+    norms = [math.sqrt(sum(next(squares) for _ in state)) for state in states]
     return [norm / norms[-1] if norms[-1] else float("nan") for norm in norms]
 
 
@@ -256,8 +266,13 @@ def _first(example: Example, count: int) -> Example:
     return tuple(tree_map(cut, value) for value in example)
 
 
+def same_operations(trace: Trace, plan: StepPlan) -> bool:
+    """Tell whether a run made its tensors as the planned one did, so that their numbers mean the same."""
+    return [v.operation for v in trace.vertices] == [v.operation for v in plan.flow.vertices]
+
+
 def _check_same(model: nn.Module, reading: NetworkReading, trace: Trace) -> None:
-    if [v.operation for v in trace.vertices] != [v.operation for v in reading.plan.flow.vertices]:
+    if not same_operations(trace, reading.plan):
         raise InputError(
             f"{type(model).__name__} runs differently on {READ_WITH} examples and on more; expected the same operations"
         )
