@@ -152,12 +152,11 @@ def test_numbers_that_are_not_finite_are_refused_with_their_place() -> None:
 
 @pytest.mark.parametrize("name", ["preresnet20_x0", "streams20", "streams20_sinkhorn"])
 def test_gradients_are_followed_where_a_network_computes_otherwise_for_them(name: str) -> None:
-    """Euler's scheme in the guise of streams: its gradients are those of the plain network."""
     torch.manual_seed(0)
-    x = torch.randn(4, 3, 32, 32)
-    found = diagnose_network(create_model(name, seed=1), x)
+    found = diagnose_network(create_model(name, seed=1), torch.randn(4, 3, 32, 32))
+    assert found.statistics == "batch", "it was never trained"
+    assert found.prediction_error < 0.1
     gains = [block.backward_gain for block in found.blocks]
     assert len(gains) == 9 and gains[-1] == pytest.approx(1) and gains == sorted(gains, reverse=True)
     assert min(gains) > 0.9
-    if name == "preresnet20_x0":
-        assert found.prediction_error < 0.05 and found.blocks[0].likeness is not None
+    assert found.blocks[0].likeness is not None
