@@ -9,6 +9,7 @@ from typing import Any
 from tools.markdown_tables import ROOT, table
 from tools.run_tables import evidence
 from zerosnet.experiments import Evidence, RunEvidence, trained_wiring
+from zerosnet.models import configure
 from zerosnet.numerics import effective_depth
 from zerosnet.training import RunSpec, read_sweep
 
@@ -65,7 +66,7 @@ def _row(spec: RunSpec, run: RunEvidence | None, predicted: Mapping[str, Any]) -
     if run is None or result is None:
         return [str(layers), NAMES[kind], "not trained", ours[0], "", ours[1], "", "", "", "", "", ""]
     best = "diverged" if result.status == "diverged" else _number(_percent(result.best_test_accuracy), 2)
-    trained = trained_wiring(spec, run.metrics)
+    trained = trained_wiring(spec, run.record.metrics())  # evidence has the numbers only
     ablation = run.ablation
     shares = None if ablation is None else [ratio or 0.0 for ratio in ablation.ratios]
     return [
@@ -75,13 +76,18 @@ def _row(spec: RunSpec, run: RunEvidence | None, predicted: Mapping[str, Any]) -
         ours[0],
         _number(_noisy(run), 1),
         ours[1],
-        "fixed" if trained is None else _number(trained.wiring.effective_depth(), 1),
+        _without(spec) if trained is None else _number(trained.wiring.effective_depth(), 1),
         "" if shares is None else _number(float(effective_depth(shares)), 1),
         "" if ablation is None else f"{ablation.used_blocks} of {ablation.blocks}",
         "" if trained is None else f"{trained.outside} of {trained.blocks}",
         "" if trained is None else f"{trained.largest_modulus:.3f}",
         "" if trained is None else f"{trained.growth:.3g}",
     ]
+
+
+def _without(spec: RunSpec) -> str:
+    """Say why a run has no trained coefficients on record."""
+    return "fixed" if configure(spec.model, scheme=spec.scheme).law is None else "not kept"
 
 
 def _kind(spec: RunSpec) -> tuple[str, int]:

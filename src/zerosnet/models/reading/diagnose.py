@@ -14,8 +14,9 @@ from zerosnet.errors import InputError
 from zerosnet.models.reading.diagnosis import BranchDiagnosis, WiringDiagnosis
 from zerosnet.models.reading.linear import base_numel, stream_roots
 from zerosnet.models.reading.modes import untrained_batch_norms
+from zerosnet.models.reading.passages import folded, passage_gains, taken
 from zerosnet.models.reading.plan import Part, StepPlan, plan_of, resolved
-from zerosnet.models.reading.read import NetworkReading, folded, passage_gains, read_network, taken
+from zerosnet.models.reading.read import NetworkReading, read_network
 from zerosnet.models.reading.trace import Example, Trace, arguments, check_finite, run
 
 READ_WITH = 2

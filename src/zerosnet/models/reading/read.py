@@ -1,8 +1,7 @@
 """Read the wiring of any residual network from outside."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -20,7 +19,8 @@ from zerosnet.models.reading.linear import (
 )
 from zerosnet.models.reading.measured import MeasuredStep, MeasuredWiring
 from zerosnet.models.reading.names import block_names
-from zerosnet.models.reading.plan import Part, StepPlan, is_norm, normed, plan_of, resolved
+from zerosnet.models.reading.passages import folds, passage_gains, rms, taken
+from zerosnet.models.reading.plan import Part, StepPlan, normed, plan_of
 from zerosnet.models.reading.trace import Example, run
 from zerosnet.numerics import Stage, Step
 
@@ -119,53 +119,11 @@ def read_network(
         stages=_stages([linear.base for _, _, linear in steps]),
         measured=_descriptions(plan, steps),
         sizes=tuple(_rms_of_branch(linear, disturbed) for _, _, linear in steps),
-        stem_size=_rms(disturbed.before[taken(plan, plan.parts[0])]),
+        stem_size=rms(disturbed.before[taken(plan, plan.parts[0])]),
         passage_gains=passage_gains(plan, [part for _, part, _ in steps], disturbed.before),
     )
     parts = tuple((part, linear) for _, part, linear in steps)
     return NetworkReading(wiring, plan, parts, tuple(entries.get(n) for n, _, _ in steps), head)
-
-
-def taken(plan: StepPlan, part: Part) -> int:
-    """Find the tensor in which a block takes the state: the newest one that it keeps, or the projection."""
-    return max((v for s in resolved(plan.flow, part).sums for v in s.states), key=lambda v: plan.flow.root[v])
-
-
-def passage_gains(plan: StepPlan, steps: Sequence[Part], kept: Mapping[int, Tensor]) -> tuple[float, ...]:
-    """Measure how much larger every block takes the state than the block before left it, where they do not meet."""
-    gains = [1.0]
-    for earlier, later in pairwise(steps):
-        if later.kind == "step" and (earlier.after == later.before or len(later.before) > 1):
-            gains.append(1.0)
-            continue
-        took = {v for s in resolved(plan.flow, later).sums for v in s.states}
-        gain = _quotient(kept, took, [s.target for s in earlier.sums])
-        for given, made in folded(plan, earlier, later):  # is in A and b of the block before
-            gain /= _quotient(kept, [made], [given]) or 1.0
-        gains.append(gain)
-    return tuple(gains)
-
-
-def folded(plan: StepPlan, earlier: Part, later: Part) -> list[tuple[int, int]]:
-    """List what scales the state between two blocks and is taken for a part of the first: tensors given and made."""
-    first, last = (plan.parts.index(part) for part in (earlier, later))
-    found = []
-    for n in range(first + 1, last):
-        part = plan.parts[n]
-        if part.kind == "mixing" and len(part.before) == len(part.after) == 1:
-            found.append((min(part.before), part.sums[0].target))
-        elif _folds(plan, n):
-            found.append((normed(plan.flow, part), part.sums[0].target))
-    return found
-
-
-def _quotient(kept: Mapping[int, Tensor], made: Iterable[int], given: Iterable[int]) -> float:
-    left = _rms_of([kept[v] for v in given])
-    return _rms_of([kept[v] for v in made]) / left if left else 1.0
-
-
-def _rms_of(tensors: Sequence[Tensor]) -> float:
-    return _rms(torch.cat([tensor.flatten() for tensor in tensors]))
 
 
 def _measured_parts(
@@ -178,7 +136,7 @@ def _measured_parts(
             if entries.get(n, 0) is None:
                 raise InputError(_several_readings(plan, part))
             found.append((n, part, measure_part(plan, part, entries.get(n), run_)))
-        elif part.kind == "mixing" or _folds(plan, n):
+        elif part.kind == "mixing" or folds(plan, n):
             place, step, linear = found[-1]
             matrix = measure_part(plan, part, None, run_).A if part.kind == "mixing" else _norm_factor(plan, part, run_)
             if matrix.shape[-1] not in (1, len(linear.A)):
@@ -191,15 +149,6 @@ def _measured_parts(
 
 def _applied(matrix: Tensor, to: Tensor) -> Tensor:
     return matrix[0, 0] * to if matrix.shape == (1, 1) else matrix @ to
-
-
-def _folds(plan: StepPlan, n: int) -> bool:
-    """Tell whether a passage is a norm of the state that a step in the same shape follows, as in post-norm blocks."""
-    if not is_norm(plan.flow, plan.parts[n]):
-        return False
-    later = next(m for m in range(n + 1, len(plan.parts)) if plan.parts[m].kind in ("step", "opening"))
-    between = [v for part in plan.parts[n : later + 1] for v in part.before]
-    return plan.parts[later].kind == "step" and len({plan.flow.vertices[v].numel for v in between}) == 1
 
 
 def _norm_factor(plan: StepPlan, part: Part, run_: DisturbedRun) -> Tensor:
@@ -277,11 +226,7 @@ def _descriptions(plan: StepPlan, steps: list[tuple[int, Part, LinearPart]]) -> 
 
 
 def _rms_of_branch(linear: LinearPart, run_: DisturbedRun) -> float:
-    return _rms(sum((weight * run_.before[v] for v, weight in linear.branch), torch.zeros(())))
-
-
-def _rms(tensor: Tensor) -> float:
-    return float(tensor.square().mean().sqrt())
+    return rms(sum((weight * run_.before[v] for v, weight in linear.branch), torch.zeros(())))
 
 
 def _row(values: Tensor | None) -> tuple[float, ...]:
