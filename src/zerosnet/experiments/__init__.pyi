@@ -1,6 +1,8 @@
 from zerosnet.experiments.ablation import Ablation as Ablation
 from zerosnet.experiments.ablation import ablate as ablate
 from zerosnet.experiments.ablation import read_ablation as read_ablation
+from zerosnet.experiments.after_training import TrainedWiring as TrainedWiring
+from zerosnet.experiments.after_training import trained_wiring as trained_wiring
 from zerosnet.experiments.catalogue import Listed as Listed
 from zerosnet.experiments.catalogue import listing as listing
 from zerosnet.experiments.conclusions import Depth as Depth
@@ -89,8 +91,6 @@ from zerosnet.experiments.statistics import pooled_difference as pooled_differen
 from zerosnet.experiments.statistics import spearman as spearman
 from zerosnet.experiments.statistics import summarise as summarise
 from zerosnet.experiments.statistics import welch as welch
-from zerosnet.experiments.after_training import TrainedWiring as TrainedWiring
-from zerosnet.experiments.after_training import trained_wiring as trained_wiring
 from zerosnet.experiments.verification.outcome import Verification as Verification
 from zerosnet.experiments.verification.predictions import late_predictions as late_predictions
 from zerosnet.experiments.verification.store import verify_store as verify_store
