@@ -41,7 +41,7 @@ def trained_wiring(spec: RunSpec, metrics: Sequence[Mapping[str, Any]]) -> Train
 
 
 def _of_row(spec: RunSpec, row: Mapping[str, Any]) -> TrainedWiring:
-    options = {} if spec.stage_change is None else {"stage_change": spec.stage_change}
+    options: dict[str, Any] = {} if spec.stage_change is None else {"stage_change": spec.stage_change}
     config = configure(spec.model, scheme=spec.scheme, **options)
     counts = config.structure.blocks
     if isinstance(config.law, StreamsLaw):
