@@ -29,6 +29,8 @@ adversarial     the same four, trained on white-box adversarial examples
 screen-known    every network of 56 layers that recipe `paper` has trained, by recipe `screen`, two seeds
 screen-map      consistent three-step schemes by their pair of parasitic roots, on a square grid of ninths over the
                 upper half of the disc of radius 1.2, by recipe `screen`; pairs on the real axis are double roots
+wirings         residual wirings of other people's networks (simplex, gains, scaled, first state, streams) beside
+                PreResNet, the optimum and LM-ResNet, at 20 and 56 layers, one seed
 """
 
 import json
@@ -64,6 +66,17 @@ EQUALLY_DEEP = ("1/3,5/9,1/9;4539/100000", "-1/5,6/5,0;11/5")  # one pair of `de
 UNSTABLE_ROWS = tuple(str(row.scheme) for row in PAPER_ROWS if not row.printed_zero_stable)
 DECAYED = ("zerosnet56_opt", "1,1,1;1", "9/4,-2,3/4;1/2")
 NOT_NORMALISED = ("1,0,0;1", str(OPTIMUM), str(from_roots(["-21/20", 0])), str(from_roots(["-6/5", 0])), "1,1,1;1")
+WIRINGS = (
+    "preresnet{}",
+    "zerosnet{}_opt",
+    "lmresnet{}",
+    "zerosnet{}_simplex",
+    "preresnet{}_gains",
+    "preresnet{}_scaled",
+    "preresnet{}_x0",
+    "streams{}",
+    "streams{}_sinkhorn",
+)
 RATES = (0.3, 0.1, 0.03, 0.01)
 
 
@@ -227,6 +240,10 @@ def stopped_early() -> list[dict[str, Any]]:
     ]
 
 
+def wirings() -> list[dict[str, Any]]:
+    return [{"model": model.format(layers), **COMMON, "seed": 1} for layers in (20, 56) for model in WIRINGS]
+
+
 def robust(recipe: str) -> list[dict[str, Any]]:
     """Two zero-stable schemes and two others: one pair far apart in depth, one of equal predicted depth."""
     schemes = (str(OPTIMUM), "1,1,1;1", *EQUALLY_DEEP)
@@ -258,6 +275,7 @@ def main() -> None:
         "adversarial": lambda: robust("pgd-madry"),
         "screen-known": screen_known,
         "screen-map": screen_map,
+        "wirings": wirings,
     }
     for name, make in sweeps.items():
         path = SWEEPS / f"{name}.json"

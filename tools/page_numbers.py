@@ -30,6 +30,7 @@ from tools import (
     shallow_tables,
     speed_tables,
     verify_tables,
+    wiring_tables,
 )
 from tools.measured_tables import KINDS
 from zerosnet.errors import InputError
@@ -61,6 +62,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **robustness_tables.TABLES,
     **screening.TABLES,
     **verify_tables.TABLES,
+    **wiring_tables.TABLES,
 }
 VALUES: dict[str, Callable[[], str]] = {
     **run_tables.VALUES,

@@ -11,6 +11,10 @@ count                          error = a n^-p, n the number of blocks with a sha
 root_condition                 mean accuracy of the zero-stable schemes, or of the others
 constant                       mean accuracy of all networks
 
+Trained coefficients stand for their start values, and the entry says so: no law predicts what training makes of them.
+Several streams have no scheme, so that the root condition says nothing of them. `trained_before` marks runs that were
+there already: theirs are no predictions.
+
 If the law does not cover a run's network, only the last two predict it. `not_calibrated` says what else the law was not
 fitted on. With another data set no accuracy is predicted, but `order` (1 is the best network of the sweep by effective
 parameters; equal wirings share a place) and `relative_error`, the law's error divided by that of the sweep's best
@@ -40,6 +44,7 @@ import numpy as np
 
 from zerosnet.environment import environment, today
 from zerosnet.experiments import wiring_of_run
+from zerosnet.models import configure
 from zerosnet.numerics import AccuracyLaw, Scheme, Wiring, is_zero_stable, load_law
 from zerosnet.training import RunSpec, read_sweep
 
@@ -47,15 +52,20 @@ MEASURES = ("parts", "contributions", "shares")
 NO_NORM = "_nonorm"
 RUNS = Path(__file__).parents[1] / "results" / "runs"
 SCREEN = "screen"
+RUNS = Path(__file__).parents[1] / "results" / "runs"
 
 
 def entry(spec: RunSpec) -> dict[str, Any]:
     """Collect the predictions for one run."""
-    wiring, networks = wiring_of_run(spec), load_law().networks
+    wiring, networks = wiring_of_run(spec, at_start=True), load_law().networks
     found: dict[str, Any] = {"run": spec.id, "model": spec.model, "dataset": spec.dataset, **_coefficients(spec)}
     found["seed"] = spec.seed
+    if (RUNS / spec.id / "result.json").exists():
+        found["trained_before"] = True
     predicted: dict[str, float | None] = {"constant": mean(one.accuracy for one in networks)}
-    scheme = spec.scheme if wiring is None else wiring.schemes()[-1]  # the alphas are the same in all blocks
+    if wiring is not None and _is_trained(spec):
+        found["coefficients"] = "start values of trained ones"
+    scheme = spec.scheme if wiring is None or not wiring.alphas else wiring.schemes()[-1]  # all have the same alphas
     if scheme is not None:
         stable = bool(is_zero_stable(scheme))
         alike = [one.accuracy for one in networks if bool(is_zero_stable(Scheme.parse(one.scheme))) == stable]
@@ -80,6 +90,10 @@ def entry(spec: RunSpec) -> dict[str, Any]:
         if spec.init_growth is not None:
             found["predicted_accuracy_by_coefficients"] = entry(replace(spec, init_growth=None))["predicted_accuracy"]
     return found
+
+
+def _is_trained(spec: RunSpec) -> bool:
+    return configure(spec.model, scheme=spec.scheme, block_schemes=spec.block_schemes).law is not None
 
 
 def comparable(spec: RunSpec) -> bool:
@@ -124,7 +138,7 @@ def largest_root(scheme: Scheme) -> float:
 
 def ordered(specs: Sequence[RunSpec], entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Add each network's place in its sweep, by the law and, without normalisation, by the root condition."""
-    twins = [wiring_of_run(replace(spec, model=spec.model.replace(NO_NORM, ""))) for spec in specs]
+    twins = [wiring_of_run(replace(spec, model=spec.model.replace(NO_NORM, "")), at_start=True) for spec in specs]
     law = load_law()
     sizes = {i: round(law.quantity(wiring), 6) for i, wiring in enumerate(twins) if wiring is not None}
     places = sorted(set(sizes.values()), reverse=True)

@@ -25,6 +25,9 @@ def chain():
 def with_example():
     return chain(), torch.randn(7, 5)
 
+def one():
+    return nn.Sequential(nn.Linear(5, 8), Block(), nn.Linear(8, 2))
+
 def nothing():
     return 3
 
@@ -50,7 +53,7 @@ def test_a_function_may_return_an_example_too(builders: str, capsys: pytest.Capt
     assert run(["diagnose", f"{builders}:with_example"]) == 0
     printed = capsys.readouterr().out
     assert "of 3 blocks" in printed
-    assert "on 7 examples" in printed
+    assert "on 7 examples of its own" in printed
     assert "2.f" in printed
 
 
@@ -97,3 +100,19 @@ def test_what_is_not_there_is_one_line(
 ) -> None:
     assert run(["diagnose", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_names_are_printed_as_they_are(builders: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diagnose", f"{builders}:one"]) == 0
+    assert capsys.readouterr().out.startswith(f"{builders}:one: effective depth"), ":one: is no picture"
+
+
+@pytest.mark.parametrize("name", ["streams20", "preresnet20_x0"])
+def test_our_own_networks_of_streams_are_diagnosed(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diagnose", name, "--images", "4"]) == 0
+    printed = capsys.readouterr().out
+    assert "of 9 blocks" in printed and "streams, mixing fixed" in printed and "batch statistics" in printed
+    assert run(["diagnose", name, "--dataset", "digits", "--images", "4", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["blocks"]) == 9
+    assert run(["diagnose", name, "--dataset", "digits", "--depth"]) == 2
+    assert "several streams" in capsys.readouterr().err

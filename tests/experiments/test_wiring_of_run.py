@@ -28,3 +28,23 @@ def test_a_scheme_for_every_block_keeps_its_start_up() -> None:
 
 def test_trained_coefficients_have_no_wiring_before_training() -> None:
     assert wiring_of_run(spec(model="zerosnet20_tra", scheme=None)) is None
+
+
+@pytest.mark.parametrize(
+    ("model", "alike"),
+    [("zerosnet20_simplex", "zerosnet20_opt"), ("preresnet20_gains", "preresnet20"), ("preresnet20_x0", "preresnet20")],
+)
+def test_trained_coefficients_stand_for_their_start_values_if_asked(model: str, alike: str) -> None:
+    trained, fixed = (spec(model=name, scheme=None) for name in (model, alike))
+    assert wiring_of_run(trained) is None
+    start, known = wiring_of_run(trained, at_start=True), wiring_of_run(fixed)
+    assert start is not None and known is not None
+    assert start.effective_depth() == pytest.approx(known.effective_depth(), rel=1e-6)
+
+
+def test_streams_start_as_deep_as_euler_and_without_normalisation_there_is_no_wiring() -> None:
+    streams, euler = (
+        wiring_of_run(spec(model=name, scheme=None), at_start=True) for name in ("streams20", "preresnet20")
+    )
+    assert streams is not None and euler is not None
+    assert streams.effective_depth() == pytest.approx(euler.effective_depth(), rel=0.02)

@@ -7,7 +7,7 @@ from torch.nn import functional
 
 from zerosnet.errors import InputError
 from zerosnet.kernels.support import reason_against_network
-from zerosnet.models import create_model, diagnose, extract, wiring_of, wiring_of_network
+from zerosnet.models import create_model, diagnose, extract, tails, wiring_of, wiring_of_network
 from zerosnet.models.stepping.streams import StreamsLaw, sinkhorn
 from zerosnet.numerics import same_up_to_gauge
 
@@ -113,3 +113,18 @@ def test_wrong_numbers_of_streams_are_refused() -> None:
         StreamsLaw(2, "some")
     with pytest.raises(InputError, match="unknown option 'start'"):
         create_model("streams20", start="1;1")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_branches_can_be_switched_off_from_any_block_on(name: str) -> None:
+    model = stirred(name).eval()
+    x = images()
+    found = list(tails(model, x))
+    assert len(found) == 10 and torch.equal(found[-1].logits, model(x))
+    assert not torch.allclose(found[0].logits, found[-1].logits)
+    step = found[3].step
+    assert step is not None and step.slope.shape == step.state.shape
+    together = create_model(name, replicas=2, seed=[1, 2]).eval()
+    for n, tail in enumerate(tails(together, x)):
+        alone = list(tails(create_model(name, seed=2).eval(), x))[n] if n in (0, 5) else None
+        assert alone is None or torch.allclose(tail.logits[:, 1], alone.logits, atol=1e-5)

@@ -210,4 +210,4 @@ def console() -> "Console":
     from rich.console import Console
 
     known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
-    return Console(width=None if known else _WIDTH_OF_PLAIN_OUTPUT, highlight=False, markup=False)
+    return Console(width=None if known else _WIDTH_OF_PLAIN_OUTPUT, highlight=False, markup=False, emoji=False)

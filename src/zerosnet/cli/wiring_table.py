@@ -22,8 +22,8 @@ _LEGEND = {
 _CONSTANT, _DISPENSABLE, _NAME = ("keeps", "writes"), ("±", "influence", "cosine"), 16
 
 
-def headline(found: "WiringDiagnosis", label: str) -> str:
-    """Describe the whole network."""
+def headline(found: "WiringDiagnosis", label: str, source: str) -> str:
+    """Describe the whole network; `source` tells where the examples come from."""
     depth, total = found.effective_depth, len(found.blocks)
     wiring = found.wiring
     streams = "one stream" if wiring.streams == 1 else f"{wiring.streams} streams"
@@ -34,7 +34,7 @@ def headline(found: "WiringDiagnosis", label: str) -> str:
             f"{label}: effective depth {depth.predicted:.1f} predicted, {depth.measured:.1f} measured, of {total} "
             "blocks",
             f"{streams}, mixing {mixing}{spread}; {found.blocks_above()} of {total} blocks above 1 %",
-            f"on {found.examples} examples of noise, {found.statistics} statistics",
+            f"on {found.examples} example{'s' * (found.examples != 1)} {source}, {found.statistics} statistics",
         ]
     )
 

@@ -1,6 +1,8 @@
 from zerosnet.experiments.ablation import Ablation as Ablation
 from zerosnet.experiments.ablation import ablate as ablate
 from zerosnet.experiments.ablation import read_ablation as read_ablation
+from zerosnet.experiments.after_training import TrainedWiring as TrainedWiring
+from zerosnet.experiments.after_training import trained_wiring as trained_wiring
 from zerosnet.experiments.catalogue import Listed as Listed
 from zerosnet.experiments.catalogue import listing as listing
 from zerosnet.experiments.conclusions import Depth as Depth

@@ -26,6 +26,10 @@ _SIZES = {
 }
 
 
+# networks of several streams: only plain torch trains them, and every stream is a state to sum in every block
+_STREAMS = {"_x0": 2, "streams": 4}
+
+
 @dataclass(frozen=True)
 class Cost:
     """Networks, epochs over all of them, and seconds of training (None if no rate was measured).
@@ -44,7 +48,8 @@ class Cost:
 def cost(specs: Iterable[RunSpec]) -> Cost:
     """Add up the cost of runs.
 
-    The rate at other depths than 20 and 56 is on the line through the two. Adversarial training is counted by its
+    The rate at other depths than 20 and 56 is on the line through the two. Networks of m streams are counted as m
+    times plain torch's rate for one, an estimate: they were not timed on a GPU. Adversarial training is counted by its
     passes: seven steps on a 20-layer surrogate and two on the network, for one of the network alone.
     """
     runs = list(specs)
@@ -61,8 +66,9 @@ def _gpu_seconds(spec: RunSpec) -> float | None:
     if settings is not None:
         attacked = 20 if settings.surrogate is not None else layers
         passes = passes * (2 if settings.clean_step else 1) + settings.steps * _of_depth(attacked)
-    if pixels != 1.0:  # our own kernels are for 32 x 32 pixels
-        passes *= _rates()["torch"]["56"] / _rates()["native"]["56"]
+    streams = next((count for part, count in _STREAMS.items() if part in spec.model), 1)
+    if pixels != 1.0 or streams > 1:  # our own kernels are for 32 x 32 pixels and one stream
+        passes *= streams * _rates()["torch"]["56"] / _rates()["native"]["56"]
     return spec.recipe.epochs * passes * pixels * images / _TIMED_IMAGES
 
 

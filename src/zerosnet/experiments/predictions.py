@@ -8,7 +8,7 @@ from typing import Any
 from zerosnet.environment import environment, today
 from zerosnet.errors import InputError
 from zerosnet.files import write_json
-from zerosnet.models import Config, configure
+from zerosnet.models import Config, Network, configure, wiring_of_network
 from zerosnet.numerics import LM_NETWORK_BETA, Scheme, Wiring, lm
 from zerosnet.training import RunSpec
 
@@ -52,12 +52,13 @@ def read_predictions(path: Path) -> list[dict[str, Any]]:
     return list(data["predictions"])
 
 
-def wiring_of_run(spec: RunSpec) -> Wiring | None:
+def wiring_of_run(spec: RunSpec, *, at_start: bool = False) -> Wiring | None:
     """Build the wiring of a run's network, for the accuracy law.
 
-    It is None for networks that the law was not made for: trained coefficients, bottlenecks, ImageNet's size, no
-    normalisation. LM-ResNet, which trains its k, stands for the mean of its start values. With `init_growth` it is the
-    wiring at initialisation, where a growing weight and a growing beta are the same function.
+    With `at_start` trained coefficients stand for their start values. Otherwise it is None for networks that the law
+    was not made for: trained coefficients, bottlenecks, ImageNet's size, no normalisation. LM-ResNet, which trains its
+    k, stands for the mean of its start values. With `init_growth` it is the wiring at initialisation, where a growing
+    weight and a growing beta are the same function.
     """
     options: dict[str, Any] = {} if spec.stage_change is None else {"stage_change": spec.stage_change}
     config = configure(
@@ -70,8 +71,10 @@ def wiring_of_run(spec: RunSpec) -> Wiring | None:
     )
     schemes = _fixed_schemes(config)
     structure = config.structure
-    if schemes is None or not structure.normalised or (structure.size, structure.block) != ("cifar", "basic"):
+    if not structure.normalised or (structure.size, structure.block) != ("cifar", "basic"):
         return None
+    if schemes is None:
+        return wiring_of_network(Network(config, [spec.seed])) if at_start else None
     if config.init_growth:
         schemes = _initially(config, schemes)
     return Wiring.per_block(schemes, config.structure.blocks, config.stage_change)

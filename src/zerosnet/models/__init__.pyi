@@ -11,6 +11,7 @@ from zerosnet.models.diagnosis.depth import contribution_cosines as contribution
 from zerosnet.models.diagnosis.depth import logit_lens as logit_lens
 from zerosnet.models.diagnosis.depth import measure_depth as measure_depth
 from zerosnet.models.diagnosis.measure import diagnose as diagnose
+from zerosnet.models.diagnosis.measure import has_streams as has_streams
 from zerosnet.models.diagnosis.measure import predicted_shares as predicted_shares
 from zerosnet.models.diagnosis.measure import wiring_of_network as wiring_of_network
 from zerosnet.models.diagnosis.result import BlockDiagnosis as BlockDiagnosis

@@ -154,6 +154,19 @@ class Network(TimmMethods):
         """List the parameters that coefficients are made from; as a rule an optimiser does not decay them."""
         return self.stack.coefficients.parameters()
 
+    def trained_coefficients(self) -> list[dict[str, Any]] | None:
+        """Describe the trained coefficients of every replica for a record; None if they are fixed.
+
+        {"coefficients": a scheme per block} or, with several streams, {"matrices": A, b, c per block}; empty if they
+        are no longer finite.
+        """
+        if not any(True for _ in self.coefficient_parameters()):
+            return None
+        if isinstance(self.stack.coefficients, StreamCoefficients):
+            return [{"matrices": blocks} if blocks else {} for blocks in self.stack.coefficients.records()]
+        every: list[list[Scheme]] = self.stack.schemes()
+        return [{"coefficients": [scheme.to_json() for scheme in own]} if own else {} for own in every]
+
     # -- precision ----------------------------------------------------------------------------------------------------
 
     @property

@@ -92,7 +92,7 @@ class Journal:
         for test in trainer.tests.values():
             test.run()
         tests = {name: test.scores() for name, test in trainer.tests.items()}
-        train, schemes, taken = trainer.train_scores(), trainer.trained_schemes(), seconds()
+        train, trained, taken = trainer.train_scores(), trainer.trained_coefficients(), seconds()
         for k, run in enumerate(self.runs):
             if not open_runs[k]:
                 continue
@@ -104,8 +104,8 @@ class Journal:
             for name, scores in tests.items():
                 row |= _named(name, scores[k])
             row["seconds"] = taken
-            if schemes is not None and schemes[k]:
-                row["coefficients"] = [scheme.to_json() for scheme in schemes[k]]
+            if trained is not None:
+                row |= trained[k]
             run.append_metrics(row)
             self.rows[k].append(row)
             for logger in self._loggers[k]:

@@ -13,7 +13,6 @@ from torch import Tensor
 
 from zerosnet.data import DataSet, FolderData
 from zerosnet.models import Network
-from zerosnet.numerics import Scheme
 from zerosnet.training.machine import World
 from zerosnet.training.runs.spec import RunSpec
 
@@ -130,8 +129,8 @@ class Trainer(Protocol):
         """Score the training images as they are, in evaluation mode."""
         ...
 
-    def trained_schemes(self) -> list[list[Scheme]] | None:
-        """Read the scheme of every block, per replica; None if coefficients are fixed."""
+    def trained_coefficients(self) -> list[dict[str, Any]] | None:
+        """Describe the trained coefficients per replica, for the record of an epoch; None if they are fixed."""
         ...
 
     def counted(self) -> dict[str, Any]:

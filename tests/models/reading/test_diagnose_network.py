@@ -1,15 +1,23 @@
 """Any residual network, diagnosed."""
 
 import json
+from collections.abc import Callable
 
 import pytest
 import torch
 from tests.models.reading.networks import NETWORKS
-from tests.models.reading.zoo import Gains, HyperConnections
+from tests.models.reading.zoo import (
+    Gains,
+    HyperConnections,
+    InTheMiddle,
+    PostNorm,
+    ScaledBefore,
+    WrittenOver,
+)
 from torch import nn
 
 from zerosnet.errors import InputError
-from zerosnet.models import WiringDiagnosis, diagnose
+from zerosnet.models import WiringDiagnosis, create_model, diagnose, diagnose_network
 
 
 @pytest.mark.parametrize("name", ["timm vit", "timm resnet v2", "torchvision resnet", "gpt2", "llama", "mhc"])
@@ -94,3 +102,61 @@ def test_batch_norms_keep_their_statistics() -> None:
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     assert diagnose(model, network.example()).statistics == "batch"
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+
+
+def test_as_many_images_as_streams_are_not_taken_for_streams() -> None:
+    torch.manual_seed(0)
+    model = InTheMiddle(m=4)
+    found = [diagnose(model, torch.randn(count, 5, 16)) for count in (4, 3)]
+    for diagnosis in found:
+        assert [block.name for block in diagnosis.blocks] == ["branches.0", "branches.1", "branches.2"]
+        assert min(block.likeness or 0 for block in diagnosis.blocks) > 0.9, "rows add up to 1: copies stay alike"
+        assert max(block.share_spread for block in diagnosis.blocks) < 0.2, "features of a token are its last axis"
+
+
+@pytest.mark.parametrize("build", [ScaledBefore, lambda: PostNorm(6)])
+def test_what_scales_the_state_between_blocks_is_counted_once(build: Callable[[], nn.Module]) -> None:
+    torch.manual_seed(0)
+    model = build()
+    width = next(p for p in model.parameters() if p.dim() == 2).shape[1]
+    found = diagnose(model, torch.randn(4, 16, width))
+    assert found.prediction_error < 0.05
+
+
+def test_features_are_the_last_axis_of_images_with_channels_last() -> None:
+    found = diagnose(_swin(), torch.randn(2, 3, 32, 32))
+    assert len(found.blocks) == 4 and found.wiring.counts == (2, 2)
+    assert found.prediction_error < 0.05
+
+
+def _swin() -> nn.Module:
+    from torchvision.models import SwinTransformer
+
+    torch.manual_seed(0)
+    return SwinTransformer([2, 2], 16, [1, 1], [2, 4], [4, 4], num_classes=3)
+
+
+def test_a_network_that_writes_over_its_state_has_no_gradients() -> None:
+    found = diagnose(WrittenOver(), torch.randn(4, 5, 16))
+    assert all(block.backward_gain != block.backward_gain for block in found.blocks)
+    assert all(block["backward_gain"] is None for block in found.to_json()["blocks"])
+
+
+def test_numbers_that_are_not_finite_are_refused_with_their_place() -> None:
+    model = Gains([1.0] * 3, [1.0] * 3)
+    with torch.no_grad():
+        model.branches[1].down.bias[0] = float("inf")
+    with pytest.raises(InputError, match=r"not finite, first by linear in branches\.1\.down"):
+        diagnose(model, torch.randn(4, 5, 8))
+
+
+@pytest.mark.parametrize("name", ["preresnet20_x0", "streams20", "streams20_sinkhorn"])
+def test_gradients_are_followed_where_a_network_computes_otherwise_for_them(name: str) -> None:
+    torch.manual_seed(0)
+    found = diagnose_network(create_model(name, seed=1), torch.randn(4, 3, 32, 32))
+    assert found.statistics == "batch", "it was never trained"
+    assert found.prediction_error < 0.1
+    gains = [block.backward_gain for block in found.blocks]
+    assert len(gains) == 9 and gains[-1] == pytest.approx(1) and gains == sorted(gains, reverse=True)
+    assert min(gains) > 0.9
+    assert found.blocks[0].likeness is not None

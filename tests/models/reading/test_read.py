@@ -7,6 +7,7 @@ import pytest
 import torch
 from tests.models.reading.zoo import (
     Branch,
+    DenseAverages,
     Dictionaries,
     FirstStateMixedIn,
     Gains,
@@ -186,3 +187,19 @@ def test_shares_of_a_measured_wiring_follow_from_its_sizes() -> None:
     expected = np.array(found.sizes) / np.sqrt(squares[1:])
     assert np.allclose(found.predicted_shares(), expected, rtol=1e-6)
     assert found.difference(Wiring.of_gains([1] * 3, [1] * 3)) < EXACT
+
+
+@pytest.mark.parametrize("blocks", [3, 10])
+def test_averages_over_all_earlier_states_are_one_stream_each(blocks: int) -> None:
+    torch.manual_seed(0)
+    weights = torch.rand(blocks, blocks + 1)
+    wiring = wiring_of(DenseAverages(weights), torch.randn(3, 5, 16))
+    assert [len(step.A) for step in wiring.steps[:-1]] == list(range(2, blocks + 1))
+    first = wiring.steps[0]  # x is kept; y = x + f(x) becomes w0 x + w1 y
+    w0, w1 = weights[0, :2].tolist()
+    assert as_array(first.A) == pytest.approx(np.array([[1.0], [w0 + w1]]), abs=1e-6)
+    assert as_array(first.b) == pytest.approx(np.array([0.0, w1]), abs=1e-6)
+
+
+def as_array(values: object) -> np.ndarray:
+    return np.array(values, dtype=float)

@@ -186,3 +186,64 @@ class Permuted(nn.Module):
         for f in self.branches:
             y = y[..., order] + f(y)
         return self.head(y)
+
+
+class InTheMiddle(nn.Module):
+    """m streams along the axis after the images, written by f[:, None]."""
+
+    def __init__(self, blocks: int = 3, m: int = 4, width: int = 16) -> None:
+        super().__init__()
+        self.branches = nn.ModuleList(Branch(width) for _ in range(blocks))
+        self.mix = nn.Parameter(torch.softmax(torch.randn(blocks, m, m), -1))
+        self.write, self.read = (nn.Parameter(torch.rand(blocks, m)) for _ in range(2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        streams = x.unsqueeze(1).repeat(1, self.mix.shape[1], 1, 1)
+        for f, mix, write, read in zip(self.branches, self.mix, self.write, self.read):
+            added = f(torch.einsum("m,bmtd->btd", read, streams))
+            streams = torch.einsum("mk,bktd->bmtd", mix, streams) + write.view(1, -1, 1, 1) * added[:, None]
+        return streams.sum(1)
+
+
+class ScaledBefore(nn.Module):
+    """x <- g x, then x <- x + f(x): what a block keeps is applied before it."""
+
+    def __init__(self, gain: float = 0.8, blocks: int = 8, width: int = 64) -> None:
+        super().__init__()
+        self.gain, self.branches = gain, nn.ModuleList(Branch(width) for _ in range(blocks))
+
+    def forward(self, x: Tensor) -> Tensor:
+        for f in self.branches:
+            x = self.gain * x
+            x = x + f(x)
+        return x
+
+
+class DenseAverages(nn.Module):
+    """DenseFormer: after every block a weighted average of all states so far takes the place of the newest one."""
+
+    def __init__(self, weights: Tensor, width: int = 16) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(weights)
+        self.branches = nn.ModuleList(Branch(width) for _ in weights)
+
+    def forward(self, x: Tensor) -> Tensor:
+        states = [x]
+        for n, f in enumerate(self.branches):
+            states.append(states[-1] + f(states[-1]))
+            states[-1] = sum(weight * state for weight, state in zip(self.weights[n], states))
+        return states[-1]
+
+
+class WrittenOver(nn.Module):
+    """x += f(x), in place, so that no gradient can be taken."""
+
+    def __init__(self, blocks: int = 3, width: int = 16) -> None:
+        super().__init__()
+        self.branches = nn.ModuleList(Branch(width) for _ in range(blocks))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x.clone()
+        for f in self.branches:
+            x += f(x)
+        return x

@@ -1,6 +1,6 @@
 """`zerosnet diagnose`: what every block of a network does."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.table import Table
-    from torch import Tensor
+    from torch import Tensor, nn
 
     from zerosnet.cli.named_network import NamedNetwork
     from zerosnet.data import DataSet
@@ -79,7 +79,7 @@ def diagnose(
         return
     from zerosnet.cli.named_network import find_subject
     from zerosnet.models import diagnose as measure
-    from zerosnet.models import measure_depth
+    from zerosnet.models import has_streams, measure_depth
     from zerosnet.report import diagnosis_figure, save_figure
 
     source = None if dataset is None else _load(dataset, data)
@@ -91,6 +91,12 @@ def diagnose(
             raise InputError(_DEPTH_NEEDS_LABELS)
     count = images or (_IMAGES_OF_NOISE if source is None else _IMAGES_OF_DATA)
     batch, labels = _batch(subject, source, count, seed)
+    if has_streams(subject.network):
+        if depth:
+            raise InputError(f"--depth is given for {subject.label}, a network of several streams; leave it out")
+        origin = f"of {source.name if source is not None else 'noise'}"
+        _show_wiring(subject.network, batch, subject.label, origin, statistics, seed, json=json, target=target)
+        return
     found = measure(subject.network, batch, labels, statistics=statistics, seed=seed)
     measures = None
     if depth and labels is not None:
@@ -125,23 +131,39 @@ def _refuse_for_others(model: str, options: dict[str, object]) -> None:
 def _diagnose_other(
     name: str, count: int, statistics: str | None, seed: int, *, json: bool, target: "Path | None"
 ) -> None:
-    """Diagnose a network of another package on noise."""
-    from zerosnet.cli import wiring_table
+    """Diagnose a network of another package, on noise or on an example of its own."""
     from zerosnet.cli.other_network import find_other
+
+    subject = find_other(name, seed)
+    source = "of noise" if subject.example is None else "of its own"
+    batch = subject.batch(count, seed)
+    _show_wiring(subject.model, batch, subject.label, source, statistics, seed, json=json, target=target)
+
+
+def _show_wiring(
+    network: "nn.Module",
+    batch: object,
+    label: str,
+    source: str,
+    statistics: str | None,
+    seed: int,
+    *,
+    json: bool,
+    target: "Path | None",
+) -> None:
+    """Measure the wiring of a network and what its blocks do, and print or draw it."""
+    from zerosnet.cli import wiring_table
     from zerosnet.models import diagnose_network
     from zerosnet.report import save_figure, wiring_figure
 
-    subject = find_other(name, seed)
-    found = diagnose_network(subject.model, subject.batch(count, seed), statistics=statistics, seed=seed)
+    found = diagnose_network(network, cast(Any, batch), statistics=statistics, seed=seed)
     if target is not None:
         save_figure(wiring_figure(found), target)
     if json:
-        import json as encoder
-
-        print(encoder.dumps(found.to_json(), indent=2))
+        output.print_json(found.to_json())
         return
     console = output.console()
-    console.print(wiring_table.headline(found, subject.label))
+    console.print(wiring_table.headline(found, label, source))
     wiring_table.print_table(found, console)
 
 

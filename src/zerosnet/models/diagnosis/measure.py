@@ -74,7 +74,7 @@ def diagnose(
         >>> found.blocks[0].name, len(found.blocks), found.wiring.streams
         ('layer1.0.bn2', 8, 1)
     """
-    if isinstance(model, nn.Module) and not (isinstance(model, Network) and _has_schemes(model)):
+    if isinstance(model, nn.Module) and (not isinstance(model, Network) or has_streams(model)):
         if labels is not None:
             raise InputError("labels are given for a network of another package, or of several streams; expected none")
         return diagnose_network(model, images, statistics=statistics, seed=seed)
@@ -116,8 +116,9 @@ def diagnose(
     return Diagnosis(network_name(model), len(images), chosen, blocks, accuracy)
 
 
-def _has_schemes(model: Network) -> bool:
-    return not isinstance(model.config.law, StreamsLaw)
+def has_streams(model: Network) -> bool:
+    """Tell whether a network mixes several streams, and so has matrices in place of schemes."""
+    return isinstance(model.config.law, StreamsLaw)
 
 
 # -- measuring ---------------------------------------------------------------------------------------------------------

@@ -34,18 +34,19 @@ def tails(network: Network, images: Tensor, *, reestimate: bool = False) -> Iter
     With `reestimate`, batch norms behind block n (the head's and those of projections) take mean and variance from
     these images. Those before it read what they always read, so they stay as they are.
     """
-    stack, history = network.stack, History((network.first_state(images),))
-    blocks, rows = stack.steps, stack.rows(history.states[0])
+    stack = network.stack
+    history = stack.begin(network.first_state(images))
+    blocks, rows = stack.steps, stack.step_rows(history.states[0])
     for n, (block, row) in enumerate(zip(blocks, rows)):
         with _statistics_of_batch(network, n if reestimate else None):
             tail = history
             for later, its_row in zip(blocks[n:], rows[n:]):
                 _, tail = stack.step(later, tail, its_row, silent=True)
-            logits = network.logits(tail.states[0])
+            logits = network.logits(stack.read(tail))
         step, history = stack.step(block, history, row)
         yield Tail(logits, step)
     with _statistics_of_batch(network, len(blocks) if reestimate else None):
-        logits = network.logits(history.states[0])
+        logits = network.logits(stack.read(history))
     yield Tail(logits, None)
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from zerosnet.models.reading.algebra import PICKS
 from zerosnet.models.reading.plan import Part, StepPlan
 from zerosnet.models.reading.states import State
 from zerosnet.models.reading.walk import Walk
@@ -65,10 +66,22 @@ def block_names(plan: StepPlan, blocks: Sequence[tuple[Part, tuple[tuple[int, fl
 def _name(plan: StepPlan, part: Part, branch: int) -> str:
     flow = plan.flow
     place = flow.vertices[part.sums[0].target].module
-    inner = flow.vertices[flow.root[branch]].module
+    inner = flow.vertices[_made(plan, branch)].module
     front = f"{place}." if place else ""
     if inner == place or not inner.startswith(front):
         return inner or "network"
     below = inner[len(front) :].split(".")
     names = [front + ".".join(below[: n + 1]) for n in range(len(below))]
     return next(name for name in names if name in plan.called)
+
+
+def _made(plan: StepPlan, branch: int) -> int:
+    """Find the tensor that a branch only picks or rearranges, such as f of f[:, None]."""
+    flow = plan.flow
+    vertex = flow.root[branch]
+    while True:
+        v = flow.vertices[vertex]
+        data = [i for i in v.inputs if flow.vertices[i].data]
+        if v.operation not in PICKS or len(data) != 1 or flow.vertices[data[0]].numel < v.numel:
+            return vertex
+        vertex = flow.root[data[0]]

@@ -12,9 +12,10 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
 from zerosnet.errors import InputError
+from zerosnet.models.layers.replicated import BatchNorm
 
 Example = Tensor | Sequence[Any] | Mapping[str, Any]
-BatchNorms = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+BatchNorms = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm, BatchNorm)
 
 
 @contextmanager
@@ -22,20 +23,23 @@ def evaluation(model: nn.Module, statistics: str = "running") -> Iterator[None]:
     """Evaluation mode, no random numbers used up, every module back in its own mode afterwards."""
     modes = {module: module.training for module in model.modules()}
     norms = [module for module in modes if isinstance(module, BatchNorms) and statistics == "batch"]
-    kept = [(norm.momentum, norm.num_batches_tracked) for norm in norms]
+    kept = [(norm.momentum, getattr(norm, "num_batches_tracked", None)) for norm in norms]
     with torch.random.fork_rng(devices=[]):
         model.eval()
         for norm in norms:
             norm.training = True
             norm.momentum = 0.0
-            norm.num_batches_tracked = None  # not counted
+            if not isinstance(norm, BatchNorm):
+                norm.num_batches_tracked = None  # not counted
         try:
             yield
         finally:
             for module, mode in modes.items():
                 module.training = mode
             for norm, (momentum, counted) in zip(norms, kept):
-                norm.momentum, norm.num_batches_tracked = momentum, counted
+                norm.momentum = momentum
+                if not isinstance(norm, BatchNorm):
+                    norm.num_batches_tracked = counted
 
 
 def untrained_batch_norms(model: nn.Module) -> bool:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import torch
@@ -13,10 +13,11 @@ from torch.utils._pytree import tree_leaves, tree_map
 from zerosnet.errors import InputError
 from zerosnet.models.reading.calls import Example, arguments, untrained_batch_norms
 from zerosnet.models.reading.diagnosis import BranchDiagnosis, WiringDiagnosis
-from zerosnet.models.reading.fit import layouts
-from zerosnet.models.reading.plan import resolved
-from zerosnet.models.reading.read import NetworkReading, passage_gains, read_network, taken
-from zerosnet.models.reading.trace import Trace, run
+from zerosnet.models.reading.linear import base_numel, stream_roots
+from zerosnet.models.reading.passages import folded, passage_gains, taken
+from zerosnet.models.reading.plan import Part, StepPlan, plan_of, resolved
+from zerosnet.models.reading.read import NetworkReading, read_network
+from zerosnet.models.reading.trace import Trace, check_finite, run
 
 READ_WITH = 2
 """Number of examples that are enough to read a wiring."""
@@ -45,16 +46,19 @@ def diagnose_network(
         raise InputError(f"statistics is {statistics!r}; expected one of {', '.join(_STATISTICS)}, or None to choose")
     chosen = statistics or ("batch" if isinstance(model, nn.Module) and untrained_batch_norms(model) else "running")
     reading = read_network(model, _first(example, READ_WITH), blocks=blocks, seed=seed, statistics=chosen)
-    states = _states(reading)
+    states = _states(reading.plan.steps)
     keep = {v for part, linear in reading.parts for s in resolved(reading.plan.flow, part).sums
             for v in (s.target, *s.states, *s.scaled, *(b for b, _ in linear.branch))}  # fmt: skip
-    keep |= set(states) | {v for v in (*reading.entries, reading.read) if v is not None}
-    clean = run(model, example, keep=keep, statistics=chosen)
-    _check_same(model, reading, clean)
-    forward = _forward_gains(model, example, reading, states, clean, chosen, seed)
-    backward = _backward_gains(model, example, states, reading, chosen, seed)
-    sizes = [_rms(_branch(reading, n, clean)) for n in range(len(reading.parts))]
+    keep |= {v for state in states for v in state} | {v for v in (*reading.entries, reading.read) if v is not None}
     parts = [part for part, _ in reading.parts]
+    keep |= {v for part in parts for v in part.after}
+    keep |= {v for pair in pairwise(parts) for both in folded(reading.plan, *pair) for v in both}
+    clean = run(model, example, keep={*keep, reading.plan.output}, statistics=chosen)
+    _check_same(model, reading, clean)
+    check_finite(model, clean.vertices, clean.before)
+    forward = _forward_gains(model, example, reading, states, clean, chosen, seed)
+    backward = _backward_gains(model, example, reading.plan, chosen, seed)
+    sizes = [_rms(_branch(reading, n, clean)) for n in range(len(reading.parts))]
     stem = _rms(clean.before[taken(reading.plan, parts[0])])
     passages = passage_gains(reading.plan, parts, clean.before)
     predicted = reading.wiring.in_units_of_branches(sizes, stem, passages).shares(stem=1.0)
@@ -89,9 +93,9 @@ def diagnose_network(
 # -- where things are --------------------------------------------------------------------------------------------------
 
 
-def _states(reading: NetworkReading) -> list[int]:
-    """List the vertex of the newest tensor of the state after every block."""
-    return [max(s.target for s in part.sums) for part, _ in reading.parts]
+def _states(steps: Iterable[Part]) -> list[list[int]]:
+    """List the vertices of the tensors of the state that every block makes."""
+    return [sorted(s.target for s in part.sums) for part in steps]
 
 
 def _contribution(reading: NetworkReading, n: int, clean: Trace) -> tuple[Tensor, Tensor, Tensor]:
@@ -116,7 +120,7 @@ def _value(reading: NetworkReading, clean: Trace, entry: int | None, n: int) -> 
         return clean.before[entry]
     if n == 0:
         return clean.before[taken(reading.plan, reading.parts[0][0])]
-    return clean.before[_states(reading)[n - 1]]
+    return clean.before[_states(reading.plan.steps)[n - 1][-1]]
 
 
 def _branch(reading: NetworkReading, n: int, clean: Trace) -> Tensor:
@@ -129,7 +133,13 @@ def _branch(reading: NetworkReading, n: int, clean: Trace) -> Tensor:
 
 
 def _forward_gains(
-    model: nn.Module, example: Example, reading: NetworkReading, states: list[int], clean: Trace, mode: str, seed: int
+    model: nn.Module,
+    example: Example,
+    reading: NetworkReading,
+    states: list[list[int]],
+    clean: Trace,
+    mode: str,
+    seed: int,
 ) -> list[float]:
     """Disturb the first state, and follow the difference."""
     generator = torch.Generator().manual_seed(seed)
@@ -141,10 +151,12 @@ def _forward_gains(
     roots = reading.parts[0][0].before
     made = {v for v in roots if reading.plan.flow.vertices[v].operation != "input"}
     given = _disturbed(example, generator) if not made else example
-    moved = run(model, given, keep=[*states, *roots], disturb=dict.fromkeys(made, noise), statistics=mode)
+    made_of = [v for state in states for v in state]
+    moved = run(model, given, keep=[*made_of, *roots], disturb=dict.fromkeys(made, noise), statistics=mode)
     first = [moved.after[v] - (moved.before[v] if made else tensor) for v, tensor in _originals(roots, example, moved)]
     size = _rms(torch.cat([delta.flatten() for delta in first]))
-    return [_rms(moved.before[v] - clean.before[v]) / size if size else float("nan") for v in states]
+    moves = [torch.cat([(moved.before[v] - clean.before[v]).flatten() for v in state]) for state in states]
+    return [_rms(move) / size if size else float("nan") for move in moves]
 
 
 def _originals(roots: Iterable[int], example: Example, moved: Trace) -> list[tuple[int, Tensor]]:
@@ -164,35 +176,44 @@ def _disturbed(example: Example, generator: torch.Generator) -> Example:
     return result
 
 
-def _backward_gains(
-    model: nn.Module, example: Example, states: list[int], reading: NetworkReading, mode: str, seed: int
-) -> list[float]:
+def _backward_gains(model: nn.Module, example: Example, plan: StepPlan, mode: str, seed: int) -> list[float]:
     """Follow the gradient of the output, along a random direction, back to every state."""
-    roots = [v for v in reading.parts[0][0].before if reading.plan.flow.vertices[v].operation != "input"]
 
     def leaf(tensor: Tensor) -> Tensor:
         return torch.zeros_like(tensor).requires_grad_()
 
-    moved = run(model, example, keep=[*states, reading.plan.output], disturb=dict.fromkeys(roots, leaf), gradients=True,
-                statistics=mode)  # fmt: skip
-    output = moved.after.get(reading.plan.output, moved.result)
+    states = _states(plan.steps)
+    roots = [v for v in plan.steps[0].before if plan.flow.vertices[v].operation != "input"]
+    made_of = [v for state in states for v in state]
+    keep, leaves = [*made_of, plan.output], dict.fromkeys(roots, leaf)
+    moved = run(model, example, keep=keep, disturb=leaves, gradients=True, statistics=mode)
+    if not same_operations(moved, plan):  # it computes otherwise where gradients are asked for
+        other = plan_of(run(model, example, gradients=True, statistics=mode))
+        if len(other.steps) == len(states) and same_operations(moved, other):
+            return _backward_gains(model, example, other, mode, seed)
+        return [float("nan")] * len(states)
+    output = moved.after[plan.output]
     generator = torch.Generator().manual_seed(seed)
     direction = torch.randn(output.shape, generator=generator, dtype=torch.float64).to(output)
     loss = (output * direction).sum()
-    kept = [moved.after[v] for v in states]
-    if not all(tensor.requires_grad for tensor in kept):
-        return [float("nan")] * len(kept)
+    kept = [moved.after[v] for v in made_of]
+    written_over = len({id(tensor) for tensor in kept}) < len(kept)  # x += f(x): one tensor is all states
+    if written_over or not all(tensor.requires_grad for tensor in kept):
+        return [float("nan")] * len(states)
     gradients = torch.autograd.grad(loss, kept, allow_unused=True, retain_graph=True)
-    if gradients[-1] is None or not gradients[-1].any():  # a head that starts at 0
-        along = torch.randn(kept[-1].shape, generator=generator, dtype=torch.float64).to(output)
-        gradients = torch.autograd.grad((kept[-1] * along).sum(), kept, allow_unused=True)
-    norms = [0.0 if gradient is None else float(gradient.norm()) for gradient in gradients]
+    last = kept[-len(states[-1]) :]
+    if not any(gradient is not None and gradient.any() for gradient in gradients[-len(last) :]):  # a head at 0
+        along = [torch.randn(t.shape, generator=generator, dtype=torch.float64).to(output) for t in last]
+        loss = torch.stack([(t * one).sum() for t, one in zip(last, along)]).sum()
+        gradients = torch.autograd.grad(loss, kept, allow_unused=True)
+    squares = iter([0.0 if gradient is None else float(gradient.norm()) ** 2 for gradient in gradients])
+    norms = [math.sqrt(sum(next(squares) for _ in state)) for state in states]
     return [norm / norms[-1] if norms[-1] else float("nan") for norm in norms]
 
 
 def _share(part: Tensor, whole: Tensor) -> tuple[float, float]:
     """rms of a part over that of the whole, and the deviation of this over tokens or pixels."""
-    axis = 1 if whole.dim() == 4 else -1
+    axis = _features(whole)
     each = part.norm(dim=axis) / whole.norm(dim=axis).clamp_min(torch.finfo(whole.dtype).tiny)
     size = _rms(whole)
     return _rms(part) / size if size else float("inf"), float(each.std(correction=0))
@@ -204,18 +225,23 @@ def _influence(before: Tensor, after: Tensor) -> float:
 
 
 def _cosine(a: Tensor, b: Tensor) -> float:
-    axis = 1 if a.dim() == 4 else -1
-    return float(functional.cosine_similarity(a, b, dim=axis).mean())
+    return float(functional.cosine_similarity(a, b, dim=_features(a)).mean())
+
+
+def _features(tensor: Tensor) -> int:
+    """Find the axis of a pixel's or token's features: the last one, or the second one of images, channels first."""
+    sizes = tensor.shape
+    images = len(sizes) == 4 and sizes[1] > 1
+    return 1 if images and not (sizes[1] == sizes[2] != sizes[3]) else -1
 
 
 def _likeness(reading: NetworkReading, n: int, clean: Trace) -> float | None:
     """Mean cosine of two streams after block n."""
     part, linear = reading.parts[n]
-    base = tuple(s for s in clean.before[linear.branch[0][0]].shape if s != 1)
-    tensors = [clean.before[s.target] for s in part.sums]
-    places = dict(linear.layouts)
-    seen = [(list(layouts(tensor, base)), places.get(s.target, 0)) for tensor, s in zip(tensors, part.sums)]
-    streams = [stream for options, place in seen if place < len(options) for stream in options[place]]
+    first = clean.before[linear.branch[0][0]]
+    base = tuple(s for s in first.shape if s != 1) or (1,)
+    roots = stream_roots(reading.plan.flow, part.after, base_numel(reading.plan.flow, part))
+    streams = [stream for root in roots for stream in linear.streams(root, clean.before[root], base)]
     if len(streams) < 2:
         return None
     return sum(_cosine(a, b) for a, b in combinations(streams, 2)) / (len(streams) * (len(streams) - 1) / 2)
@@ -241,8 +267,13 @@ def _first(example: Example, count: int) -> Example:
     return tuple(tree_map(cut, value) for value in example)
 
 
+def same_operations(trace: Trace, plan: StepPlan) -> bool:
+    """Tell whether a run made its tensors as the planned one did, so that their numbers mean the same."""
+    return [v.operation for v in trace.vertices] == [v.operation for v in plan.flow.vertices]
+
+
 def _check_same(model: nn.Module, reading: NetworkReading, trace: Trace) -> None:
-    if [v.operation for v in trace.vertices] != [v.operation for v in reading.plan.flow.vertices]:
+    if not same_operations(trace, reading.plan):
         raise InputError(
             f"{type(model).__name__} runs differently on {READ_WITH} examples and on more; expected the same operations"
         )

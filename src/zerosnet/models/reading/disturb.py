@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_map
 from zerosnet.errors import InputError
 from zerosnet.models.reading.calls import Example, arguments
 from zerosnet.models.reading.plan import StepPlan, is_norm, normed, resolved
-from zerosnet.models.reading.trace import Trace, run
+from zerosnet.models.reading.trace import Trace, check_finite, run
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,7 @@ def disturbed_run(
     if made != [(v.operation, v.shape) for v in plan.flow.vertices]:
         raise InputError(f"{type(model).__name__} does not run the same way twice; expected a network without chance "
                          "in evaluation mode")  # fmt: skip
+    check_finite(model, trace.vertices, trace.before)
     before, after = ({v: t.double() for v, t in kept.items()} for kept in (trace.before, trace.after))
     return DisturbedRun(before, after, precision)
 

@@ -4,7 +4,7 @@ Coefficients may be one set of numbers for all entries, or one per image, per to
 groupings under which the sum is exact is taken, so that a mixing that depends on the input is told from a fixed one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -105,17 +105,22 @@ def _fit_grouped(targets: Tensor, regressors: Tensor, grouping: Grouping, branch
     return Fit(values.mT, grouping, error)
 
 
-def layouts(tensor: Tensor, base: Sequence[int]) -> Iterator[Tensor]:
+Layout = tuple[int, bool]
+"""The axis that counts streams, and whether it does so with its outer part; it is the same for any number of images."""
+
+ONE_STREAM: Layout = (-1, False)
+
+
+def layouts(tensor: Tensor, base: Sequence[int]) -> dict[Layout, Tensor]:
     """All ways to see a tensor as streams of shape `base`, (m, *base): one axis, or a part of one, counts streams."""
     shape, wanted = list(tensor.shape), [size for size in base if size != 1]
     size = int(torch.Size(base).numel())
     if not size or tensor.numel() % size:
-        return
+        return {}
     m = tensor.numel() // size
     if m == 1 and [s for s in shape if s != 1] == wanted:
-        yield tensor.reshape(1, *base)
-        return
-    seen: set[tuple[int, bool]] = set()
+        return {ONE_STREAM: tensor.reshape(1, *base)}
+    found: dict[Layout, Tensor] = {}
     for axis, outer in product(range(len(shape)), (True, False)):
         if shape[axis] % m:
             continue
@@ -125,6 +130,6 @@ def layouts(tensor: Tensor, base: Sequence[int]) -> Iterator[Tensor]:
         split = tensor.reshape(*shape[:axis], *parts, *shape[axis + 1 :])
         left = [s for i, s in enumerate(split.shape) if i != at and s != 1]
         key = (at if rest > 1 else axis, outer and rest > 1)
-        if left == wanted and key not in seen:
-            seen.add(key)
-            yield split.movedim(at, 0).reshape(m, *base)
+        if left == wanted and key not in found:
+            found[key] = split.movedim(at, 0).reshape(m, *base)
+    return found

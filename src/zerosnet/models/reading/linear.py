@@ -11,7 +11,7 @@ from zerosnet.errors import InputError
 from zerosnet.models.reading.algebra import MOST_STREAMS
 from zerosnet.models.reading.branches import entry_of
 from zerosnet.models.reading.disturb import DisturbedRun
-from zerosnet.models.reading.fit import Fit, fit, layouts
+from zerosnet.models.reading.fit import Fit, Layout, fit, layouts
 from zerosnet.models.reading.plan import Part, StepPlan, resolved
 from zerosnet.models.reading.states import Flow
 from zerosnet.models.reading.walk import Sum
@@ -36,8 +36,14 @@ class LinearPart:
     branch: tuple[tuple[int, float], ...]
     base: tuple[int, ...]
     fits: tuple[Fit, ...]
-    layouts: tuple[tuple[int, int], ...] = ()
-    """By vertex, which of the possible layouts of streams it has."""
+    layouts: tuple[tuple[int, Layout], ...] = ()
+    """By vertex, how it consists of streams."""
+
+    def streams(self, vertex: int, tensor: Tensor, base: Sequence[int] | None = None) -> Tensor:
+        """See a tensor of the state as its streams; `base` is for another number of images than was measured with."""
+        options = layouts(tensor, self.base if base is None else base)
+        known = dict(self.layouts).get(vertex)
+        return options[known] if known in options else next(iter(options.values()))
 
     @property
     def spread(self) -> float:
@@ -118,7 +124,7 @@ def _measure(plan: StepPlan, part: Part, entry: int | None, run_: DisturbedRun, 
     A = torch.zeros(count, total, dtype=torch.float64)
     b = torch.zeros(count, len(branches), dtype=torch.float64)
     fits: list[Fit] = []
-    places: list[tuple[int, int]] = []
+    places: list[tuple[int, Layout]] = []
     for root in set(old) & set(new):
         A[rows[root], columns[root]] = torch.eye(rows[root].stop - rows[root].start, dtype=torch.float64)
     for s in part.sums:
@@ -145,17 +151,17 @@ def _measure(plan: StepPlan, part: Part, entry: int | None, run_: DisturbedRun, 
 
 def _fit_sum(
     flow: Flow, s: Sum, branches: list[int], base: tuple[int, ...], run_: DisturbedRun
-) -> tuple[Fit, list[tuple[int, int]], list[tuple[int, int]]] | None:
+) -> tuple[Fit, list[tuple[int, int]], list[tuple[int, Layout]]] | None:
     """Fit one sum under the layout of streams that explains it best; also the leaves' streams and layouts."""
     leaves = list({flow.root[v]: v for v in reversed(s.states)}.values())
     tensors = [run_.after[v] for v in leaves]
-    seen = [list(layouts(run_.before[s.target], base)), *(list(layouts(t, base)) for t in tensors)]
-    added = [next(layouts(run_.after[v], base), None) for v in branches]
+    seen = [layouts(run_.before[s.target], base), *(layouts(t, base) for t in tensors)]
+    added = [next(iter(layouts(run_.after[v], base).values()), None) for v in branches]
     if any(not one for one in seen) or any(one is None or len(one) != 1 for one in added):
         return None
     best: Fit | None = None
-    chosen: tuple[int, ...] = ()
-    for place in product(*(range(len(one)) for one in seen)):
+    chosen: tuple[Layout, ...] = ()
+    for place in product(*seen):
         target, *states = (one[k] for one, k in zip(seen, place))
         found = fit(
             target, torch.cat([*states, *(t for t in added if t is not None)]), run_.precision.tolerance, len(branches)
@@ -163,7 +169,7 @@ def _fit_sum(
         if best is None or found.error < best.error:
             best, chosen = found, place
     assert best is not None, "there is a layout for every tensor"
-    sizes = [(v, one[0].shape[0]) for v, one in zip(leaves, seen[1:])]
+    sizes = [(v, next(iter(one.values())).shape[0]) for v, one in zip(leaves, seen[1:])]
     return best, sizes, list(zip((s.target, *leaves), chosen))
 
 
@@ -183,7 +189,7 @@ def _reading(
 
 def fit_mixture(target: int, roots: list[int], base: tuple[int, ...], run_: DisturbedRun) -> Fit:
     """Fit one tensor of shape `base` as a mixture of streams."""
-    options = [list(layouts(run_.after[root], base)) for root in roots]
+    options = [layouts(run_.after[root], base).values() for root in roots]
     goal = run_.before[target].reshape(1, *base)
     found = [fit(goal, torch.cat(choice), run_.precision.tolerance) for choice in product(*options)]
     return min(found, key=lambda one: one.error)

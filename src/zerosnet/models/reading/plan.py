@@ -12,7 +12,7 @@ from zerosnet.models.reading.states import Flow, Moment, State, flow_of, states_
 from zerosnet.models.reading.trace import Trace
 from zerosnet.models.reading.walk import Sum, Walk
 
-MOST_TENSORS = 8
+MOST_TENSORS = 32
 """The largest number of tensors that may be a state together."""
 
 Kind = Literal["step", "opening", "mixing", "passage"]
@@ -104,6 +104,8 @@ def _joined(flow: Flow, parts: list[Part], n: int) -> tuple[Part, int] | None:
     unfinished = first.kind == "step" and any(s.branches and not s.states for s in first.sums)
     if first.kind in ("step", "opening") and not unfinished:
         return None
+    if first.kind == "mixing" and _numel(flow, first.after) <= _numel(flow, first.before):
+        return None  # whole in itself: it leaves nothing behind that only a branch needs
     for m in range(n + 1, len(parts)):
         if parts[m].kind in ("step", "opening"):
             return None
@@ -111,6 +113,10 @@ def _joined(flow: Flow, parts: list[Part], n: int) -> tuple[Part, int] | None:
         if whole.kind == "step" and all(s.states for s in whole.sums) and not _in_series(flow, whole):
             return whole, m + 1
     return None
+
+
+def _numel(flow: Flow, state: State) -> int:
+    return sum(flow.vertices[v].numel for v in state)
 
 
 def _in_series(flow: Flow, part: Part) -> bool:
@@ -129,10 +135,18 @@ def _part(flow: Flow, before: State, after: State, begin: int, end: int) -> Part
 def _kind(flow: Flow, before: State, sums: tuple[Sum, ...]) -> Kind:
     branches = any(s.branches for s in sums)
     if any(s.states for s in sums):
-        return "step" if branches else "mixing"
+        return "step" if branches else "passage" if _reshapes(flow, before, sums) else "mixing"
     if branches and _opening(flow, before, sums):
         return "opening"
     return "passage"
+
+
+def _reshapes(flow: Flow, before: State, sums: tuple[Sum, ...]) -> bool:
+    """Tell whether one tensor is cut up and put together in another shape, as where patches are merged."""
+    if len(before) > 1 or len(sums) > 1:
+        return False
+    old, new = (sorted(size for size in flow.vertices[v].shape if size != 1) for v in (*before, sums[0].target))
+    return old != new
 
 
 def _opening(flow: Flow, before: State, sums: tuple[Sum, ...]) -> tuple[Sum, ...]:

@@ -1,8 +1,7 @@
 """Read the wiring of any residual network from outside."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +10,6 @@ from zerosnet.errors import InputError
 from zerosnet.models.reading.branches import block_names, entry_of
 from zerosnet.models.reading.calls import Example
 from zerosnet.models.reading.disturb import DisturbedRun, disturbed_run
-from zerosnet.models.reading.fit import layouts
 from zerosnet.models.reading.linear import (
     LinearPart,
     base_numel,
@@ -21,7 +19,8 @@ from zerosnet.models.reading.linear import (
     stream_roots,
 )
 from zerosnet.models.reading.measured import MeasuredStep, MeasuredWiring
-from zerosnet.models.reading.plan import Part, StepPlan, is_norm, normed, plan_of, resolved
+from zerosnet.models.reading.passages import folds, passage_gains, rms, taken
+from zerosnet.models.reading.plan import Part, StepPlan, normed, plan_of
 from zerosnet.models.reading.trace import run
 from zerosnet.numerics import Stage, Step
 
@@ -120,33 +119,11 @@ def read_network(
         stages=_stages([linear.base for _, _, linear in steps]),
         measured=_descriptions(plan, steps),
         sizes=tuple(_rms_of_branch(linear, disturbed) for _, _, linear in steps),
-        stem_size=_rms(disturbed.before[taken(plan, plan.parts[0])]),
+        stem_size=rms(disturbed.before[taken(plan, plan.parts[0])]),
         passage_gains=passage_gains(plan, [part for _, part, _ in steps], disturbed.before),
     )
     parts = tuple((part, linear) for _, part, linear in steps)
     return NetworkReading(wiring, plan, parts, tuple(entries.get(n) for n, _, _ in steps), head)
-
-
-def taken(plan: StepPlan, part: Part) -> int:
-    """Find the tensor in which a block takes the state: the newest one that it keeps, or the projection."""
-    return max((v for s in resolved(plan.flow, part).sums for v in s.states), key=lambda v: plan.flow.root[v])
-
-
-def passage_gains(plan: StepPlan, steps: Sequence[Part], kept: Mapping[int, Tensor]) -> tuple[float, ...]:
-    """Measure how much larger every block takes the state than the block before left it, where they do not meet."""
-    gains = [1.0]
-    for earlier, later in pairwise(steps):
-        if later.kind == "step" and (earlier.after == later.before or len(later.before) > 1):
-            gains.append(1.0)
-            continue
-        left = _rms_of([kept[s.target] for s in earlier.sums])
-        took = {v for s in resolved(plan.flow, later).sums for v in s.states}
-        gains.append(_rms_of([kept[v] for v in took]) / left if left else 1.0)
-    return tuple(gains)
-
-
-def _rms_of(tensors: Sequence[Tensor]) -> float:
-    return _rms(torch.cat([tensor.flatten() for tensor in tensors]))
 
 
 def _measured_parts(
@@ -159,7 +136,7 @@ def _measured_parts(
             if entries.get(n, 0) is None:
                 raise InputError(_several_readings(plan, part))
             found.append((n, part, measure_part(plan, part, entries.get(n), run_)))
-        elif part.kind == "mixing" or _folds(plan, n):
+        elif part.kind == "mixing" or folds(plan, n):
             place, step, linear = found[-1]
             matrix = measure_part(plan, part, None, run_).A if part.kind == "mixing" else _norm_factor(plan, part, run_)
             if matrix.shape[-1] not in (1, len(linear.A)):
@@ -172,15 +149,6 @@ def _measured_parts(
 
 def _applied(matrix: Tensor, to: Tensor) -> Tensor:
     return matrix[0, 0] * to if matrix.shape == (1, 1) else matrix @ to
-
-
-def _folds(plan: StepPlan, n: int) -> bool:
-    """Tell whether a passage is a norm of the state that a step in the same shape follows, as in post-norm blocks."""
-    if not is_norm(plan.flow, plan.parts[n]):
-        return False
-    later = next(m for m in range(n + 1, len(plan.parts)) if plan.parts[m].kind in ("step", "opening"))
-    between = [v for part in plan.parts[n : later + 1] for v in part.before]
-    return plan.parts[later].kind == "step" and len({plan.flow.vertices[v].numel for v in between}) == 1
 
 
 def _norm_factor(plan: StepPlan, part: Part, run_: DisturbedRun) -> Tensor:
@@ -217,9 +185,8 @@ def _start(plan: StepPlan, first: LinearPart, run_: DisturbedRun) -> Tensor:
     first_root, *others = stream_roots(plan.flow, plan.parts[0].before, numel)
     kept = run_.after if others else run_.before  # later tensors were made of the disturbed first one
     tensors = [kept[first_root], *(run_.before[root] for root in others)]
-    place = dict(first.layouts)
-    seen = [list(layouts(tensor, first.base)) for tensor in tensors]
-    streams = torch.cat([one[place.get(root, 0)] for root, one in zip((first_root, *others), seen)]).flatten(1)
+    roots = (first_root, *others)
+    streams = torch.cat([first.streams(root, tensor) for root, tensor in zip(roots, tensors)]).flatten(1)
     reference = streams[streams.square().sum(1).argmax()]
     return streams @ reference / reference.square().sum()
 
@@ -259,11 +226,7 @@ def _descriptions(plan: StepPlan, steps: list[tuple[int, Part, LinearPart]]) -> 
 
 
 def _rms_of_branch(linear: LinearPart, run_: DisturbedRun) -> float:
-    return _rms(sum((weight * run_.before[v] for v, weight in linear.branch), torch.zeros(())))
-
-
-def _rms(tensor: Tensor) -> float:
-    return float(tensor.square().mean().sqrt())
+    return rms(sum((weight * run_.before[v] for v, weight in linear.branch), torch.zeros(())))
 
 
 def _row(values: Tensor | None) -> tuple[float, ...]:

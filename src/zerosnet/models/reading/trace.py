@@ -5,7 +5,7 @@ evaluation mode makes the same calls each time, so the number of a vertex is an 
 tensor there, or add something to it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -200,6 +200,17 @@ def run(
         )
     trace.output, trace.result = found[0], result
     return trace
+
+
+def check_finite(model: nn.Module, vertices: Sequence[Vertex], kept: Mapping[int, Tensor]) -> None:
+    """Refuse a network that overflows on an example: shares of what is not a number say nothing."""
+    for index in sorted(kept):
+        if not kept[index].isfinite().all():
+            made = vertices[index]
+            raise InputError(
+                f"{type(model).__name__} makes numbers that are not finite, first by {made.operation} in "
+                f"{made.module or 'the network itself'}; expected finite ones on this example"
+            )
 
 
 @contextmanager

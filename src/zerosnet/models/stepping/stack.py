@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -226,6 +226,18 @@ class Stack(nn.Module):
         state = block.combine(projected, slope, row)
         taken = BlockStep(block.plan.index, projected.states, slope, row, state)
         return taken, block.hand_on(history, projected, slope, state)
+
+    def begin(self, y: Tensor) -> History:
+        """Make the history that the first block receives."""
+        return History((y,))
+
+    def read(self, history: History) -> Tensor:
+        """Return what the head receives."""
+        return history.states[0]
+
+    def step_rows(self, like: Tensor) -> Sequence[Any]:
+        """List what `step` takes for every block: rows of coefficients, or matrices of streams."""
+        return self.rows(like)
 
     def rows(self, like: Tensor) -> list[BlockCoefficients]:
         """List the coefficients of every block, start-up blocks included."""

@@ -13,7 +13,7 @@ has a projection of its own. The head reads the mean of the streams ("first-stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import torch
 from torch import Tensor, nn
@@ -23,7 +23,7 @@ from zerosnet.errors import InputError
 from zerosnet.models.layers.replicated import Coefficient, Conv, rows
 from zerosnet.models.stepping.blocks import Block
 from zerosnet.models.stepping.history import BlockCoefficients, BlockPlan, History, weighted_sum
-from zerosnet.models.stepping.stack import Coefficients, Stack, _once_and_again
+from zerosnet.models.stepping.stack import BlockStep, Coefficients, Stack, _once_and_again
 from zerosnet.models.structure import Structure
 from zerosnet.numerics import Scheme, Wiring
 
@@ -149,6 +149,17 @@ class StreamCoefficients(Coefficients):
         return [[] for _ in range(self.replicas)]
 
     @torch.no_grad()
+    def records(self) -> list[list[dict[str, Any]]]:
+        """List A, b and c of every block in six digits, per replica; none for a replica that is not finite."""
+        A, b, c = (part.double().cpu().transpose(0, 1) for part in self.matrices())  # (K, blocks, ...)
+        return [
+            [dict(zip("Abc", map(_digits, block))) for block in zip(*(part[k].tolist() for part in (A, b, c)))]
+            if all(part[k].isfinite().all() for part in (A, b, c))
+            else []
+            for k in range(self.replicas)
+        ]
+
+    @torch.no_grad()
     def wiring(self, structure: Structure, replica: int = 0) -> Wiring:
         """The wiring of one replica with the matrices that it has now."""
         A, b, c = (part[:, replica].double().cpu().tolist() for part in self.matrices())
@@ -157,6 +168,15 @@ class StreamCoefficients(Coefficients):
 
     def extra_repr(self) -> str:
         return f"{self.law}, blocks={self.slots}, replicas={self.replicas}"
+
+
+class StreamRow(NamedTuple):
+    """The matrices of a block, per replica, and what is read after it: c of the next block, or the read-out."""
+
+    A: Tensor
+    b: Tensor
+    c: Tensor
+    following: Tensor
 
 
 class StreamStack(Stack):
@@ -194,21 +214,49 @@ class StreamStack(Stack):
                 streams = checkpoint(step, streams, A[n], b[n], c[n], use_reentrant=False, context_fn=contexts)
             else:
                 streams = step(streams, A[n], b[n], c[n])
+        return self.read(History(streams))
+
+    def begin(self, y: Tensor) -> History:
+        return History((y,) * self.law.streams)
+
+    def read(self, history: History) -> Tensor:
         read = self.law.kind.read(self.law.streams)
-        used = [(r, stream) for r, stream in zip(read, streams) if r]
+        used = [(r, stream) for r, stream in zip(read, history.states) if r]
         return weighted_sum([r for r, _ in used], [stream for _, stream in used], self.replicas)
+
+    def step_rows(self, like: Tensor) -> list[StreamRow]:
+        coefficients: Any = self.coefficients
+        A, b, c = (part.to(like.dtype) for part in coefficients.matrices())
+        last = torch.tensor(self.law.kind.read(self.law.streams)).to(c).expand_as(c[:1])
+        return [StreamRow(*row) for row in zip(A, b, c, torch.cat((c[1:], last)))]
+
+    def step(self, block: Block, history: History, row: Any, *, silent: bool = False) -> tuple[BlockStep, History]:
+        """Compute a block, with f or zeros in its place; the state of the record is what is read next."""
+        terms = self._terms(block, self.others[block.plan.index], history.states, row.c, silent)
+        streams = self._mixed(terms, row.A, row.b)
+        seen = weighted_sum(row.following.unbind(1), streams, self.replicas)
+        weight = (row.following * row.b).sum(1)
+        return BlockStep(block.plan.index, terms[:-1], terms[-1], BlockCoefficients((), (weight,)), seen), History(
+            streams
+        )
 
     def _advance(
         self, block: Block, others: nn.Module, streams: tuple[Tensor, ...], A: Tensor, b: Tensor, c: Tensor
     ) -> tuple[Tensor, ...]:
         """One block; A (K, m, m), b and c (K, m)."""
-        m = len(streams)
+        return self._mixed(self._terms(block, others, streams, c), A, b)
+
+    def _terms(
+        self, block: Block, others: nn.Module, streams: tuple[Tensor, ...], c: Tensor, silent: bool = False
+    ) -> tuple[Tensor, ...]:
+        """Compute all streams in the shape of the sum, and f, or zeros in its place."""
         activated = block.f.activate(weighted_sum(c.unbind(1), streams, self.replicas))
         first = block.project(History((streams[0],)), activated)
-        kept = [first.states[0], *(self._project(block, others, j, streams[j]) for j in range(1, m))]
-        slope = block.slope(activated, first)
-        terms = (*kept, slope)
-        return tuple(weighted_sum((*A[:, i].unbind(1), b[:, i]), terms, self.replicas) for i in range(m))
+        kept = [first.states[0], *(self._project(block, others, j, streams[j]) for j in range(1, len(streams)))]
+        return (*kept, torch.zeros_like(kept[0]) if silent else block.slope(activated, first))
+
+    def _mixed(self, terms: tuple[Tensor, ...], A: Tensor, b: Tensor) -> tuple[Tensor, ...]:
+        return tuple(weighted_sum((*A[:, i].unbind(1), b[:, i]), terms, self.replicas) for i in range(len(terms) - 1))
 
     def _project(self, block: Block, others: nn.Module, j: int, stream: Tensor) -> Tensor:
         if block.opening is not None:
@@ -224,6 +272,10 @@ class StreamStack(Stack):
 
     def rows(self, like: Tensor) -> NoReturn:
         raise _no_scheme("rows of coefficients")
+
+
+def _digits(values: Any) -> Any:
+    return [_digits(value) for value in values] if isinstance(values, list) else float(f"{values:.6g}")
 
 
 def _no_scheme(what: str) -> InputError:

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from zerosnet.data import DataSet, Feed, pixel_statistics
-from zerosnet.numerics import Scheme
 from zerosnet.training.finished.networks import as_classifier, load_network
 from zerosnet.training.fused.cuda_graph import captured, forget_compiled
 from zerosnet.training.fused.examples import AdversarialExamples, NoisyExamples, make_examples
@@ -188,12 +187,9 @@ class FusedTrainer:
         counts = {"alive": self.alive, "lived": self.lived, "epoch.losses": self.losses, "epoch.correct": self.correct}
         return state | counts
 
-    def trained_schemes(self) -> list[list[Scheme]] | None:
-        """Read the scheme of every block, per replica; None if coefficients are fixed."""
-        if not any(True for _ in self.model.coefficient_parameters()):
-            return None
-        schemes = self.model.schemes()
-        return schemes if self.replicas > 1 else [schemes]
+    def trained_coefficients(self) -> list[dict[str, Any]] | None:
+        """Describe the trained coefficients per replica, for the record of an epoch; None if they are fixed."""
+        return self.model.trained_coefficients()
 
     def load(self, tensors: Mapping[str, Tensor] | None) -> None:
         """Take up the state of `tensors()`, in place."""

@@ -16,7 +16,6 @@ from torch.nn.parallel import DistributedDataParallel
 from zerosnet.data import Batch, Decoder, FileSet, FolderData, Stream, reason_against, training_items
 from zerosnet.errors import InputError
 from zerosnet.models import BatchNorm, Network
-from zerosnet.numerics import Scheme
 from zerosnet.training.fused.cuda_graph import compile_static
 from zerosnet.training.fused.optimizer import make_optimizer
 from zerosnet.training.fused.passes import sample_losses
@@ -272,9 +271,9 @@ class StreamedTrainer:
             copy_into(own, tensors)
         self.world.spread(own.values())
 
-    def trained_schemes(self) -> list[list[Scheme]] | None:
-        """Read the scheme of every block; None if coefficients are fixed."""
-        return [self.model.schemes()] if any(True for _ in self.model.coefficient_parameters()) else None
+    def trained_coefficients(self) -> list[dict[str, Any]] | None:
+        """Describe the trained coefficients per replica, for the record of an epoch; None if they are fixed."""
+        return self.model.trained_coefficients()
 
     def close(self) -> None:
         """Let the workers go."""

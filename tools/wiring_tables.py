@@ -1,0 +1,113 @@
+"""The table of residual wirings under one protocol: what was predicted, what was measured, what training did."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tools.markdown_tables import ROOT, table
+from tools.run_tables import evidence
+from zerosnet.experiments import Evidence, RunEvidence, trained_wiring
+from zerosnet.models import configure
+from zerosnet.numerics import effective_depth
+from zerosnet.training import RunSpec, read_sweep
+
+SWEEP, PREDICTIONS = (ROOT / "results" / folder / "wirings.json" for folder in ("sweeps", "predictions"))
+NOISE = "Gaussian 0.04"
+NAMES = {
+    "preresnet{}": "PreResNet: Euler's scheme",
+    "zerosnet{}_opt": "ZeroSNet-Opt",
+    "lmresnet{}": "LM-ResNet, trained k",
+    "zerosnet{}_simplex": "simplex, trained",
+    "preresnet{}_gains": "gains, trained",
+    "preresnet{}_scaled": "branch over the square root of n",
+    "preresnet{}_x0": "gains and first state, trained",
+    "streams{}": "4 streams, free",
+    "streams{}_sinkhorn": "4 streams, doubly stochastic",
+}
+OLD = tuple(NAMES)[:3]
+"""Networks that other tables have, too: without one of the others there is no comparison."""
+
+NOT_TRAINED = "Not trained yet: predictions are on record in `results/predictions/wirings.json`."
+_HEADS = (
+    "Layers",
+    "Wiring",
+    "Best epoch, %",
+    "Predicted, %",
+    f"{NOISE}, %",
+    "Depth predicted",
+    "by trained coefficients",
+    "measured",
+    "Used depth",
+    "Blocks outside",
+    "Largest modulus",
+    "Growth of products",
+)
+
+
+def comparison(found: Evidence, sweep: Path = SWEEP, predictions: Path = PREDICTIONS) -> str:
+    """List every network of the sweep; networks that are not trained yet have their predictions only."""
+    specs = read_sweep(sweep)
+    runs = {spec.id: found.sound.get(spec.id) for spec in specs}
+    ended = [run for run in runs.values() if run is not None and run.record.result is not None]
+    if not any(_kind(run.record.spec)[0] not in OLD for run in ended):
+        return NOT_TRAINED
+    known = {one["run"]: one for one in json.loads(predictions.read_text(encoding="utf-8"))["predictions"]}
+    return table(_HEADS, [_row(spec, runs[spec.id], known.get(spec.id, {})) for spec in specs])
+
+
+def _row(spec: RunSpec, run: RunEvidence | None, predicted: Mapping[str, Any]) -> list[str]:
+    kind, layers = _kind(spec)
+    accuracy = predicted.get("predicted_accuracy", {}).get("parts")
+    depth = predicted.get("effective_depth")
+    ours = [_number(accuracy, 1), _number(depth, 1)]
+    result = None if run is None else run.record.result
+    if run is None or result is None:
+        return [str(layers), NAMES[kind], "not trained", ours[0], "", ours[1], "", "", "", "", "", ""]
+    best = "diverged" if result.status == "diverged" else _number(_percent(result.best_test_accuracy), 2)
+    trained = trained_wiring(spec, run.record.metrics())  # evidence has the numbers only
+    ablation = run.ablation
+    shares = None if ablation is None else [ratio or 0.0 for ratio in ablation.ratios]
+    return [
+        str(layers),
+        NAMES[kind],
+        best,
+        ours[0],
+        _number(_noisy(run), 1),
+        ours[1],
+        _without(spec) if trained is None else _number(trained.wiring.effective_depth(), 1),
+        "" if shares is None else _number(float(effective_depth(shares)), 1),
+        "" if ablation is None else f"{ablation.used_blocks} of {ablation.blocks}",
+        "" if trained is None else f"{trained.outside} of {trained.blocks}",
+        "" if trained is None else f"{trained.largest_modulus:.3f}",
+        "" if trained is None else f"{trained.growth:.3g}",
+    ]
+
+
+def _without(spec: RunSpec) -> str:
+    """Say why a run has no trained coefficients on record."""
+    return "fixed" if configure(spec.model, scheme=spec.scheme).law is None else "not kept"
+
+
+def _kind(spec: RunSpec) -> tuple[str, int]:
+    """Split a model's name into its kind and its layers."""
+    name, layers, rest = re.split(r"(\d+)", spec.model, maxsplit=1)
+    return f"{name}{{}}{rest}", int(layers)
+
+
+def _noisy(run: RunEvidence) -> float | None:
+    attack = run.attack("paper-noise")
+    rows = {} if attack is None else {row.label: row.accuracy for row in attack.rows}
+    return _percent(rows.get(NOISE))
+
+
+def _percent(value: float | None) -> float | None:
+    return None if value is None else 100 * value
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "" if value is None else f"{value:.{digits}f}"
+
+
+TABLES: dict[str, Callable[[], str]] = {"residual wirings": lambda: comparison(evidence())}
