@@ -221,12 +221,12 @@ def printed() -> None:
 
 def decisive() -> None:
     """Print the networks of 56 layers for which the laws predict different accuracies."""
+    print("\nWhere the laws differ: parts, contributions, shares")
     cases = {
         "`-3,5,-1;4`, restart": Wiring.of(Scheme([-3, 5, -1], [4]), stage_change="restart"),
         "`5/2,-3/2;1`, restart": Wiring.of(Scheme(["5/2", "-3/2"], [1]), stage_change="restart"),
         "`1/3,5/9,1/9;16/9`, beta growth 1.839": Wiring.of(Scheme.parse("zerosnet(-9/5)"), beta_growth="1.839"),
         "`1/2;1`": Wiring.of(euler("1/2")),
-        "`0;1`, no skips": Wiring.of(euler(0)),
     }
     for name, wiring in cases.items():
         each = [load_law(measure).predict(wiring).accuracy for measure in MEASURES]
@@ -278,12 +278,10 @@ def best_forms() -> str:
         chosen += [Form(use, THRESHOLD, floor=True, by_width=by_width) for use in NEAREST]
     (_, _, *heads), *rows = table("best", chosen)
     words = {f", {SQUARED}, 4^stage": ", squared", f", {THRESHOLD}, 4^stage": ", above a threshold"}
-    kept = []
-    for name, _, *cells in rows[-len(chosen) :]:
-        for long, short in words.items():
-            name = name.replace(long, short)
-        kept.append([name, *cells])
-    return markdown_table(["Form", *heads], kept)
+    names = [name for name, *_ in rows[-len(chosen) :]]
+    for long, short in words.items():
+        names = [name.replace(long, short) for name in names]
+    return markdown_table(["Form", *heads], [[name, *row[2:]] for name, row in zip(names, rows[-len(chosen) :])])
 
 
 TABLES: dict[str, Callable[[], str]] = {"law, best forms": best_forms}
@@ -295,7 +293,6 @@ def main() -> None:
         print(markdown_table(heads, rows), end="\n\n", flush=True)
     print("MNIST:", mnist(), "\n\nThe paper's printed tables: rms, largest")
     printed()
-    print("\nWhere the laws differ: parts, contributions, shares")
     decisive()
 
 

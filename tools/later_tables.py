@@ -237,11 +237,9 @@ def _group_error(file: str, law: str) -> str:
 
 
 VALUES: dict[str, Callable[[], str]] = {
-    **{
-        f"{name}, {words}": partial(_value, name, what)
-        for name in SENTENCES
-        for words, what in (("measured", "measured"), ("predicted", "with floor"), ("by roots", "root_condition"))
-    },
+    **{f"{name}, measured": partial(_value, name, "measured") for name in SENTENCES},
+    **{f"{name}, predicted": partial(_value, name, "with floor") for name in SENTENCES if "initial" not in name},
+    **{f"{name}, by roots": partial(_value, name, "root_condition") for name in SENTENCES if "betas" in name},
     "betas per block, error": partial(_group_error, "block-schemes", "with floor"),
     "betas per block, error by roots": partial(_group_error, "block-schemes", "root_condition"),
 }

@@ -118,7 +118,7 @@ def test_predictions_of_rows_are_in_the_json(tmp_path, capsys):
     (table,) = json.loads(capsys.readouterr().out)
     found = {one["row"]: one for one in table["predicted"]}
     assert len(found) == 31 and found["56 1.84, 0.74, 0.74"]["registered"] is None
-    assert found["32 1.84, 0.74, 0.74"]["registered"] == "with-floor"
+    assert found["32 1.84, 0.74, 0.74"]["registered"] == "threshold"
     assert {"accuracy", "effective_depth", "blocks", "column"} <= set(found["32 1.84, 0.74, 0.74"])
 
 

@@ -77,7 +77,7 @@ def test_roots_of_other_schemes_stay_where_they_are(page):
 def test_shares_and_accuracy_follow_the_scheme(page):
     browser = page("?alphas=1,1,1&betas=1")
     assert len(texts(browser, ".forecast rect.stage title")) == 54
-    assert "predicted accuracy 80." in texts(browser, ".words p")[0]
+    assert "predicted accuracy 81." in texts(browser, ".words p")[0]
     assert "grows 1.84-fold" in texts(browser, ".limit")[0]
     one(browser, '.presets [data-label="0.33, 0.33, 1.00"]').click()
     eventually(lambda: "predicted accuracy 93." in texts(browser, ".words p")[0])

@@ -219,7 +219,7 @@ def forecast(
         >>> found.limit
         'The state grows 1.84-fold per block, so that later blocks add little to it.'
         >>> round(found.effective_depth, 1), round(found.prediction.accuracy)
-        (4.6, 80)
+        (4.6, 81)
     """
     known = Scheme.of(scheme)
     blocks_of(layers)
