@@ -219,6 +219,7 @@ VALUES: dict[str, Callable[[], str]] = {
     "law p, last epoch": lambda: f"{load_law(epoch='last').p:.3f}",
     "law error": lambda: f"{load_law().rmse:.2f}",
     "law networks": lambda: str(len(load_law().networks)),
+    "law networks, one seed": lambda: str(sum(network.runs == 1 for network in load_law().networks)),
     "law runs": lambda: str(sum(network.runs for network in load_law().networks)),
     "noise rank, depth": lambda: f"{noise_ranks()['depth']:.2f}",
     "noise rank, stability": lambda: f"{noise_ranks()['stability']:.2f}",

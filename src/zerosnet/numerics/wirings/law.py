@@ -8,7 +8,8 @@ constants are fitted to trained networks and stored with what they were fitted o
 
 Predictions were registered with two other laws too, which have no floor and D = sum_n p_n u_n / (u_n + tau): u_n is the
 square root of the part (`contributions`), or the share of the block (`shares`). The law of shares is the rival of the
-law of parts: if the two disagree about a network, the interval is wider.
+law of parts: if the two disagree about a network, the interval is wider. Under the name `parts`, files of predictions
+that are older than `threshold.json`, and `wirings.json`, hold D = sum_n p_n v_n / (v_n + tau).
 """
 
 import json
@@ -213,7 +214,7 @@ def _log_ratio(accuracy: float, other: float) -> float:
 
 
 def used(wiring: Wiring, measure: str) -> Floats:
-    """Compute u_n of every block."""
+    """Compute what a measure takes of every block: its share, its part, or the square root of its part."""
     if measure == "shares":
         return wiring.shares()
     return wiring.head_parts() if measure == "parts" else np.sqrt(wiring.head_parts())

@@ -1,6 +1,6 @@
-"""How much of its depth a wiring uses: functions of shares and contributions, for one wiring or arrays of them.
+"""How much of its depth a wiring uses: functions of shares, parts and contributions, for one wiring or arrays of them.
 
-All take the shares of N blocks, or a row of contributions, along the last axis.
+All take those of N blocks along the last axis.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ TAU = 0.1
 """Share at which a block counts half."""
 
 HEAD_TAU = 0.005
-"""Part of what the head reads at which a block counts half."""
+"""Part of what the head reads at which a block counts half if blocks are counted; the accuracy law has its own tau."""
 
 _LEAST = 1e-300  # in place of 0 in a denominator
 
@@ -37,7 +37,8 @@ def effective_parameters(parts: npt.ArrayLike, per_block: npt.ArrayLike, tau: fl
     """sum_n p_n max(0, 1 - sqrt(tau r_n / v_n)): the parameters of blocks that the head reads well enough.
 
     v_n is the part of what the head reads that comes from block n, p_n its parameters, and r_n = sqrt(p_n / p_0) its
-    width relative to the first block's. A block whose part is below tau r_n does not count.
+    width relative to the first block's. A block whose part is below tau r_n does not count; one with
+    four times that part counts half.
 
     Examples:
         >>> float(effective_parameters([0.5, 0.16, 0.005], [1, 4, 16], tau=0.02)).__round__(3)

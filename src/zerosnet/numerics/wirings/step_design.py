@@ -3,7 +3,8 @@
 The law counts D = sum_n p_n max(0, 1 - sqrt(tau r_n / v_n)), v_n the part of what the head reads that comes from block
 n and r_n = sqrt(p_n) its width. With free betas the parts of the multistep blocks are free too, whatever the alphas
 are: v_n is proportional to beta_n^2 g_n, g_n the gain from block n to the head. So D has one best value for all
-schemes, and its derivative, p_n sqrt(tau r_n / v_n^3) / 2, is the same for all blocks that count:
+schemes, but for their start-up blocks. At the best value its derivative by v_n, p_n sqrt(tau r_n / v_n^3) / 2, is the
+same for all blocks that count:
 
     v_n = (p_n sqrt(r_n))^(2/3) level,   the level such that all parts add up to 1.
 

@@ -233,8 +233,8 @@ class Wiring:
         """sum_n p_n max(0, 1 - sqrt(tau r_n / v_n)), v_n the part of what the head reads that comes from block n.
 
         p_n are the parameters of block n: `per_block`, or 4^stage, how they grow from stage to stage; r_n is
-        sqrt(p_n / p_0), its width relative to the first block's. tau is that of
-        the accuracy law by default, which is a power of this number.
+        sqrt(p_n / p_0), its width relative to the first block's. tau is that of the accuracy law by default; the error
+        of that law is a power of this number, plus a floor.
         """
         from zerosnet.numerics.wirings.law import load_law
 
