@@ -51,7 +51,7 @@ FILES = {"threshold": "threshold", "with floor": "with-floor"}
 UNKNOWN = "–"
 READINGS = {"predicted_accuracy": "", "predicted_accuracy_by_coefficients": ", read from coefficients"}
 _INITIAL = ", read from initial shares"
-MISS = "Miss, with floor"
+MISS = "Miss of the newest"
 _NONE = "None of them is trained yet."
 _NETWORK = ("model", "scheme", "block_schemes", "beta_growth", "init_growth", "stage_change", "recipe")
 
@@ -117,7 +117,7 @@ def networks(results: Path = RESULTS) -> str:
             for reading, words in _readings(file).items():
                 given = one.predicted[reading]
                 cells = [f"{given[law]:.1f}" if law in given else UNKNOWN for law in SHOWN]
-                miss = f"{given['with floor'] - one.measured:+.1f}"
+                miss = f"{_miss(one, reading):+.1f}"
                 rows.append([GROUPS[file], one.name + words, *cells, f"{one.measured:.1f}", str(one.runs), miss])
     heads = ["Group", "Network", *(LAWS[law] for law in SHOWN), "Measured", "Seeds", MISS]
     return _without_empty(heads, rows)
@@ -191,7 +191,13 @@ def _cells(found: Sequence[Network], reading: str = "predicted_accuracy") -> lis
         known = [one for one in found if law in one.predicted[reading]]
         number = "" if len(known) == len(found) else f" ({len(known)})"
         cells.append(f"{rms(_misses(known, law, reading)):.2f}{number}" if known else UNKNOWN)
-    return [*cells, f"{max(_misses(found, 'with floor', reading), key=abs):+.1f}"]
+    return [*cells, f"{max((_miss(one, reading) for one in found), key=abs):+.1f}"]
+
+
+def _miss(one: Network, reading: str = "predicted_accuracy") -> float:
+    """The miss of the newest form of the law of parts that predicted a network."""
+    given = one.predicted[reading]
+    return given.get("threshold", given["with floor"]) - one.measured
 
 
 def _misses(found: Sequence[Network], law: str, reading: str = "predicted_accuracy") -> list[float]:
