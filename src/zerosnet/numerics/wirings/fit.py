@@ -29,6 +29,7 @@ _LEAST_POINTS = 6
 _LEAST_QUANTITY = 1e-9  # of D, if tau is above all parts of a network
 _BELOW = 0.99  # the floor stays below the least error times this
 _STEPS, _DIFFERENCE = 60, 1e-6
+_MOST_DAMPING, _LEAST_GAIN = 1e9, 1e-13
 _SHIFTS = (-0.4, 0.0, 0.4)  # of log(tau): blocks begin to count at a kink, and the misfit has several minima
 
 
@@ -159,10 +160,13 @@ def _with_floor(
         change = np.linalg.solve(normal + damping * np.diag(normal.diagonal() + 1e-12), jacobian.T @ rest)
         tried = inside(best - change)
         new = residuals(tried)
-        if new @ new < rest @ rest:
+        gained = rest @ rest - new @ new
+        if gained > 0:
             best, rest, damping = tried, new, damping / 3
         else:
             damping *= 5
+        if damping > _MOST_DAMPING or 0 < gained < _LEAST_GAIN:
+            break
     return _Constants(*(float(x) for x in best))
 
 
