@@ -102,7 +102,7 @@ def left_out() -> dict[str, tuple[int, float]]:
         "blocks with a share of 10 %": (2, error(lambda o, i: 100 - exp(line(count, log_errors, o, i)))),
         "shares": (3, load_law("shares").rmse),
         "weights in the head": (3, load_law("contributions").rmse),
-        "**parts of what the head reads, with a floor**": (4, load_law("parts").rmse),
+        "**parts of what the head reads, above a threshold**": (4, load_law("parts").rmse),
     }
 
 
