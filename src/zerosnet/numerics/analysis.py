@@ -45,7 +45,7 @@ class Analysis:
         """How many of the 27 blocks of 56 layers are in use (`Wiring.effective_depth`); None for too many steps."""
         if self.scheme.steps > sum(BLOCKS):
             return None
-        return wiring_of(self.scheme, BLOCKS).effective_depth()
+        return wiring_of(self.scheme, BLOCKS, "project-each").effective_depth()
 
     def to_json(self) -> dict[str, Any]:
         """What `zerosnet analyze --json` prints first. Coefficients, residuals and error constants follow the rule for

@@ -7,8 +7,9 @@ import pytest
 from tests.best import best_of
 
 from zerosnet.errors import InputError
-from zerosnet.numerics import forecast, load_law
+from zerosnet.numerics import Scheme, analyze, forecast, load_law
 from zerosnet.numerics.wirings.forecast import blocks_of
+from zerosnet.numerics.wirings.wiring import wiring_of
 
 
 def test_measured_networks_of_56_layers_are_predicted_within_their_intervals() -> None:
@@ -85,3 +86,10 @@ def test_the_limit_of_growing_betas_is_named(scheme: str, growth: str, words: st
 def test_a_growth_that_no_network_takes_is_refused(growth: object) -> None:
     with pytest.raises(InputError, match=f"beta_growth is {growth}; expected a positive number"):
         forecast("euler", beta_growth=growth)
+
+
+def test_an_analysis_and_a_forecast_build_one_wiring() -> None:
+    wiring_of.cache_clear()
+    scheme = Scheme.parse("1/3,5/9,1/9;16/9")
+    assert analyze(scheme).effective_depth == forecast(scheme).effective_depth
+    assert wiring_of.cache_info().misses == 1

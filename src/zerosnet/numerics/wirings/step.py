@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,7 @@ def matrix(values: Any, name: str) -> Matrix:
     return rows
 
 
+@lru_cache
 def unit(size: int, at: int = 0) -> Vector:
     """A unit vector."""
     return tuple(Fraction(int(i == at)) for i in range(size))

@@ -282,10 +282,11 @@ class Wiring:
 
 
 @lru_cache(maxsize=4)
-def wiring_of(scheme: Scheme, blocks: tuple[int, ...], stage_change: str = "project-each") -> Wiring:
+def wiring_of(scheme: Scheme, blocks: tuple[int, ...], stage_change: str) -> Wiring:
     """`Wiring.of`, kept for who asks about the same network again, with what was computed of it.
 
-    Few are kept: a wiring holds thousands of exact numbers, which the garbage collector would look through.
+    Nothing has a default: an argument that is given and one that is not would be two entries. Few are kept: a wiring
+    holds thousands of exact numbers, which the garbage collector would look through.
     """
     return Wiring.of(scheme, blocks, stage_change)
 
