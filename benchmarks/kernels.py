@@ -107,8 +107,9 @@ def of_blocks(w: CudaKernels, unit: int) -> Timed:
     alphas, gradient = coefficients[:, :4].contiguous(), torch.empty_like(weight)
 
     def step(a: list[Tensor], steps: int = 3) -> None:
-        history = tuple(State(a[1 + 2 * i], a[2 + 2 * i]) for i in range(steps))
-        w.conv_step(ConvStep(a[0], table, packed, coefficients, history, State(a[7], a[8]), norm, True))
+        history = tuple(State(a[1 + i], a[5 + i].view(torch.int8).chunk(2)[0]) for i in range(steps))
+        out = State(a[4], a[8].view(torch.int8).chunk(2)[0])
+        w.conv_step(ConvStep(a[0], table, packed, coefficients, history, out, norm, True))
 
     def recursion(a: list[Tensor], terms: int = 3) -> None:
         w.state_gradient(StateGradient(Slope(a[0], a[1], table), alphas, tuple(a[2 : 2 + terms]), a[5]))
@@ -120,9 +121,9 @@ def of_blocks(w: CudaKernels, unit: int) -> Timed:
     sums = (blocks + 1) * 4 * w.replicas * w.sizes.weights / unit
     return {
         "conv_inner": (lambda a: w.conv_inner(ConvInner(a[0], table, packed, a[1], norm, True)), 2),
-        "conv_step_1": (lambda a: step(a, 1), 5),
-        "conv_step_2": (lambda a: step(a, 2), 7),
-        "conv_step_3": (step, 9),
+        "conv_step_1": (lambda a: step(a, 1), 4),
+        "conv_step_2": (lambda a: step(a, 2), 5.5),
+        "conv_step_3": (step, 7),
         "backward_inner": (
             lambda a: w.backward_inner(BackwardInner(a[0], coefficients, a[1], packed, a[2], grads, gradient, True)),
             3,

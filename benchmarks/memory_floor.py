@@ -2,11 +2,11 @@
 
 In units of U, one bf16 activation (K, B, W, W, C), a block with a d-step scheme moves
 
-    first convolution     2        high half of y in, z out
-    second convolution    3 + 2d   z and both halves of d states in, both halves of a state out
-    its backward          3        G and z in, dz out
-    backward of the first 4        dz, z and y in, dy out
-    gradient recursion    3 + d    dy, y and d later gradients in, G out
+    first convolution     2             high half of y in, z out
+    second convolution    (5 + 3d) / 2  z and 24 bits of d states in, 24 bits of a state out
+    its backward          3             G and z in, dz out
+    backward of the first 4             dz, z and y in, dy out
+    gradient recursion    3 + d         dy, y and d later gradients in, G out
 """
 
 from zerosnet.models import BlockPlan, Network
@@ -15,9 +15,9 @@ IMAGE = 32
 BYTES = 2  # of a bf16 number
 
 
-def block_units(steps: int) -> int:
+def block_units(steps: int) -> float:
     """Units of U that a block moves in one training step."""
-    return 2 + (3 + 2 * steps) + 3 + 4 + (3 + steps)
+    return 2 + (5 + 3 * steps) / 2 + 3 + 4 + (3 + steps)
 
 
 def change_units(steps: int) -> float:

@@ -30,6 +30,7 @@ def run(device: torch.device, replicas: int = REPLICAS, batch: int = BATCH) -> N
 
 def of_width(w: CudaKernels) -> None:
     a = [w.activation().normal_() for _ in range(9)]
+    low = [torch.randint_like(w.low(), -128, 128) for _ in range(MAX_STEPS + 1)]
     table = torch.rand(w.replicas, 4, w.channels, device=w.device)
     ones = [torch.ones(w.replicas * w.channels, device=w.device) for _ in range(6)]
     norm, grads = Norm(*ones[:4], w.table()), NormGradient(table, *ones[4:], w.table())
@@ -40,8 +41,8 @@ def of_width(w: CudaKernels) -> None:
     for training in (True, False):
         w.conv_inner(ConvInner(a[0], table, packed, a[1], norm, training))
         for steps in range(1, MAX_STEPS + 1):
-            history = tuple(State(a[1 + i], a[2 + i]) for i in range(steps))
-            w.conv_step(ConvStep(a[0], table, packed, numbers, history, State(a[7], a[8]), norm, training))
+            history = tuple(State(a[1 + i], low[i]) for i in range(steps))
+            w.conv_step(ConvStep(a[0], table, packed, numbers, history, State(a[7], low[-1]), norm, training))
         for wanted in (gradient, None):
             w.backward_inner(BackwardInner(a[0], numbers, a[1], packed, a[2], grads, wanted, training))
             w.backward_outer(BackwardOuter(slope, a[2], packed, a[3], grads, wanted, training))

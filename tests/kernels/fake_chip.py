@@ -18,7 +18,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from zerosnet.kernels.compile import source
 
 MULTIPROCESSORS = 132
-POINTERS = {"bf16": torch.bfloat16, "float": torch.float32, "int": torch.int32, "unsigned long long": torch.int64}
+POINTERS = {
+    "bf16": torch.bfloat16,
+    "signed char": torch.int8,
+    "float": torch.float32,
+    "int": torch.int32,
+    "unsigned long long": torch.int64,
+}
 NUMBERS = {"int": int, "double": float}
 
 
@@ -64,13 +70,13 @@ class Stream:
 
     def __init__(self, chip, beside=False):
         self.chip, self.number, self.clock, self.recording = chip, len(chip.streams), {}, None
-        self.beside = beside
+        self.beside, self.waited = beside, False
         chip.streams.append(self)
 
     def wait_event(self, event):
         assert event.recording is self.chip.recording or event.recording is None, "an event of a recording that is over"
         assert self.recording is None or event.recording is not None, "a recording waits for work outside of it"
-        self.recording = self.recording or event.recording
+        self.recording, self.waited = self.recording or event.recording, True
         for stream, time in event.clock.items():
             self.clock[stream] = max(self.clock.get(stream, 0), time)
 
@@ -129,15 +135,19 @@ class Chip:
         if before is not None and self.current.clock.get(before[0], 0) < before[1]:
             raise Race(f"{what} does not wait for {before[2]}")
 
-    def launch(self, signature, name, grid, threads, shared, arguments):
+    def launch(self, signature, name, grid, threads, shared, arguments, *, early=False):
         parameters = signature[name]
+        assert not (early and self.current.waited), f"{name} is launched early after a wait for another stream"
+        self.current.waited = False
         assert len(parameters) == len(arguments), name
         reads, writes = [], []
         for parameter, argument in zip(parameters, arguments):
             kind, pointer, called = re.fullmatch(r"(?:const )?([\w ]+?)(\*?) (\w+)", parameter).groups()
             if pointer:
                 assert argument.dtype == POINTERS[kind], (name, parameter)
-                if kind == "bf16" or called == "weight_parts":  # which are read and written 16 bytes at a time
+                if (
+                    kind in ("bf16", "signed char") or called == "weight_parts"
+                ):  # which are read and written 16 bytes at a time
                     assert argument.is_contiguous() and argument.data_ptr() % 16 == 0, (name, parameter)
                 (reads if parameter.startswith("const") else writes).append(argument.data_ptr())
             else:
@@ -178,7 +188,7 @@ def install(monkeypatch):
     fake = Chip()
 
     def program(channels, width, device):
-        return SimpleNamespace(launch=lambda *launch: fake.launch(signatures(channels, width), *launch))
+        return SimpleNamespace(launch=partial(fake.launch, signatures(channels, width)))
 
     properties = SimpleNamespace(multi_processor_count=MULTIPROCESSORS)
     monkeypatch.setattr("zerosnet.kernels.cuda.program", program)

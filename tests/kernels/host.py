@@ -28,6 +28,7 @@ template <class T> T __ldg(const T* p) { return *p; }
 template <class T> T __ldcg(const T* p) { return *p; }
 inline float __shfl_xor_sync(unsigned, float v, int) { return v; }
 inline void __syncthreads() {}
+inline void wait_for_kernel_ahead() {}
 inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 union Word { unsigned bits; float number; };
 inline unsigned rounded(float number) {  // to the nearest bf16, of two the even one

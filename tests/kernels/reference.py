@@ -22,6 +22,7 @@ from zerosnet.kernels.interface import (
     NormGradient,
     Packed,
     Slope,
+    State,
     StateGradient,
 )
 from zerosnet.kernels.patches import planes
@@ -29,7 +30,7 @@ from zerosnet.kernels.patches import planes
 
 @dataclass(frozen=True)
 class ReferenceKernels:
-    """The `Kernels` of any device; weights are not packed, and the low half of a state is what rounding took away."""
+    """The `Kernels` of any device; weights are not packed, and the low part of a state is what rounding took away."""
 
     channels: int
     width: int
@@ -45,6 +46,9 @@ class ReferenceKernels:
         shape = (self.replicas, self.batch, self.width, self.width, self.channels)
         return torch.empty(shape, dtype=self.dtype, device=self.device)
 
+    def low(self) -> Tensor:
+        return self.activation()
+
     def table(self) -> Tensor:
         return torch.empty(self.replicas, 4, self.channels, dtype=self.dtype, device=self.device)
 
@@ -59,7 +63,7 @@ class ReferenceKernels:
     def conv_step(self, call: ConvStep) -> None:
         y = per_replica(call.coefficients[:, 4]) * self._convolve(activate(call.x, call.norm), call.weights.forward)
         for i, state in enumerate(call.history):
-            y = y + per_replica(call.coefficients[:, i]) * (state.high + state.low)
+            y = y + per_replica(call.coefficients[:, i]) * state.value
         call.out.high.copy_(y)
         call.out.low.copy_(y - call.out.high)
         if call.training:
@@ -186,3 +190,10 @@ def per_replica(values: Tensor) -> Tensor:
 def replica_major(x: Tensor, replicas: int) -> Tensor:
     """Undo `planes`: (B, K C, H, W) to (K, B, H, W, C)."""
     return x.unflatten(1, (replicas, -1)).permute(1, 0, 3, 4, 2)
+
+
+def split(y: Tensor) -> State:
+    """Round a float32 tensor to the 24 bits that the CUDA kernels keep of a state."""
+    high = y.bfloat16()
+    rest = y.view(torch.int32) - (high.view(torch.int16).int() << 16) + 0x80
+    return State(high, (rest.clamp(max=0x7FFF) >> 8).to(torch.int8))

@@ -80,8 +80,8 @@ def conv_inner(w, i):
 
 
 def conv_step(w, i):
-    a, out = i.activations, State(w.activation(), w.activation())
-    history = tuple(State(a[n], torch.zeros_like(a[n])) for n in (1, 2, 3))
+    a, out = i.activations, State(w.activation(), w.low())
+    history = tuple(State(a[n], torch.zeros_like(w.low())) for n in (1, 2, 3))
     w.conv_step(ConvStep(a[0], i.table, w.pack([i.weight])[0], i.numbers, history, out, i.norm, True))
     return out.high, i.norm.table
 

@@ -67,7 +67,7 @@ def test_evaluation_and_image_gradients_hand_every_kernel_what_it_takes(chip, na
 
 @pytest.mark.parametrize("method", ["join", "parts"])
 def test_a_missing_wait_is_found(chip, monkeypatch, method):
-    forgetful = {"join": lambda self: None, "parts": lambda self: self.buffers[self.turn]}
+    forgetful = {"join": lambda self: None, "parts": lambda self: (self.buffers[self.turn], False)}
     monkeypatch.setattr(WeightAdder, method, forgetful[method])
     with pytest.raises(Race, match=r"add_weight_parts|does not wait for aten"):
         train(chip, "zerosnet20_tra", {"replicas": 2})

@@ -108,7 +108,7 @@ def test_an_evaluation_keeps_no_more_than_the_states_that_a_block_reads():
     native.refresh(training=False)
     CountedKernels.alive = CountedKernels.most = 0
     native.head.logits(native.forward(images, training=False, record=False))
-    assert CountedKernels.most == 9 * unit  # three states in two halves, f's inner activation, the new state
+    assert CountedKernels.most == 9 * unit  # three states in two parts, f's inner activation, the new state
     assert CountedKernels.alive == 0
 
 

@@ -144,13 +144,31 @@ class Program:
         try:
             from torch.cuda._utils import _cuda_load_module, _CudaKernel
 
+            from zerosnet.kernels.launch import launch
+
             self._modules: list[Any] = [_cuda_load_module(binary) for binary in binaries]
             _ = _CudaKernel.set_shared_memory_config  # PyTorch 2.8 does not have it yet
         except Exception as error:
             raise _unavailable(error) from error
         self._kernels: dict[str, Any] = {}
+        self._launch = launch
 
-    def launch(self, name: str, grid: tuple[int, int], threads: int, shared: int, args: Sequence[Any]) -> None:
+    def launch(
+        self,
+        name: str,
+        grid: tuple[int, int],
+        threads: int,
+        shared: int,
+        args: Sequence[Any],
+        *,
+        early: bool = False,
+    ) -> None:
+        """Put a kernel on the current stream.
+
+        Args:
+            early: Let it come onto the chip before the kernel ahead of it has ended, for which it then waits itself
+                (`wait_for_kernel_ahead`). Not right after a wait for another stream.
+        """
         if shared > 32 * 1024:  # with what a kernel declares itself it may pass 48 KiB, which must be asked for
             shared = max(shared, 48 * 1024)
         kernel = self._kernels.get(name)
@@ -158,7 +176,7 @@ class Program:
             kernel = self._kernels[name] = getattr(self._modules[piece_with(name, self._binaries)], name)
             if shared >= 48 * 1024:
                 kernel.set_shared_memory_config(shared)
-        kernel(grid=(*grid, 1), block=(threads, 1, 1), args=list(args), shared_mem=shared)
+        self._launch(kernel.func, (*grid, 1), (threads, 1, 1), shared, args, early=early)
 
 
 def piece_with(name: str, binaries: Sequence[bytes]) -> int:

@@ -54,26 +54,53 @@ class CudaKernels:
         return self._floats(self.replicas * self.sizes.sums * 2 * self.channels)
 
     @cached_property
+    def _unused(self) -> Tensor:
+        """An argument that a kernel does not read."""
+        return torch.empty(16, dtype=torch.int8, device=self.device)
+
+    @cached_property
     def _counters(self) -> Tensor:
         return torch.zeros(self.replicas, dtype=torch.int32, device=self.device)
 
     @cached_property
     def _weight_adder(self) -> WeightAdder:
-        return WeightAdder(self._floats(2, self.replicas * self.sizes.backward_blocks * self.sizes.weights))
+        parts = self.replicas * self.sizes.backward_blocks * self.sizes.weights
+        return WeightAdder(self._floats(WeightAdder.BUFFERS, parts))
 
     @cached_property
     def _packings(self) -> dict[tuple[int, ...], tuple[Tensor, Tensor, Tensor]]:
         return {}
 
     def compile(self) -> None:
-        _ = self._program, self._sums, self._counters
+        _ = self._program, self._sums, self._counters, self._unused
 
     def _floats(self, *shape: int) -> Tensor:
         return torch.empty(shape, device=self.device)
 
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return (self.replicas, self.batch, self.width, self.width, self.channels)
+
+    @cached_property
+    def _last(self) -> list[str]:
+        return [""]
+
+    def _launch(
+        self, name: str, grid: tuple[int, int], threads: int, shared: int, args: list[Any], early: bool = True
+    ) -> None:
+        """Launch a kernel of the main work, early unless it follows a wait for other streams or the packing of weights.
+
+        Kernels read weights before they wait for the kernel ahead of them.
+        """
+        early = early and self._last[0] not in ("join", "pack_weights")
+        self._last[0] = name
+        self._program.launch(name, grid, threads, shared, args, early=early)
+
     def activation(self) -> Tensor:
-        shape = (self.replicas, self.batch, self.width, self.width, self.channels)
-        return torch.empty(shape, dtype=torch.bfloat16, device=self.device)
+        return torch.empty(self._shape, dtype=torch.bfloat16, device=self.device)
+
+    def low(self) -> Tensor:
+        return torch.empty(self._shape, dtype=torch.int8, device=self.device)
 
     def table(self) -> Tensor:
         return self._floats(self.replicas, 4, self.channels)
@@ -91,11 +118,11 @@ class CudaKernels:
         addresses, forward, backward = self._packings[pointers]
         grid = (-(-self.replicas * self.sizes.weights // (8 * POINTWISE_THREADS)), len(weights))
         arguments = [addresses, forward, backward, self.replicas, *_strides(weights[0])]
-        self._program.launch("pack_weights", grid, POINTWISE_THREADS, 0, arguments)
+        self._launch("pack_weights", grid, POINTWISE_THREADS, 0, arguments, early=False)
         return [Packed(*pair) for pair in zip(forward, backward)]
 
     def conv_inner(self, call: ConvInner) -> None:
-        out = State(call.out, call.out)
+        out = State(call.out, self._unused)
         step = ConvStep(call.x, call.norm, call.weights, call.norm, (), out, call.following, call.training)
         self._forward("conv_inner", step)
 
@@ -104,12 +131,12 @@ class CudaKernels:
 
     def _forward(self, name: str, call: ConvStep) -> None:
         unused = [call.out] * (MAX_STEPS - len(call.history))
-        halves = [half for state in (*call.history, *unused) for half in state]
-        arguments: list[Any] = [call.x, call.norm, call.weights.forward, call.coefficients, *halves, *call.out]
+        parts = [part for state in (*call.history, *unused) for part in state]
+        arguments: list[Any] = [call.x, call.norm, call.weights.forward, call.coefficients, *parts, *call.out]
         arguments += [self._sums, self._counters, *call.following, MOMENTUM, EPS, self.batch, int(call.training)]
         sizes = self.sizes
         grid, shared = (sizes.forward_blocks, self.replicas), sizes.step_shared if call.history else sizes.inner_shared
-        self._program.launch(name, grid, sizes.forward_threads, shared, arguments)
+        self._launch(name, grid, sizes.forward_threads, shared, arguments)
 
     def backward_inner(self, call: BackwardInner) -> None:
         inputs = [call.gradient, call.gradient, call.norm.norm, call.coefficients]
@@ -120,11 +147,11 @@ class CudaKernels:
 
     def _backward(self, name: str, inputs: list[Tensor], call: BackwardInner | BackwardOuter) -> None:
         sizes, wanted = self.sizes, int(call.weight_gradient is not None)
-        parts = self._weight_adder.parts() if call.weight_gradient is not None else self._sums
+        parts, waits = self._weight_adder.parts() if call.weight_gradient is not None else (self._sums, False)
         arguments: list[Any] = [*inputs, call.x, call.weights.backward, call.out, self._sums, self._counters, parts]
         arguments += [*call.norm, self.batch, int(call.training), wanted]
         grid = (sizes.backward_blocks, self.replicas)
-        self._program.launch(name, grid, sizes.backward_threads, sizes.backward_shared, arguments)
+        self._launch(name, grid, sizes.backward_threads, sizes.backward_shared, arguments, early=not waits)
         if call.weight_gradient is not None:
             with self._weight_adder.sums():
                 self.add_weight_parts(parts, call.weight_gradient)
@@ -140,6 +167,7 @@ class CudaKernels:
     def join(self) -> None:
         if "_weight_adder" in self.__dict__:  # made when it is first needed
             self._weight_adder.join()
+            self._last[0] = "join"
 
     def state_gradient(self, call: StateGradient) -> Tensor | None:
         slope, weights, terms, out, even, dots_with = call
@@ -151,7 +179,8 @@ class CudaKernels:
         unused = [out] * (MAX_STEPS - len(terms))
         through = [out if even is None else even, int(even is not None)]
         arguments = [gradient, y, table, weights, *terms, *unused, *through, out, dots, self.batch]
-        self._program.launch(f"{name}_{len(terms)}", (blocks, self.replicas), POINTWISE_THREADS, 0, arguments)
+        grid = (blocks, self.replicas)
+        self._launch(f"{name}_{len(terms)}", grid, POINTWISE_THREADS, 0, arguments)
         return None if dots_with is None else dots.sum(1)
 
     # -- stem, stage changes, head -------------------------------------------------------------------------------------
@@ -212,7 +241,7 @@ class CudaKernels:
 
     def _edge(self, name: str, arguments: list[Any], *, blocks: int | None = None, shared: int = 0) -> None:
         grid = (blocks or self._edge_blocks, self.replicas)
-        self._program.launch(name, grid, POINTWISE_THREADS, shared, arguments)
+        self._launch(name, grid, POINTWISE_THREADS, shared, arguments)
 
     @property
     def _edge_blocks(self) -> int:

@@ -54,10 +54,21 @@ MAX_STEPS = 4
 
 
 class State(NamedTuple):
-    """A state y in two halves, y = high + low; convolutions and statistics see the high half only."""
+    """A state y: `high` is y rounded, all that convolutions and statistics see, and `low` the rest.
+
+    The CUDA kernels keep 24 bits: `high` in bf16 and `low` in int8, 256ths of the distance to the next bf16 number.
+    """
 
     high: Tensor
     low: Tensor
+
+    @property
+    def value(self) -> Tensor:
+        """The state as one tensor, in float32 if it has 24 bits."""
+        if self.low.dtype != torch.int8:
+            return self.high + self.low
+        bits = (self.high.view(torch.int16).int() << 16) + (self.low.int() << 8)
+        return bits.view(torch.float32)
 
 
 class Packed(NamedTuple):
@@ -150,6 +161,9 @@ class Kernels(Protocol):
         """
 
     def activation(self) -> Tensor: ...
+
+    def low(self) -> Tensor:
+        """Make room for the low part of a state."""
 
     def table(self) -> Tensor: ...
 

@@ -74,7 +74,7 @@ class NativeNetwork:
         self._fixed = None if self.is_trained else self._coefficients().detach()
         self._packed: dict[Tensor, Packed] = {}
         self._weights: dict[tuple[object, ...], Tensor] = {}
-        self._zeros = {channels: torch.zeros_like(k.activation()) for channels, k in self.kernels.items()}
+        self._zeros = {channels: torch.zeros_like(k.low()) for channels, k in self.kernels.items()}
 
     def warm_up(self) -> None:
         """Compile what will be needed, so that a machine that cannot is found out before any work is done."""
@@ -120,17 +120,17 @@ class NativeNetwork:
                     tape.blocks.clear()
                 tape.blocks.append(self._block(n, history, coefficients.detach()[n], training))
                 history = self._history_after(n, tape.blocks[-1], history)
-            self._drop_low_halves(history)
+            self._drop_low_parts(history)
         return tape
 
     def _history_after(self, n: int, step: BlockTape, history: list[Node]) -> list[Node]:
         states = [p.node for p in step.projected] if step.strided else history
         kept = [step.result, *states][: self.blocks[n].plan.keep_states]
-        self._drop_low_halves(node for node in states if node not in kept)
+        self._drop_low_parts(node for node in states if node not in kept)
         return kept
 
-    def _drop_low_halves(self, nodes: Iterable[Node]) -> None:
-        """Free the low halves of states that no multistep sum reads any more."""
+    def _drop_low_parts(self, nodes: Iterable[Node]) -> None:
+        """Free the low parts of states that no multistep sum reads any more."""
         for node in nodes:
             node.state = State(node.state.high, self._zeros[node.kernels.channels])
 
@@ -145,7 +145,7 @@ class NativeNetwork:
             packed = self._packed[f.conv1.weight]
             k.conv_inner(ConvInner(source.state.high, bn1.table, packed, inner, bn2, training))
         else:
-            self._drop_low_halves(history)  # what is projected is the high half
+            self._drop_low_parts(history)  # what is projected is the high part
             weight = f.conv1.weight
             strided = StridedConvolution(source.state.high, bn1.table, weight, self.replicas, source.kernels)
             inner = strided.result
@@ -158,7 +158,7 @@ class NativeNetwork:
         used = states[: self._terms[n]]
         for lag, node in enumerate(used):
             node.users.append((n, lag))
-        out = State(k.activation(), k.activation())
+        out = State(k.activation(), k.low())
         following = self.norms[self.slopes[n + 1].bn1 if n + 1 < len(self.blocks) else self.bn]
         past = tuple(node.state for node in used)
         packed = self._packed[f.conv2.weight]

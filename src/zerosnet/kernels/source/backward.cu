@@ -44,6 +44,7 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
 
   load_weights(packed, weights + (size_t)k * 9 * C * C, thread, BACKWARD_THREADS);
   clear_tiles(shared, 2 * STAGES, thread, BACKWARD_THREADS);
+  wait_for_kernel_ahead();
   const Filler<FILL_THREADS> fill(thread - (BACKWARD_THREADS - FILL_THREADS));  // with two stages not for the first four warps
   const float beta = OUTER ? 0.f : coefficients[k * 5 + 4];
   // What turns memory into g and a: scale and shift of x; gain, slope and offset of (dzhat, z). Where a thread has many

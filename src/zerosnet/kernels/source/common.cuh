@@ -1,7 +1,8 @@
 // Shared by all kernels. Compiled once for every width with -DCHANNELS=16|32|64 -DWIDTH=32|16|8.
 //
 // Activations are replica-major: (K, B, H, W, C) in bf16. One thread block works on one replica, so that nothing a
-// replica does (not even a NaN) can reach its neighbours. The state y is kept as two bf16 halves, y = high + low.
+// replica does (not even a NaN) can reach its neighbours. The state y has 24 bits: `high`, y rounded to bf16, and `low`, a
+// signed byte that counts 256ths of the distance to the next bf16 number. The bits of y as a float are high << 16 + low << 8.
 //
 // No header is included, so that NVRTC alone is enough: bf16 numbers travel as 16-bit words.
 using bf16 = unsigned short;
@@ -17,6 +18,13 @@ __device__ __forceinline__ void copy_async(void* to, const void* from) {
 }
 
 __device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+// A kernel may be on the chip before the one ahead of it in the stream has ended (programmatic dependent launch). Here it
+// waits for that, and then lets the next one come. So before this line all kernels have ended but the one right ahead,
+// whose results must not be read nor overwritten; weights, which were packed long before, may be read.
+__device__ __forceinline__ void wait_for_kernel_ahead() {
+  asm volatile("griddepcontrol.wait;\n griddepcontrol.launch_dependents;" ::: "memory");
+}
 
 // What this thread has written to shared memory can be read by the tensor cores, after the next barrier.
 __device__ __forceinline__ void show_tensor_cores() {
@@ -59,6 +67,33 @@ __device__ __forceinline__ void load_ahead(unsigned (&words)[SPAN / 2], const bf
 __device__ __forceinline__ void store_span(bf16* p, const unsigned (&words)[SPAN / 2]) {
   if constexpr (SPAN == 8) *(uint4*)p = make_uint4(words[0], words[1], words[2], words[3]);
   else *(uint2*)p = make_uint2(words[0], words[1]);
+}
+// The same of low bytes, four in a word.
+__device__ __forceinline__ void load_ahead(unsigned (&words)[SPAN / 4], const signed char* p) {
+  if constexpr (SPAN == 8) asm volatile("ld.global.nc.v2.u32 {%0,%1},[%2];" : "=r"(words[0]), "=r"(words[1]) : "l"(p));
+  else asm volatile("ld.global.nc.u32 %0,[%1];" : "=r"(words[0]) : "l"(p));
+}
+__device__ __forceinline__ void store_span(signed char* p, const unsigned (&words)[SPAN / 4]) {
+  if constexpr (SPAN == 8) *(uint2*)p = make_uint2(words[0], words[1]);
+  else *(unsigned*)p = words[0];
+}
+
+// Byte 4 of a selector is 0; one of 8 to 11 is the sign of byte 0 to 3, repeated.
+__device__ __forceinline__ unsigned pick_bytes(unsigned word, unsigned selector) {
+  unsigned picked;
+  asm("prmt.b32 %0,%1,0,%2;" : "=r"(picked) : "r"(word), "r"(selector));
+  return picked;
+}
+
+// The j-th of a span's numbers out of its high halves and low bytes.
+__device__ __forceinline__ float join(const unsigned (&high)[SPAN / 2], const unsigned (&low)[SPAN / 4], int j) {
+  const unsigned top = j % 2 ? high[j / 2] & 0xffff0000u : high[j / 2] << 16;
+  return __uint_as_float(top + pick_bytes(low[j / 4], 0x8804 | j % 4 * 0x1110));
+}
+// The low byte of v, whose high half is `top` as a float, in the second byte. What lies above a half is rounded to 127: a
+// number right between two of bf16 goes to the even one. A NaN stays one whatever its low byte is.
+__device__ __forceinline__ unsigned low_byte(float v, float top) {
+  return (unsigned)min((int)(__float_as_uint(v) - __float_as_uint(top) + 0x80u), 0x7fff);
 }
 
 // Zero images and their halos; afterwards only the inside is written, so the halos stay zero.

@@ -30,6 +30,7 @@ extern "C" __global__ void __launch_bounds__(EDGE_THREADS)
 channel_statistics(const bf16* x, float* sums, int* counters, const float* gamma, const float* beta, float* running_mean,
                    float* running_var, float* table, double momentum, double eps, int batch) {
   const int k = blockIdx.y, thread = threadIdx.x, items = batch * PIXELS * CHUNKS;
+  wait_for_kernel_ahead();
   float sum[8] = {}, square[8] = {}, f[8];
   for (int i = blockIdx.x * EDGE_THREADS + thread; i < items; i += gridDim.x * EDGE_THREADS) {
     unpack8(f, __ldg((const uint4*)x + (size_t)k * items + i));
@@ -46,6 +47,7 @@ channel_statistics(const bf16* x, float* sums, int* counters, const float* gamma
 extern "C" __global__ void __launch_bounds__(EDGE_THREADS)
 activated_patches(const bf16* x, const float* norm, bf16* out, int batch) {
   const int k = blockIdx.y, items = batch * (PIXELS / 4) * 9 * CHUNKS, chunk = threadIdx.x % CHUNKS;  // the same in every turn
+  wait_for_kernel_ahead();
   float scale[8], shift[8];
   load_chunk(scale, norm + ((size_t)k * 4 + SCALE) * C + chunk * 8);
   load_chunk(shift, norm + ((size_t)k * 4 + SHIFT) * C + chunk * 8);
@@ -95,6 +97,7 @@ gather_patches(const bf16* columns, const bf16* x, bf16* out, float* sums, int* 
                float* gamma_grad, float* beta_grad, float* table, int batch, int training) {
   constexpr int HALF = W / 2;
   const int k = blockIdx.y, items = batch * (PIXELS / 4) * CHUNKS;
+  wait_for_kernel_ahead();
   GradientSums tail(norm);
   for (int i = blockIdx.x * EDGE_THREADS + threadIdx.x; i < items; i += gridDim.x * EDGE_THREADS) {
     const int chunk = i % CHUNKS, q = (i / CHUNKS) % (PIXELS / 4), b = i / (CHUNKS * (PIXELS / 4)), row = q / HALF, column = q % HALF;
@@ -125,6 +128,7 @@ gather_patches(const bf16* columns, const bf16* x, bf16* out, float* sums, int* 
 // Every second pixel in both directions, (K, B, W/2, W/2, C). 1/4 U in, 1/4 U out.
 extern "C" __global__ void __launch_bounds__(EDGE_THREADS) take_even(const bf16* x, bf16* out, int batch) {
   const int k = blockIdx.y, items = batch * (PIXELS / 4) * CHUNKS;
+  wait_for_kernel_ahead();
   for (int i = blockIdx.x * EDGE_THREADS + threadIdx.x; i < items; i += gridDim.x * EDGE_THREADS) {
     const int chunk = i % CHUNKS, q = (i / CHUNKS) % (PIXELS / 4), b = i / (CHUNKS * (PIXELS / 4));
     const int pixel = 2 * (q / (W / 2)) * W + 2 * (q % (W / 2));
@@ -136,6 +140,7 @@ extern "C" __global__ void __launch_bounds__(EDGE_THREADS) take_even(const bf16*
 extern "C" __global__ void __launch_bounds__(EDGE_THREADS) pool(const bf16* x, const float* norm, float* out, int batch) {
   __shared__ float totals[2 * C];
   const int k = blockIdx.y, b = blockIdx.x, thread = threadIdx.x, chunk = thread % CHUNKS;
+  wait_for_kernel_ahead();
   const float* table = norm + (size_t)k * 4 * C;
   float sum[8] = {}, unused[8] = {}, f[8], scale[8], shift[8];
   load_chunk(scale, table + SCALE * C + chunk * 8);
@@ -155,6 +160,7 @@ extern "C" __global__ void __launch_bounds__(EDGE_THREADS)
 pool_backward(const float* gradient, const bf16* x, bf16* out, float* sums, int* counters, const float* norm,
               float* gamma_grad, float* beta_grad, float* table, int batch, int training) {
   const int k = blockIdx.y, items = batch * PIXELS * CHUNKS;
+  wait_for_kernel_ahead();
   GradientSums tail(norm);
   for (int i = blockIdx.x * EDGE_THREADS + threadIdx.x; i < items; i += gridDim.x * EDGE_THREADS) {
     const int chunk = i % CHUNKS, b = i / (CHUNKS * PIXELS);

@@ -27,16 +27,16 @@ __device__ void finish_normalisation(const Normalisation& bn, const float* sums,
 }
 
 template <int STEPS>
-struct Past {  // of one span: high and low halves of the states that it is summed from
-  unsigned high[STEPS + 1][SPAN / 2], low[STEPS + 1][SPAN / 2];
+struct Past {  // of one span: high halves and low bytes of the states that it is summed from
+  unsigned high[STEPS + 1][SPAN / 2], low[STEPS + 1][SPAN / 4];
 };
 
 // STEPS = 0: z = conv(relu(bn(x))) is stored in bf16: 2 U of traffic (U: one bf16 activation).
-// STEPS > 0: y = sum_i alpha_i y_i + beta conv(...) is stored in two halves: (3 + 2 STEPS) U.
+// STEPS > 0: y = sum_i alpha_i y_i + beta conv(...) is stored in 24 bits: (2.5 + 1.5 STEPS) U.
 template <int STEPS>
 __device__ void conv_forward(const bf16* __restrict__ x, const float* __restrict__ norm, const bf16* __restrict__ weights,
-                             const float* __restrict__ coefficients, const bf16* const (&high)[4], const bf16* const (&low)[4],
-                             bf16* __restrict__ out, bf16* __restrict__ out_low, float* __restrict__ sums,
+                             const float* __restrict__ coefficients, const bf16* const (&high)[4],
+                             const signed char* const (&low)[4], bf16* __restrict__ out, signed char* __restrict__ out_low, float* __restrict__ sums,
                              int* __restrict__ counters, const Normalisation bn, int batch, int training) {
   extern __shared__ __align__(1024) unsigned char shared[];
   __shared__ float scratch[TEAMS][4 * 2 * C];
@@ -57,9 +57,10 @@ __device__ void conv_forward(const bf16* __restrict__ x, const float* __restrict
       for (int i = 0; i < fill.ITEMS; i++) copy_async(slots + fill.source(i), (const uint4*)(x + image_of(b)) + fill.source(i));
   };
 
-  ask(number);
   load_weights(packed, weights + (size_t)k * 9 * C * C, threadIdx.x, FORWARD_THREADS);
   clear_tiles(tile, 1, thread, 128);
+  wait_for_kernel_ahead();
+  ask(number);
   float alpha[STEPS + 1];
 #pragma unroll
   for (int i = 0; i < STEPS; i++) alpha[i] = coefficients[k * 5 + i];
@@ -118,25 +119,30 @@ __device__ void conv_forward(const bf16* __restrict__ x, const float* __restrict
           for (int j = 0; j < SPAN; j++) v[j] *= beta;
 #pragma unroll
           for (int n = 0; n < STEPS; n++) {
-            float h[SPAN], l[SPAN];
-            unpack_words<SPAN / 2>(h, past[i % PASTS].high[n]);
-            unpack_words<SPAN / 2>(l, past[i % PASTS].low[n]);
+            const Past<STEPS>& from = past[i % PASTS];
 #pragma unroll
-            for (int j = 0; j < SPAN; j++) v[j] = fmaf(alpha[n], h[j] + l[j], v[j]);
+            for (int j = 0; j < SPAN; j++) v[j] = fmaf(alpha[n], join(from.high[n], from.low[n], j), v[j]);
           }
           if (i + PASTS < SPANS) ask_history(i + PASTS);
         }
-        unsigned words[SPAN / 2], rest[SPAN / 2];
+        unsigned words[SPAN / 2], rest[SPAN / 4], bytes[SPAN];
 #pragma unroll
         for (int j = 0; j < SPAN / 2; j++) {  // statistics of what the next layer reads: the rounded value
           words[j] = pack(v[2 * j], v[2 * j + 1]);
           const float2 r = unpack(words[j]);
-          if constexpr (STEPS > 0) rest[j] = pack(v[2 * j] - r.x, v[2 * j + 1] - r.y);
+          bytes[2 * j] = low_byte(v[2 * j], r.x);
+          bytes[2 * j + 1] = low_byte(v[2 * j + 1], r.y);
           sum[side][2 * j] += r.x; square[side][2 * j] += r.x * r.x;
           sum[side][2 * j + 1] += r.y; square[side][2 * j + 1] += r.y * r.y;
         }
         store_span(out + place, words);
-        if constexpr (STEPS > 0) store_span(out_low + place, rest);
+        if constexpr (STEPS > 0) {
+#pragma unroll
+          for (int j = 0; j < SPAN / 4; j++)  // the second bytes of four words
+            rest[j] = __byte_perm(__byte_perm(bytes[4 * j], bytes[4 * j + 1], 0x0051),
+                                  __byte_perm(bytes[4 * j + 2], bytes[4 * j + 3], 0x0051), 0x5410);
+          store_span(out_low + place, rest);
+        }
       }
     }
     wait_for_team(team);
@@ -149,12 +155,12 @@ __device__ void conv_forward(const bf16* __restrict__ x, const float* __restrict
 
 #define FORWARD_KERNEL(name, STEPS)                                                                                      \
   extern "C" __global__ void __launch_bounds__(FORWARD_THREADS, FORWARD_RESIDENT) name(                                               \
-      const bf16* x, const float* norm, const bf16* weights, const float* coefficients, const bf16* h0, const bf16* l0,  \
-      const bf16* h1, const bf16* l1, const bf16* h2, const bf16* l2, const bf16* h3, const bf16* l3, bf16* out,         \
-      bf16* out_low, float* sums, int* counters, const float* gamma, const float* beta, float* running_mean,             \
+      const bf16* x, const float* norm, const bf16* weights, const float* coefficients, const bf16* h0,                  \
+      const signed char* l0, const bf16* h1, const signed char* l1, const bf16* h2, const signed char* l2,               \
+      const bf16* h3, const signed char* l3, bf16* out, signed char* out_low, float* sums, int* counters, const float* gamma, const float* beta, float* running_mean,             \
       float* running_var, float* table, double momentum, double eps, int batch, int training) {                          \
     const bf16* const high[4] = {h0, h1, h2, h3};                                                                        \
-    const bf16* const low[4] = {l0, l1, l2, l3};                                                                         \
+    const signed char* const low[4] = {l0, l1, l2, l3};                                                                  \
     conv_forward<STEPS>(x, norm, weights, coefficients, high, low, out, out_low, sums, counters,                         \
                         {gamma, beta, running_mean, running_var, table, (float)momentum, (float)eps}, batch, training);  \
   }

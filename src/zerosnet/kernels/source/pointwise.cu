@@ -10,6 +10,7 @@ __device__ void state_gradient(const bf16* __restrict__ dyhat, const bf16* __res
                                const bf16* __restrict__ even, int has_even, bf16* __restrict__ out,
                                float* __restrict__ dots, int batch) {
   const int k = blockIdx.y, chunk = threadIdx.x % CHUNKS;
+  wait_for_kernel_ahead();
   const size_t replica = (size_t)k * batch * PIXELS * CHUNKS;
   float gain[8], slope[8], offset[8], weight[TERMS + 1], dot[TERMS + 1] = {};
   if constexpr (SLOPED) {

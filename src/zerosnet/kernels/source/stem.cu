@@ -31,6 +31,7 @@ stem_forward(const float* pixels, const float* weights, bf16* out, float* sums, 
   __shared__ float warps[EDGE_THREADS / 32][2][C];
   const Images images = {pixels, channels, batch_stride, channel_stride, row_stride, column_stride};
   const int k = blockIdx.y, thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
+  wait_for_kernel_ahead();
   for (int i = thread; i < MAX_IN * (W + 2) * IMAGE_PITCH; i += EDGE_THREADS) image[i] = 0.f;
   for (int i = thread; i < channels * 9 * C; i += EDGE_THREADS) {
     const int co = i % C, n = i / C;
@@ -100,6 +101,7 @@ stem_weight_gradient(const float* pixels, const bf16* gradient, float* parts, in
   __shared__ float warps[EDGE_THREADS / 32][16][32];
   const Images images = {pixels, channels, batch_stride, channel_stride, row_stride, column_stride};
   const int k = blockIdx.y, thread = threadIdx.x, lane = thread & 31, warp = thread >> 5, g = lane >> 2, t = lane & 3;
+  wait_for_kernel_ahead();
   for (int i = thread; i < MAX_IN * (W + 2) * IMAGE_PITCH; i += EDGE_THREADS) image[i] = 0;
   const Filler<EDGE_THREADS> fill(thread);
   const int p = (lane & 7) + ((lane >> 4) << 3);

@@ -26,7 +26,7 @@ from zerosnet.training.trainer import GradientStep, Predict, Score, StepResult
 CPU_BATCH = 256
 CUDA_IMAGES = 2_500  # such images, times replicas, fill a large GPU in one forward pass, in little memory
 LEAST = 100  # images per replica, however many replicas there are
-NATIVE = "bf16 convolutions, state in two bf16 halves, its gradient in bf16"
+NATIVE = "bf16 convolutions, state in 24 bits, its gradient in bf16"
 TORCH_BATCH = 500  # weights are scaled and rounded anew for every batch; needs no more memory than a training step
 PLAIN = {torch.bfloat16: "bf16 convolutions, state in float32", None: "all in the type of the parameters"}
 
