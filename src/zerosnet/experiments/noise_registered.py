@@ -10,9 +10,9 @@ from typing import Any
 from zerosnet import files
 from zerosnet.errors import InputError
 from zerosnet.experiments.evidence import Evidence, RunEvidence
-from zerosnet.experiments.network_names import wired_name
 from zerosnet.experiments.noise_comparison import NOISES, PROTOCOL
 from zerosnet.experiments.noise_law import LAWS
+from zerosnet.experiments.run_networks import wired_name
 from zerosnet.experiments.verification.predictions import late_predictions
 from zerosnet.files import is_number
 

@@ -7,9 +7,9 @@ from zerosnet.errors import InputError
 from zerosnet.experiments.definition import Cell
 from zerosnet.experiments.evidence import Evidence
 from zerosnet.experiments.measured import Measured
-from zerosnet.experiments.predictions import wiring_of_run
 from zerosnet.experiments.readings import ACCURACY, CLEAN_UNDER_NOISE
 from zerosnet.experiments.registered import Register
+from zerosnet.experiments.run_networks import wiring_of_run
 from zerosnet.numerics import Wiring, load_law
 from zerosnet.training import RunSpec
 

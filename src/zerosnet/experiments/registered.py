@@ -4,26 +4,63 @@ registered.json holds what was written down before the trainings of this project
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from zerosnet.environment import environment, today
 from zerosnet.errors import InputError
 from zerosnet.experiments.evidence import Evidence, RunEvidence
-from zerosnet.experiments.predictions import read_predictions
-from zerosnet.experiments.run_forecast import scheme_of_run
+from zerosnet.experiments.run_networks import scheme_of_run
 from zerosnet.experiments.verification.predictions import late_predictions
-from zerosnet.files import is_number
+from zerosnet.files import is_number, write_json
 from zerosnet.models import find_name
 from zerosnet.numerics import Scheme, load_law
 from zerosnet.training import RunSpec
 
 IN_STORE, BESIDE_STORE = "predictions.json", "predictions"
+KEY = ("scheme", "layers", "dataset", "stage_change", "beta_growth")
 LAWS = {"parts": "parts of what the head reads", "effective_parameters": "shares"}
 """The laws of accuracy that were the best known one when they were registered, the newest first."""
+
+
+def register_predictions(file: str | Path, predictions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Append predictions to a file of them, and return what was added.
+
+    Args:
+        file: A JSON file; it is made if it is missing.
+        predictions: What `Forecast.to_json` gives.
+
+    Raises:
+        InputError: The file holds something else, or one of the networks already: predictions are never edited.
+    """
+    path = Path(file)
+    known = read_predictions(path) if path.exists() else []
+    seen = {_key(one) for one in known}
+    here = environment()
+    made = {"date": today(), **{name: here[name] for name in ("git", "source", "zerosnet", "python", "packages")}}
+    added = []
+    for one in predictions:
+        if _key(one) in seen:
+            raise InputError(f"{path} has a prediction for {one['scheme']} already; predictions are never edited")
+        seen.add(_key(one))
+        added.append({**made, **one})
+    write_json(path, {"predictions": [*known, *added]})
+    return added
+
+
+def read_predictions(path: Path) -> list[dict[str, Any]]:
+    """Read a file of predictions."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read as predictions: {error}") from None
+    if not isinstance(data, dict) or not isinstance(data.get("predictions"), list):
+        raise InputError(f"{path} holds no list of predictions; expected a file that predict --register has written")
+    return list(data["predictions"])
 
 
 @dataclass(frozen=True)
@@ -129,3 +166,7 @@ def _registered(one: Mapping[str, Any], file: str) -> Registered | None:
         if value is not None and is_number(value):
             return Registered(float(value), file, str(one["date"]), name)
     return None
+
+
+def _key(prediction: Mapping[str, Any]) -> str:
+    return json.dumps([prediction.get(name) for name in KEY])
