@@ -8,7 +8,7 @@ from zerosnet.cli.main import run
 
 pytest.importorskip("pydantic", reason="the explorer's extra is not installed")
 
-from zerosnet.explorer.forecasts import forecast_document, map_document
+from zerosnet.explorer.documents import forecast_document, map_document
 from zerosnet.numerics import Scheme, forecast
 
 SOON = 0.1  # seconds: within these the page has to follow a drag

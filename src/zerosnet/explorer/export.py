@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from zerosnet.errors import InputError
-from zerosnet.explorer import documents, forecasts, locus, query, wirings
+from zerosnet.explorer import documents, locus, query, wirings
 from zerosnet.explorer.bundle import bundle
 from zerosnet.explorer.limits import MOST_BLOCKS
 from zerosnet.explorer.wiring_query import LAYERS, WiringOf
@@ -120,7 +120,7 @@ def _index(grids: dict[str, Any]) -> dict[str, Any]:
             "families": locus.families_document(),
             "paper": [row.to_json() for row in PAPER_ROWS],
             "accuracies": documents.accuracies_document(),
-            "map": forecasts.map_document(),
+            "map": documents.map_document(),
             "wirings": wirings.forms_document(),
         },
         "grids": grids,
@@ -165,7 +165,7 @@ def _view(**named: str | None) -> dict[str, Any]:
     region = documents.region_document(scheme, of)
     region["boundary"] = region["boundary"][::_BOUNDARY]
     growth = documents.envelope_document(scheme, MOST_BLOCKS)["log10"]
-    promised = forecasts.forecast_document(scheme, 56)
+    promised = documents.forecast_document(scheme, 56)
     kept = ("shares", "parts", "effective_depth", "accuracy", "interval", "layers", "limit")
     calibration = {name: promised["calibration"][name] for name in ("why_not", "constants")}
     return {

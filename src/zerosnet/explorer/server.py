@@ -132,8 +132,7 @@ def _warm_up() -> None:
     What is loaded by then stays: the garbage collector is told not to look through it again, which took 70 ms now and
     then in the middle of a drag.
     """
-    from zerosnet.explorer.documents import accuracies_document
-    from zerosnet.explorer.forecasts import map_document
+    from zerosnet.explorer.documents import accuracies_document, map_document
     from zerosnet.explorer.locus import families_document
 
     families_document()
