@@ -36,8 +36,7 @@ from zerosnet.report.page.html import Html, element, join
 from zerosnet.report.page.lead import find_lead, headline, lead_section
 from zerosnet.report.page.network_facts import all_facts
 from zerosnet.report.page.own_runs import own_runs_section
-from zerosnet.report.page.registered import registered_section
-from zerosnet.report.page.registered_noise import registered_noise_section
+from zerosnet.report.page.registered import registered_noise_section, registered_section
 from zerosnet.report.page.robustness_section import robustness_section
 from zerosnet.report.page.runs_section import damage, empty, in_stores, runs_section
 from zerosnet.report.page.tables import key_to_signs
