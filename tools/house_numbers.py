@@ -37,6 +37,7 @@ SHORT_FOR_A_REASON = {
     "errors.py": "all rooms import it",
     "lazy.py": "all rooms import it",
     "data/for_test.py": "needs both shelves of the room",
+    "experiments/verification/outcome.py": "all checks of a store import it",
     "experiments/registry.py": "the table that a new experiment goes into",
     "kernels/weight_gradients.py": "the second stream, alone",
     "numerics/display.py": "all values that notebooks show import it",
