@@ -119,6 +119,14 @@ def wiring_of_run(spec: RunSpec, *, at_start: bool = False) -> Wiring | None:
     return Wiring.per_block(schemes, config.structure.blocks, config.stage_change)
 
 
+def known_wiring(spec: RunSpec) -> Wiring | None:
+    """Build the same; None, too, for a size that no wiring is known for."""
+    try:
+        return wiring_of_run(spec)
+    except InputError:
+        return None
+
+
 def _fixed_schemes(config: "Config") -> tuple[Scheme, ...] | None:
     if config.law is None:
         return config.fixed_schemes()[0]
