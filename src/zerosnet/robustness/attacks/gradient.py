@@ -26,9 +26,12 @@ from zerosnet.robustness.classifiers import (
     labels_per_replica,
     replica_logits,
     replicas_of,
+    require_labels,
+    require_logits,
+    require_size,
+    require_unit_images,
     unit_images,
 )
-from zerosnet.robustness.requirements import require_labels, require_logits, require_size, require_unit_images
 
 
 class AttackNorm(NamedTuple):

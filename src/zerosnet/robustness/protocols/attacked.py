@@ -16,10 +16,12 @@ from zerosnet.robustness.classifiers import (
     is_right,
     replica_logits,
     replicas_of,
+    require_labels,
+    require_logits,
+    require_unit_images,
     unit_images,
 )
 from zerosnet.robustness.perturbations.noises import NOISE_SEED, Noise, draw_field, shifted
-from zerosnet.robustness.requirements import require_labels, require_logits, require_unit_images
 
 CPU_BATCH = 256  # images of 32 x 32
 CUDA_IMAGES = 5_000  # such images times replicas in one pass with gradients: a third of the memory of a large GPU
