@@ -13,7 +13,7 @@ from zerosnet.experiments.measured import measured_cell
 from zerosnet.experiments.readings import Value
 from zerosnet.numerics import from_roots
 from zerosnet.report import write_report
-from zerosnet.report.page.used_blocks_chart import (
+from zerosnet.report.page.modulus_charts import (
     PlottedNetwork,
     charts_of,
     networks_alike,
