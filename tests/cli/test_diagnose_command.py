@@ -17,7 +17,7 @@ def diagnose(capsys, *arguments):
     return code, printed.out, printed.err
 
 
-def test_a_name_and_a_scheme_give_a_line_a_block(capsys):
+def test_a_name_and_a_scheme_give_one_line_per_block(capsys):
     code, out, _ = diagnose(capsys, "zerosnet20", "--scheme", "zerosnet(-1/5)", "--images", "2")
     assert code == 0
     assert "unstable" in out
@@ -60,7 +60,7 @@ def test_a_runs_folder_stands_for_its_weights(capsys, tmp_path):
     assert out.startswith("zerosnet20_opt: ")
 
 
-def test_a_part_of_a_runs_id_and_a_trained_networks_name_will_do(capsys, tmp_path):
+def test_a_part_of_a_runs_id_or_a_trained_networks_name_is_enough(capsys, tmp_path):
     spec = RunSpec.from_json({"model": "zerosnet20_opt", "dataset": "digits", "recipe": "quick", "seed": 7})
     with Store(tmp_path).claim(spec) as claimed:
         model = create_model("zerosnet20_opt", in_chans=1, seed=7)

@@ -88,7 +88,7 @@ def test_data_sets_are_there_damaged_or_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_store_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     assert not checkup.look_at_store(tmp_path / "runs")["writable"]
     tmp_path.chmod(0o700)

@@ -48,7 +48,7 @@ def test_train_then_evaluate_gives_the_same_accuracies(zerosnet: Run) -> None:
     assert code == 0 and "finished already" in err and "top-5 100.00%" in out
 
 
-def test_kernels_that_are_not_there_are_done_without_and_that_is_said(zerosnet: Run) -> None:
+def test_missing_kernels_are_reported_and_replaced_by_torch(zerosnet: Run) -> None:
     code, out, err = zerosnet(*TRAIN, *SHORT, "--kernels", "native", "--json")
     (found,) = json.loads(out)
     assert code == 0 and found["status"] == "finished"

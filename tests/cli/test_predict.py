@@ -132,7 +132,7 @@ def test_predict_is_about_as_fast_as_analyze() -> None:
     assert seconds["predict"] < 1.2 * seconds["analyze"]
 
 
-def test_a_networks_name_in_place_of_a_scheme_is_told_its_scheme(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_networks_name_in_place_of_a_scheme_is_answered_with_its_scheme(capsys: pytest.CaptureFixture[str]) -> None:
     assert predict("zerosnet20_opt") == 2
     assert "'zerosnet20_opt' is a network; expected a scheme" in (said := capsys.readouterr().err)
     assert said.strip().endswith("that of zerosnet20_opt is zerosnet(-9/5)")

@@ -83,7 +83,7 @@ def test_an_experiment_without_claims_has_no_table_of_them(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("names, runs", [([], 8), (["table-zerosnet-cifar10"], 20)])
-def test_an_interruption_shows_nothing_where_nothing_is_new(tmp_path, capsys, monkeypatch, names, runs):
+def test_an_interruption_without_new_results_shows_no_table(tmp_path, capsys, monkeypatch, names, runs):
     from zerosnet.training import Clock
 
     def interrupted(specs, store, options, clock, progress):

@@ -86,7 +86,7 @@ def test_lm_has_three_betas(document):
         assert document("analyze", "--family", "lm", "--param", "1/2", "--beta", beta)["betas"] == [value]
 
 
-def test_table_says_what_people_want_to_know(call):
+def test_the_table_has_verdict_and_roots_without_colour_codes(call):
     code, out, err = call("analyze", "leapfrog")
     assert (code, err) == (0, "")
     assert "weakly stable" in out and "simple root at -1" in out and "at 0 only on the real axis" in out
@@ -119,7 +119,7 @@ def test_design_three_two_is_theorem_three(document):
     assert found["modulus"] == pytest.approx(1 / 3) and found["exact_modulus"] == "1/3"
 
 
-def test_design_says_where_nothing_is_zero_stable(document, call):
+def test_design_reports_orders_without_a_zero_stable_scheme(document, call):
     assert document("design", "--steps", "5", "--order", "4")["feasible"] is False
     assert "no, proved" in call("design", "--steps", "5", "--order", "4")[1]
 

@@ -41,7 +41,7 @@ def test_both_sides_are_means_over_seeds_on_all_images(evidence):
     assert lines["none", "0"] == ("99.00 to 99.00", "99.00 to 99.00", ""), "what does not vary has no interval"
 
 
-def test_other_runs_are_left_out_and_none_is_said(evidence, tmp_path):
+def test_other_runs_are_left_out_and_an_empty_table_is_named(evidence, tmp_path):
     write_run(tmp_path, SPECS[0])
     empty = read_evidence([Store(tmp_path)])
     assert control_lines(empty) == []

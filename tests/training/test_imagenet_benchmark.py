@@ -26,7 +26,7 @@ def no_other_folder(monkeypatch):
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
-def test_the_benchmark_is_skipped_where_there_is_no_gpu():
+def test_the_benchmark_is_skipped_without_a_gpu():
     assert run() == {"skipped": "no CUDA device"}
 
 

@@ -52,13 +52,13 @@ RANGES = (
 )
 
 
-def export_page(folder: str | Path, step: Any = STEP, say: Callable[[str], Any] = lambda line: None) -> list[Path]:
+def export_page(folder: str | Path, step: Any = STEP, report: Callable[[str], Any] = lambda line: None) -> list[Path]:
     """Write the page and its answers to a folder, and list the files.
 
     Args:
         folder: It is made if it is missing; files of an earlier export are replaced.
         step: The step of the sliders.
-        say: Is told what is being computed.
+        report: Is told what is being computed.
     """
     size = Fraction(step)
     if not 0 < size <= 1 or 1 % size:
@@ -69,14 +69,14 @@ def export_page(folder: str | Path, step: Any = STEP, say: Callable[[str], Any] 
     except OSError as error:
         raise InputError(f"folder {target} cannot be made: {error.strerror}") from None
     written = []
-    for name, text in _files(size, say):
+    for name, text in _files(size, report):
         path = target / name
         path.write_text(text, encoding="utf-8")
         written.append(path)
     return written
 
 
-def _files(step: Fraction, say: Callable[[str], Any]) -> Iterator[tuple[str, str]]:
+def _files(step: Fraction, report: Callable[[str], Any]) -> Iterator[tuple[str, str]]:
     static = resources.files("zerosnet.explorer").joinpath("static")
     sources = {file.name: file.read_text(encoding="utf-8") for file in static.iterdir()}
     for name in _COPIED:
@@ -87,10 +87,10 @@ def _files(step: Fraction, say: Callable[[str], Any]) -> Iterator[tuple[str, str
     grids: dict[str, Any] = {"leapfrog": {"low": 0, "step": 1, "named": {"": 0}}}
     yield "data/leapfrog.js", _views("leapfrog", [_view(family="leapfrog")])
     for one in RANGES:
-        say(f"{one.name}: {one.low} to {one.high}")
+        report(f"{one.name}: {one.low} to {one.high}")
         grids[one.name], views = _grid(one, step)
         yield f"data/{one.name}.js", _views(one.name, views)
-    say(f"wirings: {len(wirings.PRESETS)} with {', '.join(map(str, LAYERS))} layers")
+    report(f"wirings: {len(wirings.PRESETS)} with {', '.join(map(str, LAYERS))} layers")
     yield "data/wirings.js", _views("wirings", _wirings())
     yield "data/index.js", f"globalThis.zerosnetPage = {_json(_index(grids))};\n"
 

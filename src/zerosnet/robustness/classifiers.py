@@ -151,7 +151,7 @@ def require_labels(labels: Tensor, count: int, classes: int, replicas: int = 1) 
     kind = labels.dtype if isinstance(labels, Tensor) else None
     if kind not in WHOLE or tuple(labels.shape) not in shapes:
         found = type(labels).__name__ if kind is None else f"{kind} of shape {tuple(labels.shape)}"
-        raise InputError(f"labels are {found}; expected whole numbers, one an image: {count}")
+        raise InputError(f"labels are {found}; expected whole numbers, one per image: {count}")
     low, high = (int(bound) for bound in labels.aminmax())
     if not 0 <= low <= high < classes:
         raise InputError(f"labels run from {low} to {high}; expected 0 to {classes - 1}")

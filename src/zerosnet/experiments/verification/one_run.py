@@ -133,7 +133,7 @@ class RunFolder:
             self._check("checkpoints", owner == self.name, f"{where} is that of {owner}")
 
     def _check_origin(self, history: GitHistory) -> None:
-        """Check that the record says what the run was made with, and that git agrees."""
+        """Check that the record names what the run was made with, and that git agrees."""
         if self.result is None and not self.environment:
             return
         missing = [name for name in (*_VERSIONS, "kernels", "arithmetic", "data") if not self.environment.get(name)]

@@ -3,7 +3,7 @@
 The sum over all sources of their second moments, a matrix per scheme, obeys the same recursion as that of each source:
 M -> A M A^T + b b^T, and M -> diag(M) at independent projections. For a companion matrix only its first row is work:
 with v = M alpha the new state has alpha . v + beta^2, and its cross moments with the older states are v. Schemes lie
-along the last axis, in pieces that fit the cache; where moments grow, they are divided by a power of two.
+along the last axis, in pieces that fit the cache; if moments grow, they are divided by a power of two.
 
 Contributions to the head come from the same recursion backwards: with Q = r r^T at the head, Q -> A^T Q A, and
 Q -> diag(Q) at independent projections, source n has the weight b_n^T Q b_n.

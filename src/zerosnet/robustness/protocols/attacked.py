@@ -32,7 +32,7 @@ class Subject:
     """A network that takes images of [0, 1] (see `Normalised`), the images, and their labels; made by `subject`.
 
     model       one network, or K fused replicas
-    images      (N, C, H, W), uint8 or floats of [0, 1], where the model is
+    images      (N, C, H, W), uint8 or floats of [0, 1], on the device of the model
     surrogate   another network, on which examples for a transfer attack are made
     index       the images' places in their data set: what is random depends on these
     batch       how many images are taken at a time; results do not depend on it
