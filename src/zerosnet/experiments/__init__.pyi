@@ -62,6 +62,7 @@ from zerosnet.experiments.registered import Register as Register
 from zerosnet.experiments.registered import Registered as Registered
 from zerosnet.experiments.registered import is_about as is_about
 from zerosnet.experiments.registered import predicted_rows as predicted_rows
+from zerosnet.experiments.registered import prediction_entries as prediction_entries
 from zerosnet.experiments.registered import read_folder as read_folder
 from zerosnet.experiments.registered import read_predictions as read_predictions
 from zerosnet.experiments.registered import register_predictions as register_predictions

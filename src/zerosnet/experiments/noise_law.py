@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from zerosnet import files
 from zerosnet.errors import InputError
 from zerosnet.experiments.evidence import Evidence, RunEvidence
 from zerosnet.experiments.noise_comparison import NOISES, PROTOCOL, NoisyNetwork
+from zerosnet.experiments.registered import prediction_entries
 from zerosnet.experiments.run_networks import wired_name
 from zerosnet.experiments.verification.predictions import late_predictions
 from zerosnet.files import is_number
@@ -155,17 +155,9 @@ def registered_errors(rows: Sequence[RegisteredNoise], noise: str) -> dict[str, 
 
 
 def _read(path: Path, runs: Mapping[str, RunEvidence], late: Collection[tuple[str, str]]) -> list[RegisteredNoise]:
-    try:
-        data = files.read_json(path)
-    except (OSError, ValueError, RecursionError, InputError):
-        return []
-    entries = data.get("predictions") if isinstance(data, dict) else None
-    if not isinstance(entries, list):
-        return []
-    of_noise = [one for one in entries if isinstance(one, dict) and _is_of_noise(one)]
-    kept = [one for one in of_noise if (path.stem, str(one.get("run"))) not in late]
-    date = str(data.get("date", "no date"))
-    return [_row(path.stem, date, one, runs.get(str(one.get("run")))) for one in kept]
+    date, entries = prediction_entries(path)
+    kept = [one for one in entries if _is_of_noise(one) and (path.stem, str(one.get("run"))) not in late]
+    return [_row(path.stem, date or "no date", one, runs.get(str(one.get("run")))) for one in kept]
 
 
 def _is_of_noise(entry: Mapping[str, Any]) -> bool:

@@ -20,7 +20,7 @@ from zerosnet.experiments.measured import Measured
 from zerosnet.experiments.readings import ACCURACY, CLEAN_UNDER_NOISE
 from zerosnet.experiments.run_networks import known_wiring, scheme_of_run
 from zerosnet.experiments.verification.predictions import late_predictions
-from zerosnet.files import is_number, write_json
+from zerosnet.files import is_number, read_json, write_json
 from zerosnet.models import find_name
 from zerosnet.numerics import Scheme, Wiring, load_law
 from zerosnet.training import RunSpec
@@ -154,14 +154,21 @@ def _is_late(one: Mapping[str, Any], run: RunEvidence | None) -> bool:
     return isinstance(begun, str) and isinstance(date, str) and date > begun
 
 
-def _entries(path: Path) -> list[dict[str, Any]]:
-    """Read the predictions of a file, with its date; none of a damaged one."""
+def prediction_entries(path: Path) -> tuple[str, list[dict[str, Any]]]:
+    """Read a file of predictions: its date, "" if it has none, and its entries; no entries of a damaged file."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        listed = read_predictions(path)
+        data = read_json(path)
     except (InputError, OSError, RecursionError, ValueError):
-        return []
-    return [{"date": data.get("date", ""), **one} for one in listed if isinstance(one, dict)]
+        return "", []
+    listed = data.get("predictions") if isinstance(data, dict) else None
+    entries = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return (str(data.get("date", "")) if entries else ""), entries
+
+
+def _entries(path: Path) -> list[dict[str, Any]]:
+    """Read the predictions of a file, each with its date."""
+    date, entries = prediction_entries(path)
+    return [{"date": date, **one} for one in entries]
 
 
 def _registered(one: Mapping[str, Any], file: str) -> Registered | None:

@@ -120,7 +120,7 @@ def wiring_of_run(spec: RunSpec, *, at_start: bool = False) -> Wiring | None:
 
 
 def known_wiring(spec: RunSpec) -> Wiring | None:
-    """Build the same; None, too, for a size that no wiring is known for."""
+    """Build the wiring of a run's network; None also for a size that no wiring is known for."""
     try:
         return wiring_of_run(spec)
     except InputError:

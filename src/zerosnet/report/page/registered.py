@@ -7,7 +7,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from zerosnet import files
 from zerosnet.errors import InputError
 from zerosnet.experiments import (
     NOISES,
@@ -16,6 +15,7 @@ from zerosnet.experiments import (
     RunEvidence,
     is_about,
     late_predictions,
+    prediction_entries,
     registered_errors,
     registered_noise,
     rounded_name,
@@ -94,24 +94,18 @@ def read_registered(evidence: Evidence) -> list[RegisteredFile]:
         beside = store.parent / _FOLDER
         late = late_predictions(beside, store)
         for path in (store / _FILE, *sorted(beside.glob("*.json"))):
-            if path.is_file() and (one := _read(path, evidence, late)) is not None and one.rows:
+            one = _read(path, evidence, late)
+            if one.rows:
                 found.append(one)
     return found
 
 
-def _read(path: Path, evidence: Evidence, late: Collection[tuple[str, str]]) -> RegisteredFile | None:
-    try:
-        data = files.read_json(path)
-    except (OSError, ValueError, RecursionError, InputError):
-        return None
-    listed = data.get("predictions") if isinstance(data, dict) else None
-    if not isinstance(listed, list):
-        return None
+def _read(path: Path, evidence: Evidence, late: Collection[tuple[str, str]]) -> RegisteredFile:
     runs = {run.record.id: run for run in evidence.runs}
-    entries = [one for one in listed if isinstance(one, dict)]
+    date, entries = prediction_entries(path)
     kept = [one for one in entries if (path.stem, str(one.get("run"))) not in late]
     rows = [_row(one, runs) for one in kept]
-    dates = [str(one["date"]) for one in (data, *listed) if isinstance(one, dict) and "date" in one]
+    dates = [*([date] if date else []), *(str(one["date"]) for one in entries if "date" in one)]
     predicted = tuple(row for row in rows if row[1])
     return RegisteredFile(path.stem, min(dates, default="no date"), predicted, len(entries) - len(kept))
 
