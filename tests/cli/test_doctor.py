@@ -99,10 +99,8 @@ def test_a_store_in_a_file_cannot_be_written(tmp_path: Path) -> None:
     assert not checkup.look_at_store(tmp_path / "file")["writable"]
 
 
-def test_bad_input_is_one_line_and_exit_2(capsys, tmp_path: Path) -> None:
-    code, out, err = doctor(capsys, "--data", tmp_path / "nowhere")
-    assert (code, out) == (2, "")
-    assert "which is no folder" in err and len(err.splitlines()) == 1
+def test_bad_input_is_one_line_and_exit_2(refused, tmp_path: Path) -> None:
+    refused(["doctor", "--data", str(tmp_path / "nowhere")], "which is no folder")
 
 
 def test_every_extra_has_a_purpose() -> None:

@@ -159,16 +159,7 @@ def test_design_table_lists_all_orders(document, call):
     assert "77 m^3 - 51 m^2 - 9 m - 1 = 0" in call("design")[1]
 
 
-@pytest.mark.parametrize(
-    ("name", "stable"),
-    [
-        ("zerosnet", "(-oo, -1] U (1/3, oo)"),
-        ("lm", "(-1, 1]"),
-        ("euler", "[-1, 1]"),
-        ("momentum", "[-1, 1)"),
-        ("adams-bashforth", "{1, 2, 3, 4, 5, 6, 7, 8}"),
-    ],
-)
+@pytest.mark.parametrize(("name", "stable"), [("zerosnet", "(-oo, -1] U (1/3, oo)"), ("momentum", "[-1, 1)")])
 def test_region_is_the_exact_stable_set(document, call, name, stable):
     assert document("region", "--family", name)["stable_set"]["text"] == stable
     assert stable in call("region", "--family", name)[1]
@@ -247,10 +238,8 @@ BAD = {
 
 
 @pytest.mark.parametrize("complaint", BAD)
-def test_bad_input_is_one_line_and_exit_code_two(call, complaint):
-    code, out, err = call(*BAD[complaint])
-    assert (code, out) == (2, "")
-    assert err.count("\n") == 1 and err.startswith("zerosnet: ") and complaint in err
+def test_bad_input_is_one_line_and_exit_code_two(refused, complaint):
+    refused(BAD[complaint], complaint)
 
 
 ENORMOUS = {

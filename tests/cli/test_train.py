@@ -130,11 +130,9 @@ def test_only_the_chosen_loggers_write(zerosnet: Run) -> None:
         (("evaluate", "nothing"), "nothing"),
     ],
 )
-def test_bad_input_is_one_line_and_leaves_nothing_behind(words: tuple[str, ...], message: str, zerosnet: Run) -> None:
-    code, out, err = zerosnet(*words)
-    assert code == 2 and out == ""
-    assert err.startswith("zerosnet: ") and err.count("\n") == 1
-    assert message in err
+@pytest.mark.usefixtures("zerosnet")
+def test_bad_input_is_one_line_and_leaves_nothing_behind(words: tuple[str, ...], message: str, refused) -> None:
+    refused(words, message)
     assert not Path("runs").exists()
 
 
