@@ -24,7 +24,6 @@ PAGE = ROOT / "docs/architecture.md"
 SHORT = 60  # lines
 LOOP = "training/loop.py"
 SHORT_FOR_A_REASON = {
-    "__main__.py": "the entry point of the command",
     "explorer/bundle.py": "a build step, alone",
     "kernels/cache.py": "works before PyTorch is loaded",
     "kernels/chips.py": "works before PyTorch is loaded",
