@@ -50,7 +50,7 @@ def run(
     rounds: int | None = None,
     size: int = 32,
 ) -> dict[str, Any]:
-    """Measure on `device` (the GPU where there is one) and return one row a depth, mode and batch size."""
+    """Measure on `device` (the GPU if there is one) and return one row per depth, mode and batch size."""
     device = device or _device()
     batches, rounds = _sorted(batches or BATCHES[device]), rounds or ROUNDS[device]
     if device == "cuda":

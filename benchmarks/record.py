@@ -45,7 +45,7 @@ def keep(path: Path, facts: Result, measured: Result | Iterable[Result]) -> Path
 
 
 def begun(path: Path, facts: Result) -> Result:
-    """What a run with the same facts (command and environment) left unfinished; nothing where there was none."""
+    """Return what a run with the same facts (command and environment) left unfinished; nothing if there was none."""
     try:
         left = json.loads(_partial(path).read_text())
     except (FileNotFoundError, ValueError):

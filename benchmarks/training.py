@@ -76,7 +76,7 @@ def run(only: str = "", before: Result | None = None) -> Result | Iterator[Resul
 
 
 def compile_ahead(only: str = "") -> None:
-    """Fill the compiler's cache, where there is a GPU; what else runs on the machine meanwhile should not be timed."""
+    """Fill the compiler's cache, if there is a GPU; what else runs on the machine meanwhile should not be timed."""
     if torch.cuda.is_available():
         fill_cache(_compile, [(case,) for case in _cases(only) if case.kernels == "torch"])
 

@@ -8,7 +8,7 @@ later       networks that were trained after the law of parts was written down, 
             no column as long as none is trained
 
 The last two also count what choosing among forms costs: a form that was picked on the older networks is held to newer
-ones. Below are the paper's printed tables, MNIST, and networks for which the laws differ.
+ones. Below are the errors on the paper's printed tables.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tools.fit_law import EPOCHS, RUNS, read_groups, read_points
-from tools.later_tables import is_later
+from tools.fit_law import EPOCHS, RUNS, read_groups
+from tools.later_tables import is_later, rms
 from tools.law_tables import registered
 from tools.markdown_tables import table as markdown_table
 from zerosnet.numerics import PAPER_ROWS, Scheme, euler, is_zero_stable, root_condition
@@ -170,20 +170,6 @@ def simple_laws(points: Sequence[Point]) -> dict[str, Predictor]:
     }
 
 
-def mnist() -> str:
-    """A straight line of log(error) in the D of CIFAR-10's law, fitted to MNIST."""
-    law, points = load_law(), read_points("best", "mnist", "mnist-fgsm")
-    logs = np.log([100 - point.accuracy for point in points])
-    quantities = np.log([law.quantity(point.wiring) for point in points])
-    misses, own = [], []
-    for i in range(len(points)):
-        others = np.arange(len(points)) != i
-        base, slope, _ = _line(quantities[others], logs[others])
-        misses.append(exp(logs[i]) - exp(base + slope * quantities[i]))
-        own.append(exp(logs[i]) - exp(logs[others].mean()))
-    return f"leave-one-out {rms(misses):.2f} points, a constant {rms(own):.2f}"
-
-
 def printed_points() -> list[Point]:
     """The rows of the paper's tables for CIFAR-10 whose wiring is known, as it prints them; none was fitted."""
     schemes = {frozenset(row.printed_moduli): row.scheme for row in PAPER_ROWS}
@@ -217,24 +203,6 @@ def printed() -> None:
     for name, accuracies in predicted.items():
         misses = accuracies - measured
         print(f"| {name} | {rms(misses):.2f} | {np.abs(misses).max():.1f} |")
-
-
-def decisive() -> None:
-    """Print the networks of 56 layers for which the laws predict different accuracies."""
-    print("\nWhere the laws differ: parts, contributions, shares")
-    cases = {
-        "`-3,5,-1;4`, restart": Wiring.of(Scheme([-3, 5, -1], [4]), stage_change="restart"),
-        "`5/2,-3/2;1`, restart": Wiring.of(Scheme(["5/2", "-3/2"], [1]), stage_change="restart"),
-        "`1/3,5/9,1/9;16/9`, beta growth 1.839": Wiring.of(Scheme.parse("zerosnet(-9/5)"), beta_growth="1.839"),
-        "`1/2;1`": Wiring.of(euler("1/2")),
-    }
-    for name, wiring in cases.items():
-        each = [load_law(measure).predict(wiring).accuracy for measure in MEASURES]
-        print(f"| {name} | {' | '.join(f'{value:.1f}' for value in each)} |")
-
-
-def rms(values: Sequence[float] | Floats) -> float:
-    return float(np.sqrt(np.mean(np.square(values))))
 
 
 def splits(groups: Sequence[tuple[Point, tuple[str, ...]]]) -> list[Split]:
@@ -291,9 +259,8 @@ def main() -> None:
     for epoch in EPOCHS:
         heads, *rows = table(epoch, forms())
         print(markdown_table(heads, rows), end="\n\n", flush=True)
-    print("MNIST:", mnist(), "\n\nThe paper's printed tables: rms, largest")
+    print("The paper's printed tables: rms, largest")
     printed()
-    decisive()
 
 
 if __name__ == "__main__":

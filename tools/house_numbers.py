@@ -24,7 +24,6 @@ PAGE = ROOT / "docs/architecture.md"
 SHORT = 60  # lines
 LOOP = "training/loop.py"
 SHORT_FOR_A_REASON = {
-    "__main__.py": "the entry point of the command",
     "explorer/bundle.py": "a build step, alone",
     "kernels/cache.py": "works before PyTorch is loaded",
     "kernels/chips.py": "works before PyTorch is loaded",
@@ -37,6 +36,7 @@ SHORT_FOR_A_REASON = {
     "errors.py": "all rooms import it",
     "lazy.py": "all rooms import it",
     "data/for_test.py": "needs both shelves of the room",
+    "experiments/verification/outcome.py": "all checks of a store import it",
     "experiments/registry.py": "the table that a new experiment goes into",
     "kernels/weight_gradients.py": "the second stream, alone",
     "numerics/display.py": "all values that notebooks show import it",

@@ -25,7 +25,9 @@ def publish(record: RunRecord, data: Path | None = None, folder: Path = FOLDER) 
     """Write weights and card of a finished run; one of that architecture and data set that was there is replaced."""
     spec = record.spec
     if spec.scheme is not None:
-        raise InputError(f"run {record.id} has a scheme of its own; expected one whose architecture's name says it all")
+        raise InputError(
+            f"run {record.id} has a scheme of its own; expected one whose architecture's name determines it"
+        )
     name = f"{spec.model}.{spec.dataset}"
     network, path = load_network(record), folder / f"{name}{WEIGHTS}"
     assert record.result is not None

@@ -11,15 +11,15 @@ count                          error = a n^-p, n the number of blocks with a sha
 root_condition                 mean accuracy of the zero-stable schemes, or of the others
 constant                       mean accuracy of all networks
 
-Trained coefficients stand for their start values, and the entry says so: no law predicts what training makes of them.
-Several streams have no scheme, so that the root condition says nothing of them. `trained_before` marks runs that were
+Trained coefficients stand for their start values, which the entry notes: no law predicts what training makes of them.
+Several streams have no scheme, so the root condition does not apply to them. `trained_before` marks runs that were
 there already: theirs are no predictions.
 
-If the law does not cover a run's network, only the last two predict it. `not_calibrated` says what else the law was not
-fitted on. With another data set no accuracy is predicted, but `order` (1 is the best network of the sweep by effective
-parameters; equal wirings share a place) and `relative_error`, the law's error divided by that of the sweep's best
-network. With another recipe the accuracies are those of recipe `paper`: the laws see no recipe, so each predicts that
-the change leaves the accuracy as it is. That of recipe `screen` is lower for all, so of it too the order is predicted.
+If the law does not cover a run's network, only the last two predict it. `not_calibrated` names what else the law was
+not fitted on. With another data set no accuracy is predicted, but `order` (1 is the best network of the sweep by
+effective parameters; equal wirings share a place) and `relative_error`, the law's error divided by that of the sweep's
+best network. With another recipe the accuracies are those of recipe `paper`: the laws see no recipe, so each predicts
+that the change leaves the accuracy as it is. Recipe `screen` lowers all accuracies, so only their order is predicted.
 
 A run with `init_growth` has two readings. Its shares are those at initialisation, where it is the same function as
 with `beta_growth`; `predicted_accuracy` follows from them. `predicted_accuracy_by_coefficients` follows from the
@@ -52,7 +52,6 @@ MEASURES = ("parts", "contributions", "shares")
 NO_NORM = "_nonorm"
 RUNS = Path(__file__).parents[1] / "results" / "runs"
 SCREEN = "screen"
-RUNS = Path(__file__).parents[1] / "results" / "runs"
 
 
 def entry(spec: RunSpec) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def _row(spec: RunSpec, run: RunEvidence | None, predicted: Mapping[str, Any]) -
 
 
 def _without(spec: RunSpec) -> str:
-    """Say why a run has no trained coefficients on record."""
+    """Tell why a run has no trained coefficients on record."""
     return "fixed" if configure(spec.model, scheme=spec.scheme).law is None else "not kept"
 
 

@@ -88,7 +88,7 @@ def runs_by_scheme() -> dict[str, list[RunEvidence]]:
 
 
 def draw(axes: "Axes", groups: dict[str, list[RunEvidence]], curve: Callable[[RunEvidence], Curve]) -> None:
-    """One line a scheme, the mean over its seeds; orange, dashed and with squares where it is not zero-stable."""
+    """Draw one line per scheme, the mean over its seeds; orange, dashed and with squares if it is not zero-stable."""
     for runs in groups.values():
         stable = is_zero_stable(runs[0].scheme)
         look = STABLE if stable else OTHER | {"linestyle": "--"}

@@ -27,7 +27,7 @@ ORIGIN_MARKS = {UNCOMMITTED: "†", NO_COMMIT: "°"}  # in tables
 def environment() -> dict[str, Any]:
     """Versions, platform, processor, GPUs and commit, as a JSON-ready object.
 
-    GPUs are listed where torch is already loaded and sees some; this function never loads torch itself.
+    GPUs are listed if torch is already loaded and sees some; this function never loads torch itself.
     """
     return {
         "zerosnet": __version__,
@@ -42,7 +42,7 @@ def environment() -> dict[str, Any]:
 
 
 def git_state() -> dict[str, Any] | None:
-    """The commit this package is of, and whether files differ from it; None where nothing tells.
+    """The commit this package is of, and whether files differ from it; None if nothing tells.
 
     A checkout tells both. Outside of one `commit.txt` names the commit if `git archive` made the copy; whether files
     were changed since then is not known.

@@ -12,7 +12,7 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 
 
 class InputError(ValueError):
-    """Bad input: one line that says what was wrong, its value, and what is accepted.
+    """Bad input: one line that names what was wrong, its value, and what is accepted.
 
     The command line prints the line on stderr and exits with status 2; it shows no traceback.
     """

@@ -112,9 +112,8 @@ def test_results_from_the_store_are_marked(store, opt, monkeypatch, capsys):
         (["preresnet20", "--protocol", "paper-noise", "--device", "tpu"], "device is 'tpu'"),
     ],
 )
-def test_the_command_explains_bad_input(store, capsys, arguments, message):
-    assert command(["attack", *arguments, "--store", str(store.root)]) == 2
-    assert message in (error := capsys.readouterr().err) and error.count("\n") == 1
+def test_the_command_explains_bad_input(store, refused, arguments, message):
+    refused(["attack", *arguments, "--store", str(store.root)], message)
 
 
 def test_eps_is_read_and_shown_as_a_fraction_of_255_and_kept_beside_the_whole(store, opt, capsys, tmp_path):
@@ -141,21 +140,18 @@ def test_every_pass_of_an_attack_is_reported_to_its_bar(store, opt):
     assert sum(parts) == total
 
 
-def test_eps_is_for_protocols_that_have_no_radii_of_their_own(store, opt, capsys):
+def test_eps_is_for_protocols_that_have_no_radii_of_their_own(store, opt, refused):
     words = ["attack", opt[0], "--protocol", "paper-noise", "--store", str(store.root)]
-    assert command([*words, "--eps", "8/255"]) == 2
-    assert "expected one of pgd-whitebox, autoattack" in capsys.readouterr().err
-    assert command([*words, "--eps", "8"]) == 2
-    assert "eps is '8' (8/255?)" in capsys.readouterr().err
+    refused([*words, "--eps", "8/255"], "expected one of pgd-whitebox, autoattack")
+    refused([*words, "--eps", "8"], "eps is '8' (8/255?)")
 
 
 @pytest.mark.parametrize("content", ["{}", "[]", '{"protocol": "paper-noise", "rows": [{}]}', "no json"])
-def test_a_damaged_result_is_named(store, opt, content, capsys):
+def test_a_damaged_result_is_named(store, opt, content, refused):
     path = attack_path(store.find(opt[0]), "paper-noise", ProtocolOptions(images=3))
     path.parent.mkdir(exist_ok=True)
     path.write_text(content)
     arguments = ["attack", opt[0], "--protocol", "paper-noise", "--images", "3", "--store", str(store.root)]
-    assert command(arguments) == 2
-    assert str(path) in (error := capsys.readouterr().err) and error.count("\n") == 1
+    refused(arguments, str(path))
     assert command([*arguments, "--again"]) == 0
     path.unlink()

@@ -15,7 +15,7 @@ def test_a_bar_on_a_terminal_has_a_label_and_stops_at_its_end(monkeypatch, capsy
         assert task.percentage == 40
         advance(20)
         assert task.percentage == 100
-        bars.say("a line")
+        bars.report("a line")
     printed = capsys.readouterr().err
     assert "a line" in printed and "[on digits]" in printed
 
@@ -23,5 +23,5 @@ def test_a_bar_on_a_terminal_has_a_label_and_stops_at_its_end(monkeypatch, capsy
 def test_elsewhere_there_are_lines_only(capsys):
     with Bars() as bars:
         bars.add("label", 10)(5)
-        bars.say("a line")
+        bars.report("a line")
     assert capsys.readouterr().err == "a line\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from zerosnet.cli import checkup
+from zerosnet.cli.commands import doctor as checkup
 from zerosnet.cli.main import run
 
 
@@ -42,7 +42,7 @@ def test_it_tells_programs(capsys, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="where there is a GPU there is more to say")
 def test_the_engine_comes_with_its_reason() -> None:
-    assert [(row["engine"], row["why"]) for row in checkup.devices()] == [("torch", "there is no CUDA device")]
+    assert [(row["engine"], row["why"]) for row in checkup.find_devices()] == [("torch", "there is no CUDA device")]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_gpu_gets_kernels_or_the_reason_why_not(monkeypatch, device, compiler,
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "GPU")
     monkeypatch.setattr("zerosnet.kernels.reason_against_device", lambda _: device)
     monkeypatch.setattr("zerosnet.kernels.reason_against_compiler", lambda _: compiler)
-    gpu, cpu = checkup.devices()
+    gpu, cpu = checkup.find_devices()
     assert (gpu["device"], gpu["engine"]) == ("cuda:0", engine) and why in gpu["why"]
     assert (cpu["engine"], cpu["why"]) == ("torch", "the kernels are for CUDA devices")
 
@@ -70,7 +70,7 @@ def test_data_sets_are_there_damaged_or_not_there(tmp_path: Path) -> None:
     for part in ("train", "val"):
         (tmp_path / part / "cat").mkdir(parents=True)
         (tmp_path / "pets" / part / "dog").mkdir(parents=True)
-    found = {row["dataset"]: row for row in checkup.data_sets(tmp_path)}
+    found = {row["dataset"]: row for row in checkup.find_data_sets(tmp_path)}
     states = {name: row["state"] for name, row in found.items()}
     assert states == {
         "digits": "yes",
@@ -88,21 +88,19 @@ def test_data_sets_are_there_damaged_or_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_store_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
-    assert not checkup.store(tmp_path / "runs")["writable"]
+    assert not checkup.look_at_store(tmp_path / "runs")["writable"]
     tmp_path.chmod(0o700)
 
 
 def test_a_store_in_a_file_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert not checkup.store(tmp_path / "file")["writable"]
+    assert not checkup.look_at_store(tmp_path / "file")["writable"]
 
 
-def test_bad_input_is_one_line_and_exit_2(capsys, tmp_path: Path) -> None:
-    code, out, err = doctor(capsys, "--data", tmp_path / "nowhere")
-    assert (code, out) == (2, "")
-    assert "which is no folder" in err and len(err.splitlines()) == 1
+def test_bad_input_is_one_line_and_exit_2(refused, tmp_path: Path) -> None:
+    refused(["doctor", "--data", str(tmp_path / "nowhere")], "which is no folder")
 
 
 def test_every_extra_has_a_purpose() -> None:

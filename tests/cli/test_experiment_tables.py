@@ -23,14 +23,14 @@ def lines(capsys, table) -> list[str]:
     return capsys.readouterr().out.splitlines()
 
 
-def test_a_row_that_was_not_run_says_so_beside_the_papers_number(store, capsys):
+def test_a_row_that_was_not_run_is_marked_beside_the_papers_number(store, capsys):
     shown = lines(capsys, collect(TABLE, read_evidence(store), "full"))
     assert sum("not run" in line for line in shown) == len(TABLE.rows) - 1
     assert any("not run [94.04±0.12]" in line for line in shown)
     assert not any("at this scale" in line or line.startswith("not run") for line in shown)
 
 
-def test_rows_that_a_scale_leaves_out_are_counted_and_not_said_to_wait(store, capsys):
+def test_rows_that_a_scale_leaves_out_are_counted_and_do_not_wait(store, capsys):
     shown = lines(capsys, collect(TABLE, read_evidence(store), "demo"))
     left_out = sum(not any(TABLE.cell_specs(c, "demo") for c in TABLE.cells if c.row == row.key) for row in TABLE.rows)
     assert left_out and f"not at this scale: {left_out} of {len(TABLE.rows)} rows" in shown
@@ -122,7 +122,7 @@ def test_networks_that_the_law_was_not_made_for_have_an_effective_depth_only(sto
     assert "effective depth" in text and "4.6 of 27" in text and "~" not in text
 
 
-def test_columns_under_noise_are_told_what_the_clean_accuracy_should_be(capsys, monkeypatch):
+def test_columns_under_noise_show_the_predicted_clean_accuracy(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "240")
     known = whole(next(one for one in recorded() if one.experiment.name == "table-uniform-noise"))
     show_table(known, [], {}, predicted_rows(known, Evidence()))

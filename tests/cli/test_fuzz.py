@@ -92,7 +92,7 @@ def test_a_case_is_a_function_of_seed_and_number(kind):
         ("the message does not name x.png", "", "failure"),
     ],
 )
-def test_failures_are_told_from_answers(outcome, printed, judged):
+def test_failures_are_distinguished_from_answers(outcome, printed, judged):
     assert _judged(outcome, printed).partition(":")[0] == judged
 
 

@@ -40,7 +40,7 @@ def test_an_interrupt_while_modules_load_is_one_line(tmp_path):
     assert (process.returncode, complaints) == (130, "zerosnet: interrupted\n")
 
 
-def test_an_interrupted_command_says_so(monkeypatch, capsys):
+def test_an_interrupted_command_reports_it(monkeypatch, capsys):
     def interrupted(*_):
         raise KeyboardInterrupt
 

@@ -86,7 +86,7 @@ def test_lm_has_three_betas(document):
         assert document("analyze", "--family", "lm", "--param", "1/2", "--beta", beta)["betas"] == [value]
 
 
-def test_table_says_what_people_want_to_know(call):
+def test_the_table_has_verdict_and_roots_without_colour_codes(call):
     code, out, err = call("analyze", "leapfrog")
     assert (code, err) == (0, "")
     assert "weakly stable" in out and "simple root at -1" in out and "at 0 only on the real axis" in out
@@ -119,7 +119,7 @@ def test_design_three_two_is_theorem_three(document):
     assert found["modulus"] == pytest.approx(1 / 3) and found["exact_modulus"] == "1/3"
 
 
-def test_design_says_where_nothing_is_zero_stable(document, call):
+def test_design_reports_orders_without_a_zero_stable_scheme(document, call):
     assert document("design", "--steps", "5", "--order", "4")["feasible"] is False
     assert "no, proved" in call("design", "--steps", "5", "--order", "4")[1]
 
@@ -159,16 +159,7 @@ def test_design_table_lists_all_orders(document, call):
     assert "77 m^3 - 51 m^2 - 9 m - 1 = 0" in call("design")[1]
 
 
-@pytest.mark.parametrize(
-    ("name", "stable"),
-    [
-        ("zerosnet", "(-oo, -1] U (1/3, oo)"),
-        ("lm", "(-1, 1]"),
-        ("euler", "[-1, 1]"),
-        ("momentum", "[-1, 1)"),
-        ("adams-bashforth", "{1, 2, 3, 4, 5, 6, 7, 8}"),
-    ],
-)
+@pytest.mark.parametrize(("name", "stable"), [("zerosnet", "(-oo, -1] U (1/3, oo)"), ("momentum", "[-1, 1)")])
 def test_region_is_the_exact_stable_set(document, call, name, stable):
     assert document("region", "--family", name)["stable_set"]["text"] == stable
     assert stable in call("region", "--family", name)[1]
@@ -247,10 +238,8 @@ BAD = {
 
 
 @pytest.mark.parametrize("complaint", BAD)
-def test_bad_input_is_one_line_and_exit_code_two(call, complaint):
-    code, out, err = call(*BAD[complaint])
-    assert (code, out) == (2, "")
-    assert err.count("\n") == 1 and err.startswith("zerosnet: ") and complaint in err
+def test_bad_input_is_one_line_and_exit_code_two(refused, complaint):
+    refused(BAD[complaint], complaint)
 
 
 ENORMOUS = {

@@ -41,7 +41,6 @@ def test_json_is_one_document(store, capsys):
 
 
 @pytest.mark.parametrize("words", [["nowhere"], [".", "--predictions", "nowhere"], ["."]])
-def test_a_folder_that_holds_no_runs_is_bad_input(words, tmp_path, monkeypatch, capsys):
+def test_a_folder_that_holds_no_runs_is_bad_input(words, tmp_path, monkeypatch, refused):
     monkeypatch.chdir(tmp_path)
-    assert run(["verify", *words]) == 2
-    assert "expected a folder" in capsys.readouterr().err
+    refused(["verify", *words], "expected a folder")

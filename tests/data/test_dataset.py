@@ -32,7 +32,7 @@ def test_a_split_that_leaves_nothing_is_refused(fraction):
         load("digits").split(fraction)
 
 
-def test_scalings_bring_pixels_where_they_say():
+def test_scalings_bring_pixels_into_their_range():
     data = load("digits")
     assert pixel_statistics(data, "normalised") == (data.mean, data.std)
     assert pixel_statistics(data, "unit") == ((0.0,), (1.0,))

@@ -49,35 +49,6 @@ def test_the_middle_is_cut_out(tmp_path):
     assert int(load("folder@4", tmp_path).train.images.min()) == 255
 
 
-def test_an_image_that_cannot_be_decoded_is_named(pictures):
-    broken = pictures / "val" / "red" / "0.png"
-    broken.write_bytes(broken.read_bytes()[:40])
-    with pytest.raises(InputError, match=r"val.red.0\.png cannot be decoded"):
-        load("folder", pictures)
-
-
-def test_missing_parts_are_named(tmp_path, pictures):
-    with pytest.raises(InputError, match=r"nothing.train is not a folder; expected FOLDER/train"):
-        load("folder:nothing", tmp_path)
-    paint(pictures / "val" / "green" / "0.png", (0, 250, 0))
-    with pytest.raises(InputError, match=r"val.green is a class without training images"):
-        load("folder", pictures)
-    (pictures / "val" / "green").rename(pictures / "train" / "green")
-    with pytest.raises(InputError, match=r"train.green is a class without test images"):
-        load("folder", pictures)
-
-
-def test_empty_folders_are_named(tmp_path):
-    for part in ("train", "test"):
-        (tmp_path / part).mkdir()
-    with pytest.raises(InputError, match="train holds no class folders"):
-        load("folder", tmp_path)
-    for part in ("train", "test"):
-        (tmp_path / part / "a").mkdir()
-    with pytest.raises(InputError, match=r"train.a holds no images"):
-        load("folder", tmp_path)
-
-
 @pytest.mark.parametrize("name", ["folder@0", "folder@x", "folder@4096", "folder@²"])
 def test_a_bad_size_is_refused(tmp_path, name):
     with pytest.raises(InputError, match="size"):

@@ -34,5 +34,5 @@ def test_files_that_are_no_images_are_left_out_and_named(tmp_path: Path) -> None
         load_for_test("imagefolder@24", tmp_path)
 
 
-def test_other_sets_are_loaded_as_ever() -> None:
+def test_other_sets_are_loaded_as_arrays() -> None:
     assert torch.equal(load_for_test("digits").train.images, load("digits").train.images)

@@ -47,7 +47,7 @@ def same(ours, theirs):
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_boxes_flips_labels_and_order_do_not_depend_on_who_decodes(folder, workers):
+def test_boxes_flips_labels_and_order_do_not_depend_on_the_decoder(folder, workers):
     # on the CPU both have the same decoder, and so the same pixels
     decoder = decoder_of(folder)
     assert same(batches(decoder, True, workers=workers), batches(decoder, False))

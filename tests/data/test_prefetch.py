@@ -54,7 +54,7 @@ def test_an_error_comes_in_its_place_and_nothing_is_called_after_it():
     assert len(calls) == 3 and not threads()
 
 
-def test_who_leaves_is_not_kept_by_a_call_that_hangs(monkeypatch):
+def test_closing_does_not_wait_for_a_call_that_hangs(monkeypatch):
     monkeypatch.setattr("zerosnet.data.streamed.prefetch.PARTING", 0.01)
     hang, began = threading.Event(), threading.Event()
 
@@ -71,7 +71,7 @@ def test_who_leaves_is_not_kept_by_a_call_that_hangs(monkeypatch):
     hang.set()
 
 
-def test_the_thread_begins_with_what_it_is_told_to():
+def test_the_thread_calls_its_initialiser_first():
     names = []
     assert list(by_a_thread(counting(2), 1, lambda: names.append(threading.current_thread().name))) == [1, 2]
     assert names == ["ahead"]

@@ -13,14 +13,22 @@ import torch
 from zerosnet import InputError
 from zerosnet.data import load
 from zerosnet.data.arrays.published import CIFAR10, FASHION_MNIST, MNIST, CifarLayout, IdxLayout, read_cifar, read_idx
+from zerosnet.data.dataset import _table
 
 
-def test_digits_need_no_files_and_keep_their_split_for_good():
-    data = load("digits")
-    assert (len(data.train), len(data.test)) == (1442, 355)
-    assert (data.num_classes, data.in_chans, data.size) == (10, 1, (8, 8))
-    digest = hashlib.blake2b(data.test.images.numpy().tobytes() + data.test.labels.numpy().tobytes(), digest_size=8)
-    assert digest.hexdigest() == "5c95c1724a02cbb6"
+@pytest.mark.parametrize(
+    ("name", "counts", "shape", "digest"),
+    [
+        ("digits", (1442, 355), (10, 1, (8, 8)), "5c95c1724a02cbb6"),
+        ("mosaics", (6000, 1000), (8, 3, (8, 8)), "058cbcbcb58bb138"),
+    ],
+)
+def test_embedded_data_need_no_files_and_keep_their_split_for_good(name, counts, shape, digest):
+    data = load(name)
+    assert (len(data.train), len(data.test)) == counts
+    assert (data.num_classes, data.in_chans, data.size) == shape
+    content = data.test.images.numpy().tobytes() + data.test.labels.numpy().tobytes()
+    assert hashlib.blake2b(content, digest_size=8).hexdigest() == digest
 
 
 def test_every_digit_is_split_four_to_one():
@@ -29,12 +37,20 @@ def test_every_digit_is_split_four_to_one():
     assert torch.equal(test, (train + test) // 5)
 
 
-def test_statistics_are_those_of_the_training_pixels():
-    data = load("digits")
+@pytest.mark.parametrize("name", ["digits", "mosaics"])
+def test_statistics_are_those_of_the_training_pixels(name):
+    data = load(name)
     pixels = data.train.images.double() / 255
-    assert abs(float(pixels.mean()) - data.mean[0]) < 1e-4
-    assert abs(float(pixels.std()) - data.std[0]) < 1e-4
+    assert pixels.mean((0, 2, 3)).tolist() == pytest.approx(data.mean, abs=1e-4)
+    assert pixels.std((0, 2, 3)).tolist() == pytest.approx(data.std, abs=1e-4)
     assert int(data.train.images.max()) == 255
+
+
+def test_digits_are_those_of_scikit_learn():
+    from sklearn.datasets import load_digits
+
+    source = load_digits()
+    assert (_table()[:, :-1] == source.data).all() and (_table()[:, -1] == source.target).all()
 
 
 REAL = os.environ.get("ZEROSNET_DATA")
@@ -77,7 +93,7 @@ def test_another_file_is_refused(root, content):
         read_idx(root, SMALL)
 
 
-def test_the_file_of_another_data_set_is_told_by_its_md5(root):
+def test_the_file_of_another_data_set_is_recognised_by_its_md5(root):
     known = IdxLayout(folder="raw", train=5, test=2, size=(3, 4), md5={"train-images-idx3-ubyte": "0" * 32})
     with pytest.raises(InputError, match="train-images-idx3-ubyte is not the official file"):
         read_idx(root, known)
@@ -125,9 +141,6 @@ def test_real_mnist_agrees_with_torchvision_and_with_the_constants():
     assert np.array_equal(theirs.data.numpy(), data.train.images[:, 0].numpy())
     pixels = theirs.data.double() / 255
     assert abs(float(pixels.mean()) - data.mean[0]) < 6e-5 and abs(float(pixels.std()) - data.std[0]) < 6e-5
-
-
-REAL = os.environ.get("ZEROSNET_DATA")
 
 
 def write_batch(path: Path, seed: int, count: int = 3) -> str:

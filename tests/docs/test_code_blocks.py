@@ -31,7 +31,7 @@ def name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-def test_every_block_says_what_it_is() -> None:
+def test_every_block_names_its_language() -> None:
     for page in PAGES:
         for block in blocks_of(page):
             plain = block.language == "" and all(line.startswith("make ") for line in block.code.splitlines())

@@ -70,7 +70,7 @@ def test_salt_and_pepper_depends_on_the_index_alone(protocol: ModuleType) -> Non
     assert set(all_at_once.unique().tolist()) == {0.0, 0.5, 1.0}
 
 
-def test_the_new_experiment_says_what_to_train_and_what_is_there(tmp_path: Path) -> None:
+def test_the_new_experiment_declares_its_runs_and_finds_none(tmp_path: Path) -> None:
     experiment = example("experiment").more_steps()
     assert len(experiment.specs("full")) == 9
     assert [row.zero_stable for row in experiment.rows] == [True, True, True]

@@ -106,7 +106,7 @@ def test_mathematics_is_set_and_none_is_left_as_latex(site: Path) -> None:
         assert not [formula for formula in formulas if re.search(r"&#x0005C;|<mi>\\\\", formula)], path
 
 
-def test_every_image_says_what_it_shows(pages: dict[Path, Page]) -> None:
+def test_every_image_has_an_alternative_text(pages: dict[Path, Page]) -> None:
     assert {path: page.images_without_text for path, page in pages.items() if page.images_without_text} == {}
 
 

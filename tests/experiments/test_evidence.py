@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.report.synthetic import specs_of_rows, write_run
 
-from zerosnet.experiments import EXPERIMENTS, collect, findings, own_scheme, read_evidence
+from zerosnet.experiments import EXPERIMENTS, collect, findings, read_evidence
 from zerosnet.robustness import ProtocolOptions
 from zerosnet.training import Store
 
@@ -70,11 +70,6 @@ def test_metrics_that_are_no_numbers_are_left_out(store):
     (folder / "metrics.jsonl").write_text('{"epoch": 1, "test_accuracy": "x"}\n{"epoch": "y"}\n{"epoch": 2, "test')
     run = next(run for run in read_evidence([store]).runs if run.record.folder == folder)
     assert run.metrics == [{"epoch": 1}]
-
-
-def test_networks_with_a_scheme_of_their_own_are_known():
-    assert str(own_scheme("zerosnet56_opt")) == "1/3,5/9,1/9;16/9"
-    assert own_scheme("zerosnet56_tra") is None and own_scheme("nothing") is None
 
 
 DAMAGE = {

@@ -44,7 +44,7 @@ def test_zero_stable_rows_are_found_to_be_better(filled):
     assert found.by_effective_depth is None
 
 
-def test_depth_that_goes_with_accuracy_is_said_to_explain_as_much(filled):
+def test_the_verdict_names_depth_if_it_goes_with_accuracy(filled):
     for record in filled.records():
         depth = (27 if stable(record.spec) else 5) - int(record.id[-1], 16) % 3
         curve = tuple(min(1.0, n / depth) for n in range(27))
@@ -66,7 +66,7 @@ def test_groups_that_overlap_are_undecided(tmp_path):
     assert found.verdict.startswith("undecided")
 
 
-def test_nothing_measured_says_nothing(tmp_path):
+def test_without_measurements_there_is_no_finding(tmp_path):
     assert findings(collect(TABLE, read_evidence(Store(tmp_path)))) == []
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.measured_runs import RUNS, needs_runs
 
 from zerosnet.experiments import NOISES, Evidence, read_evidence, registered_errors, registered_noise
-from zerosnet.report.page.registered_noise import registered_noise_section
+from zerosnet.report.page.registered import registered_noise_section
 from zerosnet.training import Store
 
 

@@ -32,7 +32,7 @@ def test_cells_stand_in_rows_and_columns_that_are_there(one):
 
 
 @every
-def test_every_cell_can_be_filled_or_says_why_not(one):
+def test_every_cell_can_be_filled_or_has_a_reason_why_not(one):
     for cell in one.cells:
         assert cell.training is not None or cell.compute is not None or cell.note
 
@@ -77,7 +77,7 @@ def test_demo_runs_are_on_embedded_data():
     assert names == {"digits", "mosaics"} and all(source(name).embedded for name in names)
 
 
-def test_the_surrogate_is_trained_before_those_who_need_it():
+def test_the_surrogate_is_trained_before_the_runs_that_need_it():
     specs = EXPERIMENTS["table-pgd"].specs("full")
     assert (specs[0].model, specs[0].recipe.name) == ("preresnet20", "paper")
     assert all(spec.recipe.adversarial is not None for spec in specs[1:])
@@ -97,7 +97,7 @@ def test_the_disc_holds_two_hundred_different_consistent_schemes_of_both_kinds()
 
 
 @pytest.mark.parametrize("layers", [20, 56])
-def test_the_note_says_where_lm_resnet_has_a_coefficient_to_train(layers):
+def test_the_note_names_the_blocks_of_lm_resnet_that_train_a_coefficient(layers):
     network = create_model(f"lmresnet{layers}", seed=0)
     (trained,) = network.coefficient_parameters()
     each = (layers - 2) // 6
@@ -107,13 +107,13 @@ def test_the_note_says_where_lm_resnet_has_a_coefficient_to_train(layers):
     assert any("in every block but the first of a stage" in note for note in EXPERIMENTS["table-comparison"].notes)
 
 
-def test_the_note_says_how_many_pairs_change_two_things():
+def test_the_note_counts_the_pairs_that_change_two_things():
     two = [name for name in PAIRS if " and " in name.partition(", with the same")[0].partition(",")[0]]
     assert len(two) == 3 and EXPERIMENTS["pairs"].notes[0].endswith("three pairs change two")
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_pairs_differ_in_what_they_say_and_in_nothing_else(name):
+def test_pairs_differ_in_what_their_name_tells_and_nothing_else(name):
     (_, one), (_, other) = PAIRS[name]
     differ = {
         "stability": is_zero_stable(one) is not is_zero_stable(other),

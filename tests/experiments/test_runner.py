@@ -39,10 +39,10 @@ def test_an_experiment_is_trained_attacked_and_ablated_and_never_again(small, fe
     assert not any(folder.exists() for folder in left)
 
 
-def test_measurements_say_how_many_there_are_and_how_long_they_will_take():
+def test_measurements_report_their_number_and_the_time_left():
     now = iter([0.0, 0.0, 100.0, 130.0])
     said = Said(clock=lambda: next(now))
-    jobs = [lambda clock, say, name=name: say(name) for name in ("noise", "FGSM", "blocks")]
+    jobs = [lambda clock, report, name=name: report(name) for name in ("noise", "FGSM", "blocks")]
     Local().do(jobs, torch.device("cpu"), Clock(), said)
     first, second, third = (f"measurement {number} of 3" for number in (1, 2, 3))
     assert said.lines == [first, "noise", f"{second}, left 3:20", "FGSM", f"{third}, left 1:05", "blocks"]
@@ -50,7 +50,7 @@ def test_measurements_say_how_many_there_are_and_how_long_they_will_take():
 
 def test_measurements_end_when_time_is_up():
     said = Said()
-    Local().do([lambda clock, say: say("never")], torch.device("cpu"), Clock(1e-9), said)
+    Local().do([lambda clock, report: report("never")], torch.device("cpu"), Clock(1e-9), said)
     assert said.lines == []
 
 
@@ -59,7 +59,7 @@ class Said(Lines):
         super().__init__(quiet=True, **options)
         self.lines = []
 
-    def say(self, line):
+    def report(self, line):
         self.lines.append(line)
 
 

@@ -49,15 +49,15 @@ def test_a_cluster_trains_attacks_and_ablates_into_the_same_store(cluster, small
     assert again.lines == []
 
 
-def dies_once(marker: Path, clock: Clock, say) -> None:
+def dies_once(marker: Path, clock: Clock, report) -> None:
     """A measurement whose worker is killed in the middle of it, the first time."""
     if not marker.exists():
         marker.touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    say("measured")
+    report("measured")
 
 
-def fails(clock: Clock, say) -> None:
+def fails(clock: Clock, report) -> None:
     raise OSError("the disk is full")
 
 

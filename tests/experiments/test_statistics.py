@@ -24,7 +24,7 @@ def test_welch_agrees_with_scipy():
     assert ours.certain
 
 
-def test_welch_says_nothing_of_one_number_or_of_constants():
+def test_welch_gives_none_for_one_number_or_constants():
     assert welch([1.0], [2.0, 3.0]) is None
     assert welch([1.0, 1.0], [1.0, 1.0]) is None
 

@@ -160,7 +160,7 @@ def test_every_answer_has_the_security_headers(client):
         assert headers["x-content-type-options"] == "nosniff"
 
 
-def test_the_page_asks_nobody_else(client):
+def test_the_page_loads_nothing_from_other_servers(client):
     from zerosnet.explorer.app import _page_files
 
     for name, (content, _) in _page_files().items():

@@ -136,7 +136,7 @@ def test_from_a_disk_families_rows_and_comparison_work(disk):
 
 @pytest.mark.browser
 @WITHOUT_A_BROWSER
-def test_from_a_disk_wirings_to_start_from_work_and_others_are_said_to_need_a_server(disk):
+def test_from_a_disk_presets_of_wirings_work_and_others_need_a_server(disk):
     browser = disk()
     one(browser, '[data-to="wirings"]').click()
     eventually(lambda: texts(browser, "#wirings .badge strong") == ["the depth is used"])

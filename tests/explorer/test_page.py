@@ -93,7 +93,7 @@ def test_every_family_can_be_chosen(page):
         eventually(lambda: verdicts(browser) == ["zero-stable"])
 
 
-def test_a_shared_address_says_which_number_moves(page):
+def test_a_shared_address_names_the_number_that_moves(page):
     browser = page("?alphas=1/3,5/9,1/9&betas=16/9")
     assert "over α₀" in label(browser, ".locus svg")
     browser.find_elements(By.CSS_SELECTOR, ".slide")[3].send_keys(Keys.ARROW_RIGHT)
@@ -166,7 +166,7 @@ def test_the_scheme_is_copied_as_python_command_and_latex(page, browser, address
     eventually(lambda: "family=zerosnet&param=-9/5" in browser.execute_async_script(read))
 
 
-def test_what_the_server_refuses_is_said_beside_the_old_view(browser, page):
+def test_an_error_of_the_server_stands_beside_the_old_view(browser, page):
     page()
     exact = one(browser, ".exact")
     exact.clear()
@@ -180,7 +180,7 @@ def test_what_the_server_refuses_is_said_beside_the_old_view(browser, page):
     assert all("422" in message for message in refused)
 
 
-def test_a_server_that_goes_away_is_said_and_the_page_recovers(browser, page):
+def test_a_lost_server_is_reported_and_the_page_recovers(browser, page):
     process, url = start(free_port())
     try:
         page(url=url)

@@ -116,7 +116,7 @@ def test_presets_are_marked_and_an_address_brings_the_view_back(wirings):
     assert facts(browser) == before
 
 
-def test_what_is_refused_is_said_beside_the_old_view(browser, wirings):
+def test_an_error_about_a_wiring_stands_beside_the_old_view(browser, wirings):
     wirings("?view=wirings&form=row-stochastic")
     field = one(browser, '[aria-label="s, the spread of the mixing, exact value"]')
     fill(browser, field, "3/2")

@@ -60,7 +60,7 @@ def test_ipv6_addresses_stand_in_brackets():
         assert address_of(listener).startswith("http://[::1]:")
 
 
-def test_a_missing_extra_is_said_in_one_line(monkeypatch):
+def test_a_missing_extra_is_reported_in_one_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(MissingExtra, match=r"zerosnet\[explore\]"):
         serve(browser=False)
@@ -71,7 +71,7 @@ def status_of(address: str) -> int:
         return answer.status
 
 
-def test_a_hundred_connections_that_ask_nothing_keep_nobody_out(address):
+def test_a_hundred_silent_connections_block_no_others(address):
     where = urlsplit(address)
     silent = [socket.create_connection((where.hostname, where.port)) for _ in range(100)]
     try:

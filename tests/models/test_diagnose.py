@@ -133,7 +133,7 @@ def test_networks_and_images_of_any_type_are_diagnosed(network, image):
     assert 0 <= found.accuracy <= 1
 
 
-def test_running_statistics_are_used_where_there_are_any():
+def test_running_statistics_are_used_if_there_are_any():
     model = create_model("zerosnet20_opt", seed=0)
     assert diagnose(model, images()).statistics == "batch"
     model(images())

@@ -74,15 +74,6 @@ def test_torch_export_keeps_the_outputs(case):
         assert close(program.module()(images(model)), model(images(model)))
 
 
-@pytest.mark.parametrize("case", ["fixed", "trained-lambda"])
-def test_torch_export_leaves_the_batch_free(case):
-    model = network(case).eval()
-    program = torch.export.export(model, (images(model),), dynamic_shapes=({0: torch.export.Dim("batch")},))
-    with torch.no_grad():
-        for count in (1, 5):
-            assert close(program.module()(images(model, count)), model(images(model, count)))
-
-
 @pytest.mark.parametrize("case", REST_IS_SLOW)
 def test_onnx_keeps_the_outputs(case, tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime")

@@ -87,7 +87,7 @@ def test_a_projection_serves_one_image_at_a_time_under_vmap(layout, on_cpu):
 
 @LAYOUTS
 @pytest.mark.parametrize("stride", [1, 2])
-@pytest.mark.parametrize("scale", [1.0, 0.5, torch.tensor([0.5, 2.0, -1.0])], ids=["1", "1/2", "one a replica"])
+@pytest.mark.parametrize("scale", [1.0, 0.5, torch.tensor([0.5, 2.0, -1.0])], ids=["1", "1/2", "one per replica"])
 def test_without_gradients_the_projections_of_several_replicas_are_the_same(layout, stride, scale, monkeypatch):
     monkeypatch.setattr(layers, "one_by_one", lambda _: False)
     conv = Conv(5, 6, 1, stride=stride, replicas=3).double()

@@ -5,7 +5,7 @@ import torch
 
 from zerosnet.errors import InputError
 from zerosnet.kernels import reason_against_network
-from zerosnet.models import Config, Structure, create_model, extract, list_models, parameter_count
+from zerosnet.models import Config, Structure, create_model, list_models, parameter_count
 from zerosnet.models.layers.replicated import BatchNorm
 
 OPT = "1/3,5/9,1/9;16/9"
@@ -65,25 +65,6 @@ def test_training_lowers_the_loss():
         optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < 0.2 * losses[0]
-
-
-def test_a_replica_is_the_single_network_to_the_bit():
-    schemes = [OPT, "1,1,1;1/2"]
-    x = images(channels=6)
-    fused = create_model("zerosnet20_nonorm", scheme=schemes, replicas=2, seed=[4, 5])
-    singles = [create_model("zerosnet20_nonorm", scheme=scheme, seed=4 + k) for k, scheme in enumerate(schemes)]
-    with torch.no_grad():
-        for k, single in enumerate(singles):
-            for name, p in single.named_parameters():
-                p += 0.01 * torch.randn(p.shape, generator=torch.Generator().manual_seed(len(name)))
-                fused.get_parameter(name).unflatten(0, (2, -1))[k] = p
-    fused(x).square().sum().backward()
-    for k, single in enumerate(singles):
-        logits = single(x[:, 3 * k : 3 * k + 3])
-        assert torch.equal(logits, fused(x)[:, k])
-        logits.square().sum().backward()
-        part = extract({name: p.grad for name, p in fused.named_parameters()}, k, 2)
-        assert [name for name, p in single.named_parameters() if not torch.equal(p.grad, part[name])] == []
 
 
 def test_the_kernels_report_that_there_are_no_batch_norms():

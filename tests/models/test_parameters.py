@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from zerosnet.models import parameter_table
+from zerosnet.models import create_model, parameter_count, parameter_table
 
 TABLE = {row.name: row for row in parameter_table()}
 COUNTED = {20: 278_490, 32: 472_922, 44: 667_354, 56: 861_786, 110: 1_736_730}
@@ -15,6 +15,8 @@ def test_zerosnets_have_the_authors_parameters_less_the_unused_ones(depth):
     row = TABLE[f"zerosnet{depth}_opt"]
     assert row.authors == COUNTED[depth]
     assert row.ours == row.authors_used == COUNTED[depth] - 1088
+    trained = (depth - 2) // 2 - 2  # lambda, from the third block on
+    assert parameter_count(create_model(f"zerosnet{depth}_tra")) == row.ours + trained
 
 
 def test_imagenet_sizes_have_the_authors_parameters():

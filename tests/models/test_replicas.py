@@ -41,6 +41,7 @@ CONFIGS = {
     "schemes per block": three(BASIC, block_schemes=(LAMBDAS[:1] * 4, (*LAMBDAS, LAMBDAS[0]), LAMBDAS[1:2] * 4)),
     "schemes of all blocks": three(BASIC, block_schemes=tuple((*START, *LAMBDAS, own) for own in LAMBDAS)),
     "growing beta": three(BASIC, schemes=LAMBDAS, beta_growth=(Fraction(3, 2), Fraction(1), 0.5)),
+    "no norms": three(Structure("cifar", "fixup", (2, 2, 2)), schemes=LAMBDAS),
     "imagenet": three(IMAGENET, schemes=LAMBDAS, num_classes=7),
 }
 

@@ -229,6 +229,6 @@ def test_a_network_that_could_not_be_loaded_again_is_not_written(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a" * 300, "\ud800", "\0", "/dev/null"])
-def test_a_name_that_no_file_can_have_is_no_such_file(name):
+def test_an_impossible_file_name_is_reported_as_missing(name):
     with pytest.raises(InputError, match=r"no (such )?file"):
         load_model(name)

@@ -144,7 +144,7 @@ def test_what_is_no_list_of_roots_is_refused(roots):
         from_roots(roots)
 
 
-def test_domains_say_where_there_is_a_member():
+def test_domains_tell_which_parameters_have_a_member():
     assert str(family("zerosnet").domain) == "(-oo, 0) U (0, oo)"
     assert 0 not in family("zerosnet").domain
     assert 3 in family("adams-bashforth").domain

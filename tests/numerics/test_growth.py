@@ -43,7 +43,7 @@ def test_a_multiple_root_one_grows_like_a_power_of_the_depth(multiplicity):
     assert (logs[4000] - logs[2000]) / math.log10(2) == pytest.approx(multiplicity - 1, abs=0.01)
 
 
-def test_growth_and_decay_beyond_floats_are_told_in_logarithms():
+def test_growth_and_decay_beyond_floats_are_given_as_logarithms():
     assert log10_envelope(Scheme(["1e-20"], [1]), 40)[-1] == pytest.approx(-800)
     logs = log10_power_norms(zerosnet("-1/5"), 1000)
     slope = logs[-1] - logs[-2]

@@ -16,7 +16,7 @@ def test_text_shows_open_and_closed_ends():
     assert str(ParameterSet.reals(without=[0])) == "(-oo, 0) U (0, oo)"
 
 
-def test_members_are_told_from_others_exactly():
+def test_membership_is_decided_exactly():
     assert all(value in STABLE for value in (-1, "-1", -1.0, -100, "0.3334", 0.5, Fraction(1, 2)))
     assert not any(value in STABLE for value in ("1/3", 0, -0.999999, "-0.9999999999999999999999"))
     assert STABLE and not ParameterSet()

@@ -74,7 +74,7 @@ def test_margins_keep_their_sign_below_float_precision():
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_sides_of_the_circle_are_told_even_where_no_float_is_that_small(sign):
+def test_sides_of_the_circle_are_decided_even_below_the_smallest_float(sign):
     tiny = sign * Fraction(1, 10**400)
     for scheme in (Scheme([1 + tiny], [1]), momentum(1 + tiny), Scheme([0, 1 + tiny], [1])):
         verdict = root_condition(scheme)
@@ -114,7 +114,7 @@ roots = st.fractions(-Fraction(3, 2), Fraction(3, 2), max_denominator=30)
 
 
 @given(st.lists(roots, min_size=1, max_size=6))
-def test_floats_agree_with_the_exact_verdict_or_say_borderline(parasitic):
+def test_floats_agree_with_the_exact_verdict_or_are_borderline(parasitic):
     exact, numeric = (root_condition(s) for s in (from_roots(parasitic), from_roots(parasitic).to_float()))
     assert numeric.kind in ("borderline", exact.kind)
     assert len(numeric.roots) == len(exact.roots)

@@ -44,7 +44,7 @@ def test_the_set_agrees_with_the_root_condition_of_members():
         (lambda x: (2 + 0 * x,), "{}"),
     ],
 )
-def test_sets_of_families_of_ones_own(alphas, expected):
+def test_the_stable_sets_of_new_families_are_solved(alphas, expected):
     assert str(solve_stable_set(alphas)) == expected
 
 

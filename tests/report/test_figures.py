@@ -48,7 +48,7 @@ def test_kinds_of_roots_differ_without_colour():
     assert len(markers) == len(set(markers)) == 4
 
 
-def test_a_double_root_says_so():
+def test_a_double_root_is_labelled():
     axes = new_figure(3, 3).subplots()
     draw_roots(axes, analyze(Scheme.parse("zerosnet(-9/5)")).verdict)
     assert [text.get_text() for text in axes.texts] == ["×2"]

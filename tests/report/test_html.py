@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zerosnet.report.page.html import Html, element, join, text
+from zerosnet.report.page.html import element, join, text
 
 
 class Parsed(HTMLParser):
@@ -43,14 +43,3 @@ def test_markup_goes_through_but_not_in_attributes():
     assert join(["a", inner], " < ") == "a &lt; <b>x</b>"
     assert element("path", d="M0 0") == '<path d="M0 0"/>' and element("td") == "<td></td>"
     assert element("p", title=inner) == '<p title="&lt;b&gt;x&lt;/b&gt;"></p>'
-
-
-def test_attributes_are_named_as_in_html():
-    markup = element("td", 1, class_="n", aria_label="one", colspan=2, open=True, hidden=False, id=None)
-    assert markup == '<td class="n" aria-label="one" colspan="2" open>1</td>'
-
-
-def test_children_may_be_nested_and_none():
-    assert element("ul", None, (element("li", i) for i in range(2)), [["a", Html("<br>")]]) == (
-        "<ul><li>0</li><li>1</li>a<br></ul>"
-    )

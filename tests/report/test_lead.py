@@ -5,9 +5,8 @@ from tests.report.synthetic import specs_of_rows, write_run
 
 from zerosnet.experiments import read_evidence
 from zerosnet.numerics import load_law
-from zerosnet.report.page.configurations import panels
+from zerosnet.report.page.configurations import all_facts, panels
 from zerosnet.report.page.lead import LeadFigure, LeadPoint, find_lead, headline
-from zerosnet.report.page.network_facts import all_facts
 from zerosnet.training import Store
 
 

@@ -192,7 +192,7 @@ def test_the_page_is_the_same_every_time(store, page, tmp_path):
     assert write_report(tmp_path / "again.html", [store]).read_text() == page
 
 
-def test_an_empty_store_gives_a_page_that_says_so(tmp_path):
+def test_the_page_of_an_empty_store_names_it(tmp_path):
     (tmp_path / "runs").mkdir()
     text = write_report(tmp_path / "report.html", [tmp_path / "runs"]).read_text()
     assert "There are no runs in" in text and "zerosnet reproduce" in text

@@ -101,7 +101,7 @@ def test_rows_and_columns_have_scopes_and_the_table_a_caption():
     assert "<caption>" in table and "under noise, %, ours only" in table
 
 
-def test_labels_that_their_group_says_already_are_left_out():
+def test_labels_that_repeat_their_group_are_left_out():
     rows = tuple(TableRow(f"r{i}", ("56", f"label {i}"), group="56 layers") for i in range(2))
     table = experiment_table(measured(cell((90.0,), row="r0"), cell((90.0,), row="r1"), rows=rows))
     assert "56 layers" in table and ">56<" not in table and "label 1" in table

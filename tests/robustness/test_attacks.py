@@ -229,7 +229,7 @@ def test_bytes_are_attacked_as_the_floats_they_stand_for():
     ("labels", "message"),
     [
         (torch.tensor([0, 1, 2, 0]), "labels run from 0 to 2; expected 0 to 1"),
-        (torch.tensor([0, 1]), r"shape \(2,\); expected whole numbers, one an image: 4"),
+        (torch.tensor([0, 1]), r"shape \(2,\); expected whole numbers, one per image: 4"),
         (torch.zeros(4), "labels are torch.float32"),
         ([0, 1, 1, 0], "labels are list"),
     ],
@@ -239,8 +239,8 @@ def test_labels_that_are_no_classes_are_refused(labels, message):
         attack_images(Linear(), images(), labels, pgd(0.1))
 
 
-def test_places_in_the_data_set_are_one_an_image():
-    with pytest.raises(InputError, match="expected one place an image: 4"):
+def test_places_in_the_data_set_are_one_per_image():
+    with pytest.raises(InputError, match="expected one place per image: 4"):
         attack_images(Linear(), images(), LABELS, pgd(0.1), index=torch.arange(3))
 
 
@@ -267,7 +267,7 @@ def test_bad_settings_are_named(make, message):
     assert message in str(error.value)
 
 
-def test_an_attack_says_what_it_is():
+def test_an_attack_describes_itself():
     assert pgd(8 / 255, 7, projection=False, random_start=False).to_json() == {
         "eps": 8 / 255, "step": 2 / 255, "steps": 7, "norm": "linf", "restarts": 1, "random_start": False,
         "projection": False, "targeted": False, "seed": 1, "reach": 14 / 255,

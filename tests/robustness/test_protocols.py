@@ -30,7 +30,7 @@ def results(pair):
 
 
 @pytest.mark.parametrize("name", ON_PAIR)
-def test_a_protocol_gives_one_result_a_network_that_goes_to_json_and_back(results, name):
+def test_a_protocol_gives_one_result_per_network_that_survives_json(results, name):
     assert len(results[name]) == 2
     for result in results[name]:
         assert ProtocolResult.from_json(json.loads(json.dumps(result.to_json()))) == result
@@ -206,7 +206,7 @@ def test_corruptions_that_do_not_fit_are_refused_before_any_work(pair, tmp_path,
 # -- AutoAttack -------------------------------------------------------------------------------------------------------
 
 
-def test_autoattack_that_is_not_installed_says_how_to_get_it(networks, pair, monkeypatch):
+def test_the_error_about_missing_autoattack_has_its_install_command(networks, pair, monkeypatch):
     for package in ("autoattack", "pyautoattack"):
         monkeypatch.setitem(sys.modules, package, None)
     one = subject(Normalised(networks[0], (0.3,), (0.4,)), pair.images, pair.labels)

@@ -99,7 +99,7 @@ def test_a_model_without_logits_is_refused(model, message):
         (torch.full((2, 2, 3, 3), torch.nan), torch.zeros(2).long(), r"expected \[0, 1\]"),
         (torch.zeros(2, 2, 3, 3).long(), torch.zeros(2).long(), "expected uint8"),
         (torch.zeros(2, 2, 3), torch.zeros(2).long(), "shape"),
-        (torch.zeros(2, 2, 3, 3), torch.zeros(3).long(), "one an image"),
+        (torch.zeros(2, 2, 3, 3), torch.zeros(3).long(), "one per image"),
         (torch.zeros(2, 2, 3, 3), torch.tensor([0, 7]), "expected 0 to 1"),
     ],
 )

@@ -7,7 +7,7 @@ from tests.report.synthetic import write_run
 from tools.fgsm_controls import control_lines
 from tools.measured_tables import KINDS
 
-from zerosnet.experiments import EXPERIMENTS, own_scheme, read_evidence
+from zerosnet.experiments import EXPERIMENTS, read_evidence, scheme_of_run
 from zerosnet.numerics import is_zero_stable
 from zerosnet.robustness.protocols.result import ProtocolResult, ResultRow
 from zerosnet.training import Store
@@ -24,7 +24,7 @@ def evidence(tmp_path_factory):
     """All schemes with two seeds; FGSM leaves 60 % and 70 % to those that are zero-stable, 20 % to the others."""
     store = tmp_path_factory.mktemp("runs")
     for spec in (spec for spec in SPECS if spec.seed < 3):
-        stable = is_zero_stable(spec.scheme or own_scheme(spec.model))
+        stable = is_zero_stable(scheme_of_run(spec))
         left = 5000 + 1000 * spec.seed if stable else 2000
         rows = [row("clean", 99, 100), row("fgsm", 1, 100, 0.075), row("clean", 9900, 10_000)]
         rows += [row("fgsm", left, 10_000, 0.075), row("pgd-20", 0, 10_000, 0.075), row("huge eps", 0, 10_000, 0.5)]
@@ -41,7 +41,7 @@ def test_both_sides_are_means_over_seeds_on_all_images(evidence):
     assert lines["none", "0"] == ("99.00 to 99.00", "99.00 to 99.00", ""), "what does not vary has no interval"
 
 
-def test_other_runs_are_left_out_and_none_is_said(evidence, tmp_path):
+def test_other_runs_are_left_out_and_an_empty_table_is_named(evidence, tmp_path):
     write_run(tmp_path, SPECS[0])
     empty = read_evidence([Store(tmp_path)])
     assert control_lines(empty) == []

@@ -38,7 +38,7 @@ def test_a_table_has_ours_the_papers_and_how_many_seeds(evidence):
     assert "table-robustness" in page and "| not run |" not in page
 
 
-def test_a_failed_sanity_check_is_marked_in_its_cells_and_said_below(tmp_path):
+def test_a_failed_sanity_check_is_marked_in_its_cells_and_listed_below(tmp_path):
     """The made-up PGD leaves more than the made-up FGSM does."""
     spec = next(spec for spec in EXPERIMENTS["table-pgd"].specs("full") if spec.recipe.name == "pgd-paper")
     write_run(tmp_path, spec)

@@ -43,7 +43,7 @@ def test_what_is_stored_is_what_was_measured(tmp_path, package, capsys):
     assert load_model("preresnet20.digits").in_chans == 1
 
 
-def test_without_data_it_says_what_training_measured(tmp_path, package):
+def test_without_data_it_reports_what_training_measured(tmp_path, package):
     publish(finished(tmp_path / "runs"), folder=package)
     facts = model_facts("preresnet20.digits")
     assert facts["test_accuracy"] == 0.5 and HALF not in facts["metrics"]

@@ -96,19 +96,6 @@ def test_only_growing_initial_weights_and_tiny_steps_are_outside_of_their_interv
     assert outside and all("initial growth" in name or name.endswith(";2173/100000") for name in outside)
 
 
-@needs_runs
-def test_the_recorded_seconds_are_those_of_the_runs():
-    record = tables.benchmark("corruptions-cuda")
-    seconds = [one.attack("corruptions") for one in tables.evidence().runs]
-    assert record["networks"] <= sum(one is not None for one in seconds)
-    assert record["seconds_in_records"] <= record["seconds"] and "took 57 s on an H200" in page("robustness.md")
-
-
-@needs_runs
-def test_registered_predictions_are_counted():
-    assert "of 102 runs measured" in tables.registered_noise()
-
-
 def test_a_campaign_trains_and_measures_the_same_networks(capsys):
     found = campaigns()["scales"]
     trained, *attacks = found.commands("DIR", "runs")

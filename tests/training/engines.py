@@ -32,7 +32,7 @@ class Heard(Lines):
         super().__init__(quiet=True)
         self.lines: list[str] = []
 
-    def say(self, line: str) -> None:
+    def report(self, line: str) -> None:
         self.lines.append(line)
 
 

@@ -104,7 +104,7 @@ def test_channels_last_images_give_the_same_examples(settings):
 
 
 @pytest.mark.parametrize("native", [True, False])
-def test_plain_torch_is_used_for_the_examples_too_where_it_was_asked_for(monkeypatch, native):
+def test_plain_torch_is_used_for_the_examples_too_if_asked_for(monkeypatch, native):
     asked = []
 
     def fast(source, size, *, native):

@@ -35,7 +35,7 @@ def test_on_several_cores_runs_are_attacked_in_as_many_threads(store, opt, monke
     one_core = attack_runs(store, opt, "paper-noise", **FEW)
     monkeypatch.setattr("zerosnet.training.finished.attacks.cores", lambda: 2)
     said: list[str] = []
-    assert attack_runs(store, opt, "paper-noise", again=True, say=said.append, **FEW) == one_core
+    assert attack_runs(store, opt, "paper-noise", again=True, report=said.append, **FEW) == one_core
     assert said == ["paper-noise: 1 x zerosnet20_opt on digits"] * 2
 
 
@@ -72,7 +72,7 @@ def test_as_many_images_as_there_are_are_the_whole_protocol(tmp_path, monkeypatc
     assert read_attack(store.find(run), "paper-noise", ProtocolOptions(images=7)) is None, "seven are a part"
 
 
-def test_corrupted_images_count_where_they_are_more_than_the_test_set(tmp_path):
+def test_corrupted_images_beyond_the_test_set_count(tmp_path):
     data = load("digits")
     found = Corruptions(tmp_path, ("fog",), len(data.test) + 2)
     asked = ProtocolOptions(images=len(data.test) + 1)
@@ -93,7 +93,7 @@ def test_a_transfer_test_finds_its_surrogate_in_the_store(store, opt):
     assert f"examples made on {stored['surrogate']}" in result.notes
 
 
-def test_a_store_without_surrogate_says_how_to_get_one(tmp_path):
+def test_the_error_about_a_missing_surrogate_has_the_command_that_makes_it(tmp_path):
     store = Store(tmp_path)
     run = finished(store, "preresnet20", 2)
     with pytest.raises(InputError, match=r"no surrogate .* zerosnet train preresnet20 --dataset digits --seed 1"):
@@ -141,7 +141,7 @@ def test_published_corruptions_replace_regenerated_ones(store, opt, tmp_path):
     assert len(read.rows) == 6 and not any("source" in one.settings for one in read.rows)
 
 
-def test_notes_say_what_is_other_than_in_the_paper(store, opt):
+def test_notes_name_the_differences_from_the_paper(store, opt):
     (result,) = attack_runs(store, opt[:1], "paper-pgd", **FEW).values()
     assert {"on digits; the paper: cifar10", "trained with recipe quick; the paper: pgd-paper"} <= set(result.notes)
     (result,) = attack_runs(store, opt[:1], "pgd-whitebox", restarts=1, **{**FEW, "images": 2}).values()

@@ -88,7 +88,7 @@ def test_the_same_command_goes_on_where_it_was_cut(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("option", [["--only", "K=10"], ["--compile"]])
-def test_options_for_cases_are_refused_where_there_are_none(option, capsys):
+def test_options_for_cases_are_refused_for_a_benchmark_without_cases(option, capsys):
     with pytest.raises(SystemExit):
         main(["numerics", *option])
     assert f"{option[0]} is for" in capsys.readouterr().err

@@ -115,7 +115,7 @@ def test_all_damaged_is_none(tmp_path):
     assert read_checkpoint(tmp_path) is None
 
 
-def test_a_full_disk_leaves_the_previous_one_and_says_so(tmp_path, monkeypatch):
+def test_a_full_disk_is_reported_and_leaves_the_previous_checkpoint(tmp_path, monkeypatch):
     folder = tmp_path / "run-s1" / "checkpoints"
     write_checkpoint(folder, 1, TENSORS, {"epoch": 1})
 

@@ -31,7 +31,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     [("5", SaveInterval(epochs=5)), ("60s", SaveInterval(seconds=60)), ("0.5s", SaveInterval(seconds=0.5))],
 )
 def test_intervals_are_epochs_or_seconds(text: str, interval: SaveInterval) -> None:
-    assert SaveInterval.parse(text) == interval
+    assert SaveInterval.parse(text) == interval and str(interval) == text
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "1.5", "5m", "s", "0s", "nan", "9" * 400, "9" * 400 + "s"])
@@ -115,12 +115,3 @@ def test_a_training_prints_its_start_if_asked(make_specs: MakeSpecs, tmp_path, c
     train(make_specs(1), Store(tmp_path), Options(device="cpu", profile_start=True), progress=Lines())
     printed = capsys.readouterr().err
     assert re.search(r"start: [\d.]+ s \(imports [\d.]+, data [\d.]+, network and kernels .*first step", printed)
-
-
-def test_digits_are_those_of_scikit_learn() -> None:
-    from sklearn.datasets import load_digits
-
-    from zerosnet.data.dataset import _table
-
-    source = load_digits()
-    assert (_table()[:, :-1] == source.data).all() and (_table()[:, -1] == source.target).all()

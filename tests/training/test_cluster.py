@@ -50,8 +50,8 @@ class Heard(Collected):
         super().__init__()
         self.file = file
 
-    def say(self, line: str) -> None:
-        super().say(line)
+    def report(self, line: str) -> None:
+        super().report(line)
         if line.endswith("networks ready"):
             self.file.touch()
 
@@ -90,7 +90,7 @@ def test_the_group_of_a_killed_worker_goes_on_from_its_checkpoint(cluster, tmp_p
     assert outcome(disturbed.root) == outcome(undisturbed.root)
     begun = [line for line in said.lines if line.startswith("training")]
     assert "0 of 2 epochs, 0 of 2 networks ready" in said.lines
-    assert len(begun) == 2  # what each of the two tasks that came to an end has to say
+    assert len(begun) == 2  # the lines of the two tasks that ended
     assert sum("from step" in line for line in begun) >= 1  # the killed one's, which did not begin anew
     stamps = {path: path.stat().st_mtime_ns for path in disturbed.root.glob("*/result.json")}
     again = Collected()

@@ -35,7 +35,7 @@ def contents(store: Store) -> dict[Path, tuple[int, bytes]]:
 
 @pytest.mark.parametrize("spec", [CIFAR, FOLDER, replace(CIFAR, precision="bf16")], ids=["array", "folder", "bf16"])
 @pytest.mark.parametrize("result", [ENDED, DIVERGED], ids=["finished", "diverged"])
-def test_nothing_is_done_for_a_run_that_has_ended_where_it_could_not_be_trained(
+def test_a_run_that_has_ended_is_left_alone_on_a_machine_that_could_not_train_it(
     spec: RunSpec, result: Result, tmp_path: Path
 ) -> None:
     store, said = Store(tmp_path), Collected()

@@ -50,7 +50,7 @@ def test_alone_or_in_any_group_a_run_ends_the_same_to_the_bit(
     assert outcomes[0] == outcomes[1] == outcomes[2]
 
 
-def test_a_finished_run_is_not_run_again_and_says_so(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
+def test_a_finished_run_is_reported_and_not_run_again(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
     store, heard = Store(tmp_path), Heard()
     train(make_specs(1, epochs=1), store, OPTIONS)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
@@ -154,7 +154,7 @@ def test_every_recipe_is_printed_once_resolved(tmp_path: Path, tiny: DataSet, ma
     assert "lr 0.01" in said[1] and "weight decay" in said[1]
 
 
-def test_why_the_plain_engine_is_used_is_said_once(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
+def test_the_reason_for_the_plain_engine_is_reported_once(tmp_path: Path, tiny: DataSet, make_specs: MakeSpecs) -> None:
     heard = Heard()
     train(make_specs(3, epochs=1), Store(tmp_path), replace(OPTIONS, kernels="native", replicas=1), None, heard)
     assert sum("plain torch instead of the native kernels" in line for line in heard.lines) == 1

@@ -129,7 +129,7 @@ def test_weights_that_overflow_are_noticed_at_the_end_of_an_epoch(make_specs: Ma
     assert training.diverged() == [True, False]
 
 
-def test_the_momentum_starts_afresh_every_epoch_where_the_recipe_says_so(
+def test_the_momentum_starts_afresh_every_epoch_if_the_recipe_resets_it(
     make_specs: MakeSpecs, small_digits: DataSet
 ) -> None:
     training = prepared(make_specs(1, reset_momentum=True), small_digits)

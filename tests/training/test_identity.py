@@ -74,16 +74,6 @@ def test_whatever_is_in_an_id_is_in_the_file(spec: RunSpec) -> None:
     assert again.canonical() == spec.canonical()
 
 
-def test_an_aspect_without_an_area_is_kept(tmp_path: Path) -> None:
-    changed = recipe("quick", "digits", augmentation={"crop": 1, "aspect": [0.5, 2]})
-    spec, store = RunSpec("zerosnet20_opt", "digits", changed, 1), Store(tmp_path)
-    for _ in range(2):
-        with store.claim(spec) as run:  # type: ignore[union-attr]
-            assert run.spec == spec
-    assert store.find(spec.id).spec == spec
-    assert Augmentation(crop=1).to_json() == {"crop": 1, "flip": False}  # as in all records there are
-
-
 @pytest.mark.parametrize("name", ["project", "random_start", "clean_step"])
 @pytest.mark.parametrize("value", ["false", 0, None])
 def test_a_flag_that_is_no_boolean_is_refused(name: str, value: object) -> None:
@@ -110,12 +100,3 @@ def test_specs_that_share_a_short_id_are_two_runs(tmp_path: Path, tiny: DataSet)
     assert store.folder(first).name == first.id and store.folder(second).name == second.long_id
     assert [record.spec for record in store.records()] == [first, second]
     assert all(record.result is not None for record in store.records())
-
-
-def test_a_folder_that_holds_a_spec_of_another_id_is_no_collision(tmp_path: Path) -> None:
-    store, (first, _) = Store(tmp_path), colliding()
-    other = RunSpec("zerosnet20_opt", "digits", first.recipe, 7)
-    with store.claim(first) as run:  # type: ignore[union-attr]
-        (run.folder / "spec.json").write_text(json.dumps(other.to_json()))
-    with pytest.raises(InputError, match="holds another spec than its id says"):
-        store.claim(first)

@@ -1,12 +1,9 @@
-import json
-
 import benchmarks.decode
 import benchmarks.imagenet
 import pytest
 import torch
 from benchmarks.__main__ import main
 from benchmarks.imagenet import run, settings_of
-from benchmarks.record import keep
 
 from zerosnet.experiments import EXPERIMENTS
 
@@ -26,7 +23,7 @@ def no_other_folder(monkeypatch):
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
-def test_the_benchmark_is_skipped_where_there_is_no_gpu():
+def test_the_benchmark_is_skipped_without_a_gpu():
     assert run() == {"skipped": "no CUDA device"}
 
 
@@ -70,19 +67,6 @@ def test_other_depths_are_measured_at_the_batch_of_the_paper(monkeypatch):
     monkeypatch.setattr(benchmarks.imagenet, "run", lambda *only: asked.append(only) or {"skipped": "here"})
     assert main(["imagenet", "--only", "18"]) == main(["imagenet"]) == 0
     assert asked == [("18",), ()]
-
-
-@pytest.mark.usefixtures("quick_steps")
-def test_a_run_that_is_cut_keeps_what_it_has_measured(tmp_path, monkeypatch):
-    def cut(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(benchmarks.imagenet, "_end_to_end", cut)
-    path = tmp_path / "imagenet-cpu.json"
-    with pytest.raises(KeyboardInterrupt):
-        keep(path, {}, run(**SMALL | {"depth": 18}))
-    left = json.loads((tmp_path / "imagenet-cpu.partial.json").read_text())
-    assert left["partial"] and len(left["compute"]) == 3
 
 
 @pytest.mark.usefixtures("quick_steps")

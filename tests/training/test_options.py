@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from zerosnet import InputError
-from zerosnet.training import DataOptions, EngineOptions, Options, SaveInterval
+from zerosnet.training import DataOptions, EngineOptions, Options
 from zerosnet.training.options import StreamOptions
 
 
@@ -40,11 +40,6 @@ def test_a_torch_device_is_taken_by_its_name():
     import torch
 
     assert Options(torch.device("cuda", 1)).device == "cuda:1"  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("text", ["5", "60s", "0.5s"])
-def test_a_save_interval_is_written_as_it_is_read(text):
-    assert str(SaveInterval.parse(text)) == text
 
 
 def test_options_and_specs_are_made_without_torch():

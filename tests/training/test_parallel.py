@@ -53,7 +53,7 @@ def test_threads_are_as_many_as_cores_are_idle(busy, expected, monkeypatch):
     assert parallel.idle_cores() == expected
 
 
-def test_all_cores_count_as_idle_where_the_system_does_not_tell(monkeypatch):
+def test_all_cores_count_as_idle_if_the_load_is_unknown(monkeypatch):
     monkeypatch.setattr(parallel, "cores", lambda: 4)
     monkeypatch.setattr(parallel, "_times", dict)
     assert parallel.idle_cores() == 4

@@ -57,7 +57,7 @@ def test_synchronised_batch_norm_sees_the_whole_batch(folder, tmp_path):
     assert two.test_loss == pytest.approx(one.test_loss, rel=1e-8)
 
 
-def test_processes_that_do_not_share_the_batch_evenly_say_so_once(folder, tmp_path):
+def test_an_uneven_share_of_the_batch_is_reported_once(folder, tmp_path):
     found = world_of(2, losses_of, tmp_path / "runs", with_batch(spec(), 15), options(folder))
     assert found[0] == "InputError: 2 processes do not share a batch of 15 evenly; expected a divisor of it"
     assert found[1] == "SystemExit: 2"

@@ -23,7 +23,7 @@ def test_lines_name_the_runs_and_sum_up_an_epoch(make_specs: MakeSpecs, capsys: 
     assert "epoch 1/2  2 x  loss 0.5000  train 25.00%  test 50.00%..75.00%  3.0 s  left 0:00" in err
 
 
-def test_lines_of_groups_side_by_side_say_whose_they_are(
+def test_lines_of_groups_side_by_side_name_their_group(
     make_specs: MakeSpecs, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines, specs = Lines(), make_specs(3)
@@ -51,7 +51,7 @@ def test_a_line_is_about_the_networks_that_live(make_specs: MakeSpecs, capsys: p
     assert capsys.readouterr().err.startswith(line)
 
 
-def test_a_group_without_living_networks_is_said_to_have_diverged(
+def test_a_group_without_living_networks_is_reported_as_diverged(
     make_specs: MakeSpecs, capsys: pytest.CaptureFixture[str]
 ) -> None:
     several, one = (Lines().group(make_specs(n, epochs=5), [None] * n, 0, 12) for n in (2, 1))

@@ -70,7 +70,7 @@ def test_the_papers_recipe_has_its_momentum_milestones_factor_and_scaling() -> N
     ]
 
 
-def test_schedules_are_told_in_the_epochs_of_the_recipe() -> None:
+def test_schedules_are_described_in_the_epochs_of_the_recipe() -> None:
     texts = [
         schedule.describe(40)
         for schedule in (Constant(), StepDecay(zero_steps=1), StepDecay(at=()), Cosine(), Cosine(0))
@@ -87,7 +87,7 @@ def test_schedules_are_told_in_the_epochs_of_the_recipe() -> None:
     )
 
 
-def test_adversarial_examples_are_told_with_all_their_numbers() -> None:
+def test_adversarial_examples_are_described_with_all_their_numbers() -> None:
     assert WHITE.describe() == (
         "adversarial examples white-box: 7 steps of 2/255, kept within eps 8/255, random start, no clean steps"
     )

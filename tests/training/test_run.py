@@ -17,7 +17,7 @@ def run(tmp_path):
         yield run
 
 
-def test_metrics_are_one_json_line_an_epoch_and_never_nan(run):
+def test_metrics_are_one_json_line_per_epoch_and_never_nan(run):
     run.append_metrics({"epoch": 1, "loss": 0.5, "coefficients": [1.0, math.inf]})
     run.append_metrics({"epoch": 2, "loss": math.nan, "inner": {"a": -math.inf}})
     lines = (run.folder / "metrics.jsonl").read_text().splitlines()

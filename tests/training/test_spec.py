@@ -65,7 +65,7 @@ def test_equal_numbers_give_equal_ids():
     assert a.id == b.id
 
 
-def test_precision_and_validation_are_part_of_the_id_only_where_given():
+def test_precision_and_validation_are_part_of_the_id_only_if_given():
     assert "precision" not in SPEC.to_json() and "validation" not in SPEC.to_json()
     assert len({SPEC.id, replace(SPEC, precision="fp32").id, replace(SPEC, validation=0.1).id}) == 3
 

@@ -88,7 +88,7 @@ def chosen(kernels: str | None) -> Backend:
 
 
 @pytest.mark.parametrize("kernels", [None, "native"])
-def test_without_a_gpu_plain_torch_takes_over_and_says_why(kernels):
+def test_without_a_gpu_plain_torch_takes_over_and_reports_why(kernels):
     backend = chosen(kernels)
     assert backend.kernels == "torch"
     assert "no CUDA device" in backend.why_not_native
@@ -199,7 +199,7 @@ def test_outside_of_the_step_the_convolutions_have_their_own_weights() -> None:
     assert all(conv.ready is None for conv in ready.convolutions.values())
 
 
-def test_nothing_is_made_ready_where_there_is_nothing_to_make() -> None:
+def test_nothing_is_made_ready_in_float32_or_for_trained_scales() -> None:
     network, optimizer = made(1, scheme=SCHEMES[0])
     network.conv_dtype = None
     assert ready_weights(network, optimizer) is None

@@ -100,7 +100,7 @@ def test_a_folder_with_another_spec_than_its_id_is_not_touched(tmp_path):
     store.claim(SPEC).release()
     path = store.folder(SPEC) / "spec.json"
     path.write_text(json.dumps(replace(SPEC, seed=5).to_json()))
-    with pytest.raises(InputError, match="holds another spec than its id says"):
+    with pytest.raises(InputError, match="holds another spec than that of its id"):
         store.claim(SPEC)
     path.write_text("{")
     with pytest.raises(InputError, match=r"spec\.json is damaged"):

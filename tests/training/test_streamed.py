@@ -159,7 +159,7 @@ def test_decay_spares_norms_and_biases(folder):
             assert torch.allclose(p, expected, rtol=1e-12), name
 
 
-def test_training_images_are_scored_after_every_epoch_where_asked_for(folder, tmp_path):
+def test_training_images_are_scored_after_every_epoch_if_asked(folder, tmp_path):
     run = spec(epochs=1)
     train([run], Store(tmp_path), replace(options(folder), train_accuracy=True))
     record = Store(tmp_path).find(run.id)
@@ -188,7 +188,7 @@ def test_broken_images_are_fatal_or_skipped_as_chosen(tmp_path, capsys):
     assert (record.status, record.result.test_images, record.result.skipped_files) == ("finished", 9, 1)
 
 
-def test_a_result_says_on_how_many_images_it_rests_where_some_are_broken(tmp_path):
+def test_a_result_counts_its_images_if_some_are_broken(tmp_path):
     folder = write_folder(tmp_path / "pictures", train=6, val=3)
     (folder / "val" / "n00000001" / "n00000001_1.JPEG").write_bytes(b"nothing")
     train([with_batch(spec(epochs=1), 6)], Store(tmp_path / "runs"), options(folder, broken="skip"))

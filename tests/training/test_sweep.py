@@ -24,20 +24,13 @@ def test_lists_and_grids_can_be_mixed():
     assert len(expand({"specs": [SHORT], "grid": grids})) == 5
 
 
-def test_the_record_of_a_run_is_a_spec(tmp_path):
-    spec = RunSpec.from_json({**SHORT, "scheme": "1;1", "precision": "fp32"})
-    path = tmp_path / "again.json"
-    path.write_text(json.dumps([spec.to_json()]))
-    assert read_sweep(path) == [spec]
-
-
 def test_the_spec_file_of_a_run_is_a_sweep_of_one(tmp_path):
     spec = RunSpec.from_json({**SHORT, "recipe": {"name": "quick", "epochs": 1}})
     with Store(tmp_path).claim(spec) as run:
         assert read_sweep(run.folder / "spec.json") == [spec]
 
 
-def test_toml_says_the_same_as_json(tmp_path):
+def test_toml_and_json_give_the_same_runs(tmp_path):
     (tmp_path / "a.toml").write_text(
         '[grid]\nmodel = "zerosnet20_opt"\ndataset = "digits"\nrecipe = {name = "quick", epochs = 2}\nseed = [1, 2]\n'
     )

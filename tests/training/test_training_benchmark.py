@@ -89,18 +89,6 @@ def test_a_case_that_fails_does_not_take_the_others_with_it(measured, monkeypatc
     assert [row["case"] for row in whole["rows"]] == [case.name for case in CASES if case.replicas != 30]
 
 
-def test_networks_are_compiled_side_by_side_before_the_first_that_needs_it(measured, monkeypatch):
-    jobs = []
-    monkeypatch.setattr(training, "fill_cache", lambda _, found: jobs.append((len(measured), found)))
-    list(on_cuda(device="cuda"))
-    plain = [case for case in CASES if case.kernels == "torch"]
-    assert jobs == [(len(CASES) - len(plain), [(case,) for case in plain])]
-    jobs.clear()
-    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-    training.compile_ahead("K=30")
-    assert jobs == [(len(CASES), [(case,) for case in plain if case.replicas == 30])]
-
-
 def test_every_part_can_be_left_out():
     case = Case("torch", 20, 2, 1, 1, 1.0)
     (*_, whole) = parts.on(torch.device("cpu"), case, images=256, size=8)

@@ -75,7 +75,7 @@ class Bars:
         if self._shown is not None:
             self._shown.stop()
 
-    def say(self, line: str) -> None:
+    def report(self, line: str) -> None:
         """Print a line above the bars."""
         if self._shown is None:
             print(line, file=sys.stderr, flush=True)

@@ -42,8 +42,8 @@ def headline(found: "WiringDiagnosis", label: str, source: str) -> str:
 def print_table(found: "WiringDiagnosis", screen: "Console") -> None:
     """Print a row per block, then what the columns mean.
 
-    What all blocks keep or write alike is said once. On a narrow screen columns are left out, and named, so that names
-    of blocks stay readable.
+    What all blocks keep or write alike is printed once. On a narrow screen columns are left out, and named, so that
+    names of blocks stay readable.
     """
     from rich import box
     from rich.table import Table

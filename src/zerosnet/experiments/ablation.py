@@ -99,21 +99,21 @@ def ablate(
     device: torch.device,
     data: Path | None = None,
     clock: Clock | None = None,
-    say: Callable[[str], None] = lambda line: None,
+    report: Callable[[str], None] = lambda line: None,
 ) -> None:
     """Find the ablation curves of finished runs that have none yet; networks that can be fused are, on all images."""
     waiting = [record for record in records if can_ablate(record)]
     for record in waiting:
         record.check_writable()
     names = dict.fromkeys(record.spec.dataset for record in waiting)
-    sets = {name: load_for_test(name, data, workers=cores(), report=say) for name in names}
+    sets = {name: load_for_test(name, data, workers=cores(), report=report) for name in names}
     workers = cores() if device.type == "cpu" else 1
     groups = fused_groups(waiting, MOST, workers)
 
     def work(group: Sequence[Member]) -> None:
         if clock is None or not clock.must_stop():
             first = group[0][0].spec
-            say(f"switching blocks off: {len(group)} x {first.model} on {first.dataset}")
+            report(f"switching blocks off: {len(group)} x {first.model} on {first.dataset}")
             began = time.monotonic()
             curves = _ablations(group, sets[first.dataset], device)
             seconds = (time.monotonic() - began) / len(group)

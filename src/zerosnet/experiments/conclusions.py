@@ -11,7 +11,7 @@ from zerosnet.experiments.ablation import Ablation
 from zerosnet.experiments.definition import TableRow
 from zerosnet.experiments.evidence import NOTHING, Evidence
 from zerosnet.experiments.measured import Measured, MeasuredCell, Number
-from zerosnet.experiments.predictions import wiring_of_run
+from zerosnet.experiments.run_networks import wiring_of_run
 from zerosnet.experiments.statistics import Correlation, Difference, pooled_difference, spearman, welch
 from zerosnet.numerics import OPTIMUM, Scheme, root_condition
 from zerosnet.training import RunSpec

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from zerosnet import files
 from zerosnet.errors import InputError
 from zerosnet.experiments.ablation import Ablation, read_ablation
+from zerosnet.experiments.run_networks import scheme_of_run
 from zerosnet.files import is_number
-from zerosnet.models import REGISTRY
 from zerosnet.numerics import Scheme
 from zerosnet.robustness import ProtocolOptions
 from zerosnet.robustness import ProtocolResult as Attack
@@ -42,8 +42,7 @@ class RunEvidence:
     @property
     def scheme(self) -> Scheme | None:
         """The fixed scheme; None if the coefficients are trained, or if every block has its own."""
-        spec = self.record.spec
-        return None if spec.block_schemes is not None else spec.scheme or own_scheme(spec.model)
+        return scheme_of_run(self.record.spec)
 
     @property
     def progress(self) -> tuple[bool, int, int]:
@@ -111,12 +110,6 @@ def read_evidence(stores: Store | Iterable[Store]) -> Evidence:
     ordered = tuple(runs[key] for key in sorted(runs))
     there = tuple(store.root for store in chosen if store.root.exists())
     return Evidence(there, ordered, tuple(problems))
-
-
-def own_scheme(model: str) -> Scheme | None:
-    """The fixed scheme of a registered network; None if it has none."""
-    entry = REGISTRY.get(model)
-    return None if entry is None else entry.family.form.scheme
 
 
 def _read_run(store: Path, record: RunRecord, problems: list[str]) -> RunEvidence:

@@ -12,9 +12,8 @@ from statistics import mean
 
 from zerosnet.errors import InputError
 from zerosnet.experiments.evidence import Evidence, RunEvidence
-from zerosnet.experiments.network_names import wired_name
-from zerosnet.experiments.predictions import wiring_of_run
 from zerosnet.experiments.regression import Regression, regress
+from zerosnet.experiments.run_networks import wired_name, wiring_of_run
 from zerosnet.experiments.statistics import summarise
 from zerosnet.numerics import Wiring, is_zero_stable, load_law
 from zerosnet.training import RunSpec

@@ -5,7 +5,7 @@ from itertools import pairwise
 from statistics import mean
 
 from zerosnet.experiments.evidence import Evidence, RunEvidence
-from zerosnet.experiments.network_names import wired_name
+from zerosnet.experiments.run_networks import wired_name
 from zerosnet.numerics import is_zero_stable
 from zerosnet.robustness import CorruptionErrors, ProtocolResult, corruption_errors, mean_corruption_error
 

@@ -77,7 +77,7 @@ def reproduce(
             engine.train(waiting, store, options, clock, progress)
     evidence = read_evidence(store)
     for problem in evidence.problems:
-        progress.say(problem)
+        progress.report(problem)
     if clock.must_stop():
         return evidence
     attacks = _attacks(experiments, chosen, store, evidence, device, options.data, places)
@@ -155,8 +155,8 @@ def _attacks(
             yield partial(_attack, measure)
 
 
-def _attack(measure: Callable[..., object], clock: Clock, say: Callable[[str], None]) -> None:
-    measure(say=say)
+def _attack(measure: Callable[..., object], clock: Clock, report: Callable[[str], None]) -> None:
+    measure(report=report)
 
 
 def _shared(items: Sequence[Item], places: int, most: int) -> Iterator[Sequence[Item]]:

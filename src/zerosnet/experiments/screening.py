@@ -47,7 +47,7 @@ class RankError:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How well ranks agree over networks; None where there are too few.
+    """How well ranks agree over networks; None if there are too few.
 
     Attributes:
         networks: How many networks have both trainings.

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from zerosnet import __version__
 from zerosnet.errors import InputError
-from zerosnet.explorer import documents, forecasts, locus, query, wiring_query, wirings
+from zerosnet.explorer import documents, locus, query, wiring_query, wirings
 from zerosnet.explorer.limits import LONGEST_QUERY, is_own_host
 from zerosnet.numerics import PAPER_ROWS, facts, root_condition
 from zerosnet.report import root_places
@@ -85,7 +85,7 @@ def _add_interface(app: FastAPI) -> None:
     @app.get("/api/forecast", tags=["one scheme"])
     def forecast(of: Annotated[query.ForecastOf, Query()]) -> JSONResponse:
         """What `zerosnet predict --json` prints: shares and parts of blocks, effective depth, accuracy, its limit."""
-        return JSONResponse(forecasts.forecast_document(of.scheme(), of.layers))
+        return JSONResponse(documents.forecast_document(of.scheme(), of.layers))
 
     @app.get("/api/copy", tags=["one scheme"])
     def copy(of: Annotated[query.NamedScheme, Query()]) -> JSONResponse:
@@ -107,7 +107,7 @@ def _add_interface(app: FastAPI) -> None:
                 "parasitic_modulus": 1 - verdict.margin,
                 "envelope": documents.envelope_document(scheme, of.blocks),
                 "region": documents.region_document(scheme, of),
-                "forecast": forecasts.forecast_document(scheme, 56),
+                "forecast": documents.forecast_document(scheme, 56),
                 "copy": documents.copy_document(of),
             }
         )
@@ -135,7 +135,7 @@ def _add_interface(app: FastAPI) -> None:
     @app.get("/api/map", tags=["families"])
     def accuracy_map() -> JSONResponse:
         """Predicted accuracy over the pair of parasitic roots of consistent three-step schemes, and measured ones."""
-        return JSONResponse(forecasts.map_document())
+        return JSONResponse(documents.map_document())
 
     @app.get("/api/paper", tags=["the paper"])
     def paper() -> JSONResponse:

@@ -1,4 +1,4 @@
-"""JSON documents: growth over the blocks, region of absolute stability and texts to copy of a scheme; accuracies.
+"""JSON documents of a scheme (growth, region of absolute stability, texts to copy, forecast) and of accuracies.
 
 The analysis of a scheme is `zerosnet.numerics.facts`. Everything in them is finite or null.
 """
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from zerosnet.errors import InputError
 from zerosnet.explorer import limits
 from zerosnet.explorer.limits import BadParameter
 from zerosnet.explorer.query import NamedScheme, Region
@@ -21,9 +22,12 @@ from zerosnet.numerics import (
     Forecast,
     Prediction,
     Scheme,
+    accuracy_of_pairs,
     boundary_locus,
     forecast,
+    load_law,
     log10_envelope,
+    measured_pairs,
     root_condition,
     stability_region,
 )
@@ -32,6 +36,8 @@ from zerosnet.report import region_window
 _BOUNDARY_POINTS = 361
 _WINDOW_COLUMNS = 64  # enough for a window in coarse steps
 _CHUNK = 8_192  # grid points between two looks at the clock
+_MAP_REACH = 1.5
+_MAP_COLUMNS, _MAP_ROWS = 241, 121
 _SIZES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 
 Window = tuple[tuple[float, float], tuple[float, float]]
@@ -120,6 +126,41 @@ def _promised(model: str, scheme: Scheme) -> Forecast:
 def is_outlier(prediction: Prediction, accuracy: float) -> bool:
     """Tell whether an accuracy lies outside of the predicted interval."""
     return prediction.interval is not None and not prediction.interval[0] <= accuracy <= prediction.interval[1]
+
+
+def forecast_document(scheme: Scheme, layers: int) -> dict[str, Any]:
+    """Compute what `zerosnet predict --json` prints."""
+    try:
+        return forecast(scheme, layers).to_json()
+    except InputError as error:
+        raise BadParameter("layers", str(error)) from None
+
+
+@cache
+def map_document() -> dict[str, Any]:
+    """Predict accuracy on a grid over the upper half plane of r, bottom row first, and list the measured networks.
+
+    The schemes are the consistent ones with roots 1, r and the conjugate of r, in networks of 56 layers.
+    """
+    re, im = np.linspace(-_MAP_REACH, _MAP_REACH, _MAP_COLUMNS), np.linspace(0, _MAP_REACH, _MAP_ROWS)
+    accuracy = accuracy_of_pairs(re + 1j * im[:, None])
+    return {
+        "layers": 56,
+        "re": [-_MAP_REACH, _MAP_REACH],
+        "im": [0.0, _MAP_REACH],
+        "accuracy": accuracy.round(2).tolist(),
+        "measured": [
+            {
+                "scheme": one.scheme,
+                "root": [r.real, r.imag],
+                "accuracy": one.accuracy,
+                "runs": one.runs,
+                "predicted": one.left_out,
+                "outlier": is_outlier(load_law().predict(one.wiring), one.accuracy),
+            }
+            for r, one in measured_pairs()
+        ],
+    }
 
 
 def calm_window(scheme: Scheme) -> Window:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from zerosnet.errors import InputError
-from zerosnet.explorer import documents, forecasts, locus, query, wirings
+from zerosnet.explorer import documents, locus, query, wirings
 from zerosnet.explorer.bundle import bundle
 from zerosnet.explorer.limits import MOST_BLOCKS
 from zerosnet.explorer.wiring_query import LAYERS, WiringOf
@@ -52,13 +52,13 @@ RANGES = (
 )
 
 
-def export_page(folder: str | Path, step: Any = STEP, say: Callable[[str], Any] = lambda line: None) -> list[Path]:
+def export_page(folder: str | Path, step: Any = STEP, report: Callable[[str], Any] = lambda line: None) -> list[Path]:
     """Write the page and its answers to a folder, and list the files.
 
     Args:
         folder: It is made if it is missing; files of an earlier export are replaced.
         step: The step of the sliders.
-        say: Is told what is being computed.
+        report: Is told what is being computed.
     """
     size = Fraction(step)
     if not 0 < size <= 1 or 1 % size:
@@ -69,14 +69,14 @@ def export_page(folder: str | Path, step: Any = STEP, say: Callable[[str], Any] 
     except OSError as error:
         raise InputError(f"folder {target} cannot be made: {error.strerror}") from None
     written = []
-    for name, text in _files(size, say):
+    for name, text in _files(size, report):
         path = target / name
         path.write_text(text, encoding="utf-8")
         written.append(path)
     return written
 
 
-def _files(step: Fraction, say: Callable[[str], Any]) -> Iterator[tuple[str, str]]:
+def _files(step: Fraction, report: Callable[[str], Any]) -> Iterator[tuple[str, str]]:
     static = resources.files("zerosnet.explorer").joinpath("static")
     sources = {file.name: file.read_text(encoding="utf-8") for file in static.iterdir()}
     for name in _COPIED:
@@ -87,10 +87,10 @@ def _files(step: Fraction, say: Callable[[str], Any]) -> Iterator[tuple[str, str
     grids: dict[str, Any] = {"leapfrog": {"low": 0, "step": 1, "named": {"": 0}}}
     yield "data/leapfrog.js", _views("leapfrog", [_view(family="leapfrog")])
     for one in RANGES:
-        say(f"{one.name}: {one.low} to {one.high}")
+        report(f"{one.name}: {one.low} to {one.high}")
         grids[one.name], views = _grid(one, step)
         yield f"data/{one.name}.js", _views(one.name, views)
-    say(f"wirings: {len(wirings.PRESETS)} with {', '.join(map(str, LAYERS))} layers")
+    report(f"wirings: {len(wirings.PRESETS)} with {', '.join(map(str, LAYERS))} layers")
     yield "data/wirings.js", _views("wirings", _wirings())
     yield "data/index.js", f"globalThis.zerosnetPage = {_json(_index(grids))};\n"
 
@@ -120,7 +120,7 @@ def _index(grids: dict[str, Any]) -> dict[str, Any]:
             "families": locus.families_document(),
             "paper": [row.to_json() for row in PAPER_ROWS],
             "accuracies": documents.accuracies_document(),
-            "map": forecasts.map_document(),
+            "map": documents.map_document(),
             "wirings": wirings.forms_document(),
         },
         "grids": grids,
@@ -165,7 +165,7 @@ def _view(**named: str | None) -> dict[str, Any]:
     region = documents.region_document(scheme, of)
     region["boundary"] = region["boundary"][::_BOUNDARY]
     growth = documents.envelope_document(scheme, MOST_BLOCKS)["log10"]
-    promised = forecasts.forecast_document(scheme, 56)
+    promised = documents.forecast_document(scheme, 56)
     kept = ("shares", "parts", "effective_depth", "accuracy", "interval", "layers", "limit")
     calibration = {name: promised["calibration"][name] for name in ("why_not", "constants")}
     return {

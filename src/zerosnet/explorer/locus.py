@@ -1,5 +1,5 @@
 """Root loci: where the parasitic roots go as one number of a scheme moves, and for which of its values it is
-zero-stable. For the families with one real parameter that set is exact; elsewhere it is sampled, and says so.
+zero-stable. For the families with one real parameter that set is exact; elsewhere it is sampled, and marked as such.
 """
 
 from collections.abc import Callable

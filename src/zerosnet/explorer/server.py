@@ -20,8 +20,8 @@ _PACKAGES = ("anyio", "fastapi", "pydantic", "starlette", "uvicorn")
 _THREADS = 4  # that compute; numerics hold the interpreter most of the time
 
 
-def serve(host: str = HOST, port: int = PORT, *, browser: bool = True, say: Callable[[str], Any] = print) -> None:
-    """Serve the explorer until it is interrupted; `port` 0 takes a free one. The address is passed to `say`."""
+def serve(host: str = HOST, port: int = PORT, *, browser: bool = True, report: Callable[[str], Any] = print) -> None:
+    """Serve the explorer until it is interrupted; `port` 0 takes a free one. The address is passed to `report`."""
     try:
         import uvicorn
         from anyio.to_thread import current_default_thread_limiter
@@ -49,7 +49,7 @@ def serve(host: str = HOST, port: int = PORT, *, browser: bool = True, say: Call
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             current_default_thread_limiter().total_tokens = _THREADS
             await super().startup(sockets=sockets)
-            _ready(address, browser, say)
+            _ready(address, browser, report)
 
     with listener, suppress(KeyboardInterrupt):  # raised once more after the server has ended
         Server(config).run(sockets=[listener])
@@ -119,8 +119,8 @@ def address_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-def _ready(address: str, browser: bool, say: Callable[[str], Any]) -> None:
-    say(f"zerosnet explorer: {address}   (Ctrl-C ends it)")
+def _ready(address: str, browser: bool, report: Callable[[str], Any]) -> None:
+    report(f"zerosnet explorer: {address}   (Ctrl-C ends it)")
     threading.Thread(target=_warm_up, daemon=True).start()
     if browser:
         threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()
@@ -132,8 +132,7 @@ def _warm_up() -> None:
     What is loaded by then stays: the garbage collector is told not to look through it again, which took 70 ms now and
     then in the middle of a drag.
     """
-    from zerosnet.explorer.documents import accuracies_document
-    from zerosnet.explorer.forecasts import map_document
+    from zerosnet.explorer.documents import accuracies_document, map_document
     from zerosnet.explorer.locus import families_document
 
     families_document()

@@ -71,7 +71,7 @@ def wiring_document(of: WiringOf) -> dict[str, Any]:
 
 
 def _readable(product: npt.NDArray[np.float64], scale: float) -> dict[str, Any]:
-    """The product with its scale in the entries where they stay short, and else apart."""
+    """The product, its scale in the entries if they stay short, and apart otherwise."""
     if abs(scale) < _SHORT:
         return {"rows": (product * 10**scale).tolist(), "log10": 0}
     return {"rows": product.tolist(), "log10": finite(scale)}

@@ -57,7 +57,10 @@ from zerosnet.numerics.stability.stable_set import solve_stable_set as solve_sta
 from zerosnet.numerics.stability.verdict import Verdict as Verdict
 from zerosnet.numerics.stability.verdict import is_zero_stable as is_zero_stable
 from zerosnet.numerics.stability.verdict import root_condition as root_condition
+from zerosnet.numerics.wirings.batch import accuracy_of_pairs as accuracy_of_pairs
 from zerosnet.numerics.wirings.batch import head_contributions_of_many as head_contributions_of_many
+from zerosnet.numerics.wirings.batch import measured_pairs as measured_pairs
+from zerosnet.numerics.wirings.batch import pair_of as pair_of
 from zerosnet.numerics.wirings.batch import shares_of_many as shares_of_many
 from zerosnet.numerics.wirings.depth_design import DepthDesign as DepthDesign
 from zerosnet.numerics.wirings.depth_design import design_by_depth as design_by_depth
@@ -81,9 +84,6 @@ from zerosnet.numerics.wirings.limit import limit_of as limit_of
 from zerosnet.numerics.wirings.measures import effective_depth as effective_depth
 from zerosnet.numerics.wirings.mixing import MIXINGS as MIXINGS
 from zerosnet.numerics.wirings.mixing import draw_mixing as draw_mixing
-from zerosnet.numerics.wirings.root_pairs import accuracy_of_pairs as accuracy_of_pairs
-from zerosnet.numerics.wirings.root_pairs import measured_pairs as measured_pairs
-from zerosnet.numerics.wirings.root_pairs import pair_of as pair_of
 from zerosnet.numerics.wirings.stages import STAGE_CHANGES as STAGE_CHANGES
 from zerosnet.numerics.wirings.stages import Stage as Stage
 from zerosnet.numerics.wirings.stages import StageChange as StageChange

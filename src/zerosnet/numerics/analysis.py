@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Analysis:
-    """A scheme, its verdict, its order (0, and no error constant, where inconsistent), its growth over 27 blocks."""
+    """A scheme, its verdict, its order (0, and no error constant, if inconsistent), its growth over 27 blocks."""
 
     scheme: Scheme
     verdict: Verdict
@@ -50,7 +50,7 @@ class Analysis:
     def to_json(self) -> dict[str, Any]:
         """What `zerosnet analyze --json` prints first. Coefficients, residuals and error constants follow the rule for
         schemes: an exact number is a string, "16/9", a float is a number. Roots ([re, im]), moduli and margin are
-        numbers; `zero_stable` is null where borderline, error constants are null for an inconsistent scheme.
+        numbers; `zero_stable` is null if borderline, error constants are null for an inconsistent scheme.
         """
         verdict = self.verdict
         return {
@@ -145,7 +145,7 @@ def analyze(scheme: Scheme | str) -> Analysis:
 
 
 def facts(scheme: Scheme | str) -> dict[str, Any]:
-    """The JSON document of a scheme: its analysis and its intervals of absolute stability, null where infinite."""
+    """The JSON document of a scheme: its analysis and its intervals of absolute stability, null if infinite."""
     scheme = Scheme.of(scheme)
     return {
         **analyze(scheme).to_json(),

@@ -1,4 +1,4 @@
-"""Coefficients: exact rationals where the user gave exact numbers, floats where they gave floats.
+"""Coefficients: exact rationals if the user gave exact numbers, floats if the user gave floats.
 
 A float is never silently rationalised and a rational never silently rounded: 0.1 and "0.1" are different numbers.
 """

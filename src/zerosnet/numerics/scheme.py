@@ -23,7 +23,7 @@ class Scheme:
         y_{n+1} = sum_i alphas[i] y_{n-i} + h sum_j betas[j] f(y_{n-j})
 
     Coefficients given as ints, fractions, strings or sympy rationals stay exact; floats stay floats. An exact scheme
-    and a float one are different values, even where their numbers agree.
+    and a float one are different values, even if their numbers agree.
 
     A text alone is read by `parse`.
 

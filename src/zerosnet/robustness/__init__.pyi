@@ -37,12 +37,12 @@ from zerosnet.robustness.protocols.measures import ProtocolOptions as ProtocolOp
 from zerosnet.robustness.protocols.result import Check as Check
 from zerosnet.robustness.protocols.result import ProtocolResult as ProtocolResult
 from zerosnet.robustness.protocols.result import ResultRow as ResultRow
+from zerosnet.robustness.protocols.result import radius_text as radius_text
+from zerosnet.robustness.protocols.result import read_radius as read_radius
 from zerosnet.robustness.protocols.table import PROTOCOLS as PROTOCOLS
 from zerosnet.robustness.protocols.table import Protocol as Protocol
 from zerosnet.robustness.protocols.table import protocol as protocol
 from zerosnet.robustness.protocols.table import run_protocol as run_protocol
-from zerosnet.robustness.radii import radius_text as radius_text
-from zerosnet.robustness.radii import read_radius as read_radius
 from zerosnet.robustness.smoothing import GUESSES as GUESSES
 from zerosnet.robustness.smoothing import SAMPLES as SAMPLES
 from zerosnet.robustness.smoothing import Certificates as Certificates

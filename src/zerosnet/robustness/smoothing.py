@@ -44,7 +44,7 @@ def lower_bound(hits: npt.ArrayLike, samples: int, alpha: float = ALPHA) -> npt.
 
 
 def certified_radius(hits: npt.ArrayLike, samples: int, sigma: float, alpha: float = ALPHA) -> npt.NDArray[np.float64]:
-    """The certified L2 radius, sigma Phi^-1(lower bound); NaN where the smoothed classifier abstains."""
+    """The certified L2 radius, sigma Phi^-1(lower bound); NaN if the smoothed classifier abstains."""
     from scipy.special import ndtri
 
     bound = lower_bound(hits, samples, alpha)

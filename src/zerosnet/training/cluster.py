@@ -127,7 +127,7 @@ class Cluster:
         task = self.ray.remote(max_retries=RETRIES, **resources)(function)
         with clock, progress:
             pending = [task.remote(*call) for call in calls]
-            progress.say(f"{len(calls)} group(s) of networks, {self.places(device)} at a time, on Ray")
+            progress.report(f"{len(calls)} group(s) of networks, {self.places(device)} at a time, on Ray")
             failure = _wait(self.ray, pending, clock, progress, so_far)
         if failure is not None:
             raise failure
@@ -146,7 +146,7 @@ def _wait(
         if time.monotonic() - looked > LOOK:
             looked, before, seen = time.monotonic(), seen, so_far()
             if seen != before:
-                progress.say(seen)
+                progress.report(seen)
         done, pending = ray.wait(pending, timeout=POLL)
         for reference in done:
             try:
@@ -160,8 +160,8 @@ def _wait(
                 failure = failure or OSError(f"a group of networks lost its worker too often: {line}")
             else:
                 for line in lines:
-                    progress.say(line)
-                progress.say(f"{total - len(pending)} of {total} group(s) over")
+                    progress.report(line)
+                progress.report(f"{total - len(pending)} of {total} group(s) over")
         clock.failed = clock.failed or failure is not None
         if (clock.failed or clock.signal is not None) and not stopping:
             stopping = True
@@ -191,7 +191,7 @@ def do_job(job: Job, until: float | None) -> list[str]:
     """Do a job in a worker's process; return the lines that were reported."""
     said = Collected()
     if (clock := _own_clock(until)) is not None:
-        job(clock, said.say)
+        job(clock, said.report)
     return said.lines
 
 
@@ -208,7 +208,7 @@ class Collected(Lines):
         super().__init__()
         self.lines: list[str] = []
 
-    def say(self, line: str) -> None:
+    def report(self, line: str) -> None:
         self.lines.append(line)
 
     def _changed(self, group: GroupProgress, epoch: bool) -> None:

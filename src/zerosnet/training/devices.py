@@ -50,7 +50,7 @@ def train_on_devices(
     with clock, progress:
         for worker in workers:
             worker.start()
-        progress.say(f"{len(groups)} group(s) of networks on {', '.join(used)}")
+        progress.report(f"{len(groups)} group(s) of networks on {', '.join(used)}")
         runs = [spec for members in groups for spec in members]
         failure = _wait(workers, results, clock, progress, partial(how_far, runs, store))
     if failure is not None:
@@ -81,7 +81,7 @@ def _wait(
         if time.monotonic() - looked > LOOK:
             looked, before, seen = time.monotonic(), seen, so_far()
             if seen != before:
-                progress.say(seen)
+                progress.report(seen)
         try:
             result = results.get(timeout=POLL)
         except Empty:
@@ -90,7 +90,7 @@ def _wait(
             failure = failure or result
         else:
             for line in result:
-                progress.say(line)
+                progress.report(line)
         lost = [worker for worker in workers if worker.exitcode not in (None, 0)]
         if lost and failure is None and clock.signal is None:
             failure = OSError(

@@ -131,7 +131,7 @@ def plan_streamed(
         if recipe.batch > images:
             raise InputError(f"batch is {recipe.batch}, but there are only {images} training images; see --batch")
         check_batch_norm(spec, opened[key], at_once * world.size if stream.sync_bn else at_once)
-    report = progress.say if world.writes else partial(print, file=sys.stderr, flush=True)
+    report = progress.report if world.writes else partial(print, file=sys.stderr, flush=True)
     before: list[RunSpec] = []
 
     def trainer(members: Sequence[RunSpec]) -> Trainer:
@@ -231,7 +231,7 @@ class Local:
                     trainer = plan.trainer(together)
                     mark("network and kernels")
                     if device.type == "cuda" or options.kernels == "native":
-                        report_plain_torch(trainer.why_not_native, progress.say)
+                        report_plain_torch(trainer.why_not_native, progress.report)
                     mine = [held[spec] for spec in together if spec in held]
                     train_group(trainer, mine, position, options, clock, progress)
 
@@ -265,7 +265,7 @@ class Local:
                 if clock.must_stop():
                     return
                 progress.measure(done, len(jobs))
-                job(clock, progress.say)
+                job(clock, progress.report)
             progress.measure(len(jobs), len(jobs))
 
 

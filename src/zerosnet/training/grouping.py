@@ -137,7 +137,7 @@ def has_ended(store: Store, spec: RunSpec, progress: Progress) -> bool:
     result = read_result(folder)
     if result is not None:
         remove_checkpoints(folder)
-        progress.say(f"{spec.id} has {result.status} already; nothing to do")
+        progress.report(f"{spec.id} has {result.status} already; nothing to do")
     return result is not None
 
 
@@ -153,7 +153,7 @@ def _claim_all(store: Store, specs: Sequence[RunSpec], progress: Progress, stack
     for spec in specs:
         run = store.claim(spec)
         if run is None:
-            progress.say(f"{spec.id} is in another process's hands")
+            progress.report(f"{spec.id} is in another process's hands")
             progress.forget(spec.id)
             continue
         stack.enter_context(run)
@@ -214,8 +214,8 @@ def _report_lost(run: Run, position: int, whole: int, steps: int, progress: Prog
     for newer in saved:
         if newer // steps > whole:
             lost = f"metrics.jsonl lacks epoch {whole + 1}, which the checkpoint at step {newer} needs"
-            progress.say(f"{run.id}: {lost}; going on from step {position}")
+            progress.report(f"{run.id}: {lost}; going on from step {position}")
         elif newer > position:
-            progress.say(f"{run.id}: the checkpoint at step {newer} is damaged; going on from step {position}")
+            progress.report(f"{run.id}: the checkpoint at step {newer} is damaged; going on from step {position}")
     if epochs and not saved:
-        progress.say(f"{run.id}: no checkpoint yet, {epochs} epoch{'' if epochs == 1 else 's'} lost; from the start")
+        progress.report(f"{run.id}: no checkpoint yet, {epochs} epoch{'' if epochs == 1 else 's'} lost; from the start")

@@ -205,7 +205,7 @@ def train_group(
                 if options.profile_start and position == begin:
                     torch.empty(1, device=trainer.device).item()  # wait for the device
                     mark("first step")
-                    progress.say(start_line())
+                    progress.report(start_line())
                 position += 1
                 if lead is not None:
                     lead.step()
@@ -222,7 +222,7 @@ def train_group(
                         result = journal.diverged(k, whole())
                         writer.wait()
                         runs[k].finish(result)
-                        progress.say(f"{runs[k].id} diverged: {result.reason}")
+                        progress.report(f"{runs[k].id} diverged: {result.reason}")
             display.epoch(journal.last(), is_open)
             if position < total and any(is_open) and (asked := wish(timer.due_after_epoch(epoch + 1))):
                 save()

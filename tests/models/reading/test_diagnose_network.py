@@ -151,7 +151,7 @@ def test_numbers_that_are_not_finite_are_refused_with_their_place() -> None:
 
 
 @pytest.mark.parametrize("name", ["preresnet20_x0", "streams20", "streams20_sinkhorn"])
-def test_gradients_are_followed_where_a_network_computes_otherwise_for_them(name: str) -> None:
+def test_gradients_are_followed_if_a_network_computes_differently_with_them(name: str) -> None:
     torch.manual_seed(0)
     found = diagnose_network(create_model(name, seed=1), torch.randn(4, 3, 32, 32))
     assert found.statistics == "batch", "it was never trained"

@@ -27,7 +27,7 @@ def test_coefficients_per_token_have_a_spread() -> None:
 
 
 @pytest.mark.parametrize(("shape", "grouping"), [((1, 1, 16), "channel"), ((1, 5, 1, 1), "channel")])
-def test_coefficients_per_channel_are_told_from_those_per_token(shape: tuple[int, ...], grouping: str) -> None:
+def test_coefficients_per_channel_are_distinguished_from_those_per_token(shape: tuple[int, ...], grouping: str) -> None:
     x = random(2, 3, 5, 16) if len(shape) == 3 else random(2, 3, 5, 4, 4)
     gamma = random(*shape)
     found = fit((x[0] + gamma * x[1])[None], x, 1e-9)

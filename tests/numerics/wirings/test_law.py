@@ -93,7 +93,7 @@ def test_a_prediction_lies_in_its_interval_which_holds_most_networks() -> None:
         (Wiring.of(OPT, (144, 144, 144)), {}, "blocks"),
     ],
 )
-def test_where_it_was_not_calibrated_the_law_says_why(wiring: Wiring, options: dict, reason: str) -> None:
+def test_the_law_gives_a_reason_if_it_was_not_calibrated(wiring: Wiring, options: dict, reason: str) -> None:
     prediction = load_law().predict(wiring, **options)
     assert (prediction.accuracy, prediction.interval, prediction.calibrated) == (None, None, False)
     assert reason in prediction.why_not
@@ -139,7 +139,7 @@ def test_a_scheme_per_block_from_the_start_is_the_exact_twin() -> None:
     assert load_law().predict(twin).accuracy == pytest.approx(load_law().predict(wiring).accuracy)
 
 
-def test_the_interval_is_wider_where_laws_disagree() -> None:
+def test_the_interval_is_wider_if_laws_disagree() -> None:
     law = load_law()
     sure, unsure = (
         law.predict(Wiring.of(OPT)).interval,

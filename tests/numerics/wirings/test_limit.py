@@ -51,7 +51,7 @@ def test_a_first_state_that_is_remembered_is_no_stream_that_became_alike() -> No
     assert limit_of(wiring).kind != "alike"
 
 
-def test_a_head_that_reads_nothing_is_said() -> None:
+def test_a_head_that_reads_nothing_is_reported() -> None:
     wiring = Wiring.of_matrices([[[1, 0], [0, 1]]] * 4, [[1, 0]] * 4, [[1, 0]] * 4, [0, 0])
     assert limit_of(wiring).kind == "unread"
 

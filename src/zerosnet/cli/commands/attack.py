@@ -77,7 +77,7 @@ def attack(
             eps=radii,
             samples=samples,
             again=again,
-            say=bars.say,
+            report=bars.report,
             bar=bars.add,
         )
     if json:

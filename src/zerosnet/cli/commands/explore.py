@@ -32,4 +32,4 @@ def explore(
         raise InputError("--step is given without --export")
     from zerosnet.explorer import serve
 
-    serve(host, port, browser=not no_browser, say=lambda line: print(line, flush=True))
+    serve(host, port, browser=not no_browser, report=lambda line: print(line, flush=True))

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -49,18 +49,12 @@ def sweep(
 
     clock = Clock(session.max_seconds)
     specs = read_sweep(file)
-    if scheme is not None:
-        specs = [replace(spec, scheme=scheme_option(scheme)) for spec in specs]
+    changes = {"scheme": None if scheme is None else scheme_option(scheme), "precision": precision}
+    changes |= {"stage_change": stage_change, "beta_growth": beta_growth, "init_growth": init_growth}
+    given: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
+    specs = [replace(spec, **given) for spec in specs]
     if epochs is not None:
         specs = [replace(spec, recipe=replace(spec.recipe, epochs=epochs)) for spec in specs]
-    if stage_change is not None:
-        specs = [replace(spec, stage_change=stage_change) for spec in specs]
-    if beta_growth is not None:
-        specs = [replace(spec, beta_growth=beta_growth) for spec in specs]
-    if init_growth is not None:
-        specs = [replace(spec, init_growth=init_growth) for spec in specs]
-    if precision is not None:
-        specs = [replace(spec, precision=precision) for spec in specs]
     note_unused(options, (spec.dataset for spec in specs))
     begin(specs, session.store, options)
     from zerosnet.training import Store, open_engine, progress

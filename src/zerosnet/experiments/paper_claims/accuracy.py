@@ -144,7 +144,7 @@ def zerosnet_outperforms() -> Claim:
 
 @claim
 def opt_is_competitive() -> Claim:
-    """The text does not say what competitive is; here: above, or below by no more than the larger deviation."""
+    """The text does not define competitive; here: above, or below by no more than the larger deviation."""
     above, below, lost, of = 0, 0, [], 0
     for layers, table in groups("table-comparison", "# Layer").items():
         by_model = {row.labels["Model"]: row for row in table}

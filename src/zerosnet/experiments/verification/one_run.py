@@ -1,7 +1,11 @@
-"""Check one run's folder: its name, its journal, its result, its weights and where it comes from."""
+"""Check one run's folder: its name, its journal, its result, its weights and where it comes from.
+
+Checksums of safetensors files are computed from their bytes: no tensor is built, and torch is not loaded.
+"""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +14,13 @@ from zerosnet.environment import NO_COMMIT, UNCOMMITTED, origin_problem
 from zerosnet.errors import InputError
 from zerosnet.experiments.verification.history import GitHistory
 from zerosnet.experiments.verification.outcome import Verification
-from zerosnet.experiments.verification.tensor_files import TensorFile
+from zerosnet.files import read_bytes
 from zerosnet.training import Result, RunSpec, best_epoch
 
 _FOLDERS = ("folder", "imagefolder")
 _VERSIONS = ("zerosnet", "python", "packages", "platform")
 _LAST = ("test_accuracy", "test_loss", "test_top5_accuracy", "validation_accuracy", "validation_loss")
+_TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64", "BOOL": "bool"}
 
 
 class RunFolder:
@@ -128,7 +133,7 @@ class RunFolder:
             self._check("checkpoints", owner == self.name, f"{where} is that of {owner}")
 
     def _check_origin(self, history: GitHistory) -> None:
-        """Check that the record says what the run was made with, and that git agrees."""
+        """Check that the record names what the run was made with, and that git agrees."""
         if self.result is None and not self.environment:
             return
         missing = [name for name in (*_VERSIONS, "kernels", "arithmetic", "data") if not self.environment.get(name)]
@@ -183,3 +188,56 @@ def _row(line: bytes) -> dict[str, Any] | None:
 def _gaps(numbers: Sequence[int]) -> str:
     first = next((k for k, number in enumerate(numbers, 1) if number != k), len(numbers))
     return f"metrics.jsonl has epoch {numbers[first - 1] if numbers else None} in the place of epoch {first}"
+
+
+class TensorFile:
+    """The header and the bytes of a safetensors file.
+
+    Raises:
+        InputError: The file is truncated, or no safetensors file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            content = memoryview(read_bytes(path))
+            start = 8 + int.from_bytes(content[:8], "little")
+            header = json.loads(bytes(content[8:start]))
+            self.metadata: Mapping[str, str] = header.pop("__metadata__")
+            self._tensors = {name: _Place(**entry) for name, entry in header.items()}
+            self._content = content[start:]
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            raise InputError(f"truncated, or no safetensors file ({type(error).__name__})") from None
+        if max((place.end for place in self._tensors.values()), default=0) != len(self._content):
+            raise InputError("truncated, or longer than its header says")
+
+    def weights_checksum(self) -> str:
+        """Compute the checksum of a network's file, as `zerosnet.models.save_model` does."""
+        result = blake2b(digest_size=16)
+        for name in ("config", "facts"):
+            result.update(f"{name}={self.metadata.get(name, '')}\n".encode())
+        return self._with_tensors(result)
+
+    def checkpoint_checksum(self, position: int) -> str:
+        """Compute the checksum of a checkpoint, as `zerosnet.training.write_checkpoint` does."""
+        run = self.metadata.get("run", "")
+        result = blake2b(f"{position}\n{self.metadata.get('state', '')}\n".encode(), digest_size=16)
+        result.update(f"run {run}\n".encode() if run else b"")
+        return self._with_tensors(result)
+
+    def _with_tensors(self, result: Any) -> str:
+        for line, content in self._parts():
+            result.update(line)
+            result.update(content)
+        return str(result.hexdigest())
+
+    def _parts(self) -> Iterator[tuple[bytes, memoryview]]:
+        for name, place in sorted(self._tensors.items()):
+            yield f"{name} torch.{place.type} {place.shape}\n".encode(), self._content[place.begin : place.end]
+
+
+class _Place:
+    """The place of a tensor in a file, and what it is."""
+
+    def __init__(self, dtype: str, shape: list[int], data_offsets: list[int]) -> None:
+        self.type, self.shape = _TYPES.get(dtype, dtype), tuple(shape)
+        self.begin, self.end = data_offsets

@@ -20,7 +20,7 @@ from zerosnet.errors import InputError
 from zerosnet.models.convert.stage import Path, Place, replaced, tensors_in
 from zerosnet.models.reading.calls import Example, arguments, describe, evaluation
 
-_SIDE = 64  # of images for networks that do not say what they are made for
+_SIDE = 64  # of images for networks that do not declare their input size
 
 
 Chains = dict[str, tuple[Place | None, ...]]

@@ -1,4 +1,4 @@
-"""A chain of residual blocks, nobody's in particular, advanced by a multistep scheme.
+"""A chain of residual blocks of any network, advanced by a multistep scheme.
 
 With f(y) = block(y) - y and z_n = block(y_n), the scheme is a weighted sum of states and block outputs,
 

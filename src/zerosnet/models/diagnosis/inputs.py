@@ -40,7 +40,7 @@ def stage_of_blocks(model: Network) -> list[int]:
 
 
 def require_batch(images: Tensor, labels: Tensor | None, classes: int) -> None:
-    """Complain about images that are no batch, and labels that are not one class an image."""
+    """Raise an error unless images are a batch and labels, if given, are one class per image."""
     for name, value in (("images", images), ("labels", labels)):
         if value is not None and not isinstance(value, Tensor):
             raise InputError(f"{name} are a {type(value).__name__}; expected a tensor")

@@ -2,7 +2,7 @@
 
 Forwards a finite difference is taken, in float64: two runs, the second on images disturbed by 1e-6 of their size. It
 needs no more of a layer than that it can be run (a forward derivative would need one of every kernel there may be),
-and float64 leaves ten digits to the difference even where the state reaches 1e15. Backwards the gradient is exact.
+and float64 leaves ten digits to the difference even if the state reaches 1e15. Backwards the gradient is exact.
 """
 
 from collections.abc import Sequence
@@ -64,8 +64,8 @@ def diagnose(
     Args:
         labels: The loss whose gradient is followed is then cross-entropy (else the logits along a random direction),
             and accuracies are taken, also with f switched off from each block on.
-        statistics: "running": batch norms as in eval mode; "batch": as in training. By default running ones where the
-            network has any, and those of the batch where it was never trained: batch norm is then the identity in eval
+        statistics: "running": batch norms as in eval mode; "batch": as in training. By default running ones if the
+            network has any, and those of the batch if it was never trained: batch norm is then the identity in eval
             mode, and f grows with y, which it never does in training.
 
     Examples:

@@ -71,7 +71,7 @@ class Diagnosis:
 
     @property
     def scheme(self) -> Scheme | None:
-        """The one scheme of all multistep blocks, where there is one; start-up blocks do not count."""
+        """The one scheme of all multistep blocks, if there is one; start-up blocks do not count."""
         schemes = set(self.multistep_schemes)
         return schemes.pop() if len(schemes) == 1 else None
 

@@ -27,7 +27,7 @@ class Tail(NamedTuple):
 
 @torch.no_grad()
 def tails(network: Network, images: Tensor, *, reestimate: bool = False) -> Iterator[Tail]:
-    """One tail a block, and the whole network at the end, as the network is: its mode, its types, all its replicas.
+    """Yield one tail per block, then the whole network, as the network is: its mode, its types, all its replicas.
 
     Every tail starts where the whole network is at block n, so that it costs no convolution but projections.
 

@@ -17,7 +17,7 @@ def model_card(model: Network, facts: Mapping[str, Any] | None = None) -> str:
 
     facts  all of them optional: `run` (its id), `dataset`, `seed`, `metrics` (name -> fraction), `recipe` (a mapping),
            `command`, `environment` (`zerosnet.environment.environment()`), `input` (input_size, mean, std),
-           `pretrained` (its name where it comes with the package), `weights` (the type they are stored in),
+           `pretrained` (its name if it comes with the package), `weights` (the type they are stored in),
            `prediction` (what was known before training: effective_depth, blocks, accuracy in % and interval)
     """
     known = dict(facts or {})

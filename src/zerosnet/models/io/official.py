@@ -94,7 +94,7 @@ def load_official(checkpoint: Mapping[str, Any] | str | Path, scheme: Scheme | s
     """The network of an authors' checkpoint: a state dict or a file with one (.safetensors, or a pickle, no code run).
 
     Coefficients: the trained lambdas of the file (`coe`), else `scheme`, else what the paper recommends for its
-    ZeroSNets and y + f(y) for its PreAct nets: the authors' files do not say with which scheme they were trained.
+    ZeroSNets and y + f(y) for its PreAct nets: the authors' files do not name the scheme that they were trained with.
     """
     tensors = _state_dict(checkpoint)
     layout = next((layout for sign, layout in _SIGNS.items() if sign in tensors), None)

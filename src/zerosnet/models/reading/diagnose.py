@@ -11,10 +11,10 @@ from torch.nn import functional
 from torch.utils._pytree import tree_leaves, tree_map
 
 from zerosnet.errors import InputError
+from zerosnet.models.reading.branches import folded, passage_gains, taken
 from zerosnet.models.reading.calls import Example, arguments, untrained_batch_norms
 from zerosnet.models.reading.diagnosis import BranchDiagnosis, WiringDiagnosis
 from zerosnet.models.reading.linear import base_numel, stream_roots
-from zerosnet.models.reading.passages import folded, passage_gains, taken
 from zerosnet.models.reading.plan import Part, StepPlan, plan_of, resolved
 from zerosnet.models.reading.read import NetworkReading, read_network
 from zerosnet.models.reading.trace import Trace, check_finite, run

@@ -13,8 +13,7 @@ from zerosnet.models.reading.branches import entry_of
 from zerosnet.models.reading.disturb import DisturbedRun
 from zerosnet.models.reading.fit import Fit, Layout, fit, layouts
 from zerosnet.models.reading.plan import Part, StepPlan, resolved
-from zerosnet.models.reading.states import Flow
-from zerosnet.models.reading.walk import Sum
+from zerosnet.models.reading.states import Flow, Sum
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,8 @@ from typing import Literal
 
 from zerosnet.errors import InputError
 from zerosnet.models.reading.algebra import NORMS, SAME
-from zerosnet.models.reading.states import Flow, Moment, State, flow_of, states_of
+from zerosnet.models.reading.states import Flow, Moment, State, Sum, Walk, flow_of, states_of
 from zerosnet.models.reading.trace import Trace
-from zerosnet.models.reading.walk import Sum, Walk
 
 MOST_TENSORS = 32
 """The largest number of tensors that may be a state together."""

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.errors import InputError
-from zerosnet.models.reading.branches import block_names, entry_of
+from zerosnet.models.reading.branches import block_names, entry_of, folds, passage_gains, rms, taken
 from zerosnet.models.reading.calls import Example
 from zerosnet.models.reading.disturb import DisturbedRun, disturbed_run
 from zerosnet.models.reading.linear import (
@@ -19,7 +19,6 @@ from zerosnet.models.reading.linear import (
     stream_roots,
 )
 from zerosnet.models.reading.measured import MeasuredStep, MeasuredWiring
-from zerosnet.models.reading.passages import folds, passage_gains, rms, taken
 from zerosnet.models.reading.plan import Part, StepPlan, normed, plan_of
 from zerosnet.models.reading.trace import run
 from zerosnet.numerics import Stage, Step

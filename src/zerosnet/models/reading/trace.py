@@ -203,7 +203,7 @@ def run(
 
 
 def check_finite(model: nn.Module, vertices: Sequence[Vertex], kept: Mapping[int, Tensor]) -> None:
-    """Refuse a network that overflows on an example: shares of what is not a number say nothing."""
+    """Refuse a network that overflows on an example: shares of what is not a number mean nothing."""
     for index in sorted(kept):
         if not kept[index].isfinite().all():
             made = vertices[index]

@@ -126,7 +126,7 @@ class LmLaw:
 class StableRootsLaw:
     """Consistent schemes of d steps and one beta, their d - 1 parasitic roots free in a disk of radius `radius`.
 
-    Starts at the optimal scheme where it has 3 steps, at Euler's (all parasitic roots 0) otherwise.
+    Starts at the optimal scheme if it has 3 steps, at Euler's (all parasitic roots 0) otherwise.
     """
 
     steps: int = 3

@@ -34,7 +34,7 @@ def companion(scheme: Scheme) -> Floats:
 
 
 def log10_envelope(scheme: Scheme | npt.ArrayLike, n: int = BLOCKS) -> Floats:
-    """log10 c(k) for k = 0..n along the last axis; `scheme` may be an array of alphas, (..., d). -inf where c is 0."""
+    """log10 c(k) for k = 0..n along the last axis; `scheme` may be an array of alphas, (..., d). -inf if c is 0."""
     alphas = _alphas(scheme)
     d, depth = alphas.shape[-1], _depth(n)
     rows = [np.broadcast_to(unit, alphas.shape) for unit in np.eye(d)]  # r_0, r_-1, ...

@@ -30,7 +30,7 @@ Barrier (proved). Zero stability is m <= 1, A = 1/2, so it needs E_k(1/2) >= 0 f
 
     2^k E_k(1/2) = [t^k] (1+t)^n (1-t) artanh(t)/t = sum_j (C(n, k-2j) - C(n, k-2j-1)) / (2j+1),
 
-whose terms are all >= 0 for d >= 2k. Evaluated, this says that order p needs d >= 2(p-1) steps for 2 <= p <= 8, and for
+whose terms are all >= 0 for d >= 2k. Evaluated, it tells that order p needs d >= 2(p-1) steps for 2 <= p <= 8, and for
 d <= 8 that many are enough. From p = 9 on fewer do: 15 steps reach order 9, 17 steps order 10. Observed, not proved:
 for d = 2(p-1) the law holds with m between 0.82 and 0.85, at least for 3 <= p <= 7.
 """
@@ -53,7 +53,7 @@ MOST_STEPS = 8
 class Optimum:
     """The least modulus m as an exact number (sympy), how many roots lie at -m and +m, the others, and q.
 
-    The coefficients of q, highest power first, are fractions where m is rational, sympy floats of 60 digits otherwise.
+    The coefficients of q, highest power first, are fractions if m is rational, sympy floats of 60 digits otherwise.
     """
 
     modulus: Any
@@ -81,14 +81,14 @@ def shifted_symmetric(steps: int, k: int, a: Fraction) -> Fraction:
 
 
 def barrier(steps: int, order: int) -> tuple[int, Fraction] | None:
-    """The first k < p with E_k(1/2) < 0, and that value, which rule out zero stability; None where there is none."""
+    """The first k < p with E_k(1/2) < 0, and that value, which rule out zero stability; None if there is none."""
     values = ((k, shifted_symmetric(steps, k, Fraction(1, 2))) for k in range(1, order))
     return next(((k, value) for k, value in values if value < 0), None)
 
 
 @cache
 def least_modulus(steps: int, order: int) -> Optimum:
-    """The optimum for 2 <= order < steps or order = steps = 2, where no barrier forbids it."""
+    """The optimum for 2 <= order < steps or order = steps = 2, if no barrier forbids it."""
     ends = range(steps - order + 2 if order == 3 else 1)  # how many of the coinciding roots lie at +m
     found = [optimum for at_plus in ends for optimum in _with_structure(steps, order, at_plus)]
     if not found:

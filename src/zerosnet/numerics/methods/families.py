@@ -38,7 +38,7 @@ class Family:
     alphas: Alphas | None = None
 
     def member(self, *parameters: Any, **options: Any) -> Scheme:
-        """The scheme with these parameters; the first may be given by its name, also where that is a Python keyword."""
+        """The scheme with these parameters; the first may be given by its name, even if that is a Python keyword."""
         first = self._first()
         options = {first if name == self.parameter else name: value for name, value in options.items()}
         try:

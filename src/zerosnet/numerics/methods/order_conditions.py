@@ -5,7 +5,7 @@
     C_0 = 1 - sum_i alphas[i]
     C_q = (1 - sum_i alphas[i] (-i)^q) / q! - sum_j betas[j] (-j)^(q-1) / (q-1)!
 
-A scheme is consistent where C_0 = C_1 = 0, and of order p where C_0 = ... = C_p = 0 and C_{p+1}, the error constant, is
+A scheme is consistent if C_0 = C_1 = 0, and of order p if C_0 = ... = C_p = 0 and C_{p+1}, the error constant, is
 not. Exact coefficients are decided exactly; with floats, C_q counts as 0 within 64 roundings of its terms.
 """
 
@@ -58,7 +58,7 @@ def error_constant(scheme: Scheme) -> Number | None:
 
 
 def normalised_error_constant(scheme: Scheme) -> Number | None:
-    """C_{p+1} / sigma(1), which does not change when the scheme is scaled; None where sigma(1) = 0 or there is none."""
+    """C_{p+1} / sigma(1), which does not change when the scheme is scaled; None if sigma(1) = 0 or there is none."""
     constant, total = error_constant(scheme), sum(scheme.betas, Fraction(0))
     return None if constant is None or total == 0 else constant / total
 

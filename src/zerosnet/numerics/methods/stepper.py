@@ -120,7 +120,7 @@ def integrate(scheme: Scheme, problem: Problem, n: int, start: str = "exact") ->
 
 
 def largest_error(scheme: Scheme, problem: Problem, n: int, start: str = "exact") -> float:
-    """The largest distance of the n-step trajectory from the solution; inf where it overflows."""
+    """The largest distance of the n-step trajectory from the solution; inf if it overflows."""
     with np.errstate(over="ignore", invalid="ignore"):
         trajectory = integrate(scheme, problem, n, start)
     solution = np.array([problem.solution(float(t)) for t in trajectory.times])

@@ -1,6 +1,6 @@
 """The root condition at an irrational algebraic parameter, exactly: arithmetic in the number field Q(x0).
 
-An element is a polynomial in x0 of lower degree than the minimal polynomial of x0; it is 0 only where that polynomial
+An element is a polynomial in x0 of lower degree than the minimal polynomial of x0; it is 0 only if that polynomial
 is, and the sign of any other is found by evaluating it to enough digits.
 """
 

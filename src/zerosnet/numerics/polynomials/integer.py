@@ -1,7 +1,7 @@
 """Polynomials with integer coefficients, as tuples, highest power first: what an exact decision is made of.
 
 Integers are far faster than fractions. Every function returns primitive polynomials with a positive leading
-coefficient where only the roots matter, so that the numbers stay as small as they can be.
+coefficient if only the roots matter, so that the numbers stay as small as they can be.
 """
 
 from collections.abc import Callable, Sequence
@@ -84,7 +84,7 @@ def quotient(a: Polynomial, b: Polynomial) -> Polynomial:
 
 
 def gcd(a: Polynomial, b: Polynomial) -> Polynomial:
-    """Greatest common divisor, by the primitive remainder sequence; (1,) where there is no common root."""
+    """Greatest common divisor, by the primitive remainder sequence; (1,) if there is no common root."""
     while b:
         if len(b) == 1:
             return (1,)

@@ -1,4 +1,4 @@
-"""A monic polynomial from prescribed roots, exact where the roots are."""
+"""A monic polynomial from prescribed roots, exact if the roots are."""
 
 import re
 from collections.abc import Iterable

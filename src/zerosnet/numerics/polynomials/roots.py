@@ -102,7 +102,7 @@ def _to_float(value: Any) -> float:
 def _locate(
     p: Sequence[Any], roots: Sequence[Any], unit: Any, self_inversive: bool
 ) -> list[tuple[complex, float]] | None:
-    """Decide the side of every root by its disc, or None where this precision cannot.
+    """Decide the side of every root by its disc, or None if this precision cannot.
 
     A disc of radius n |p(z) / p'(z)| about z holds a root. Where the discs are well apart each holds exactly one; a
     disc that meets the circle then holds a root on it if p is self-inversive, because that root's mirror image

@@ -10,7 +10,7 @@ has degree n-1, one root inside the circle less, and as many roots on and outsid
 - with a constant: all roots were inside;
 - with |p_0| > |p_n|: the moduli multiply to more than 1, so a root is outside;
 - with |p_0| = |p_n|: either a root is outside or all roots of the rest s are on the circle. In the latter case s = +-s*
-  is, up to a constant, gcd(p, p*), and by Cohn's theorem its roots are all on the circle and simple exactly where all
+  is, up to a constant, gcd(p, p*), and by Cohn's theorem its roots are all on the circle and simple exactly if all
   roots of s' are inside.
 """
 
@@ -28,7 +28,7 @@ Normalise = Callable[[list[Any]], Coefficients]
 
 
 def circle_part(p: Coefficients, normalise: Normalise = primitive) -> Coefficients | None:
-    """The self-inversive rest of the recursion, (1,) where all roots are inside, None where a root must be outside."""
+    """The self-inversive rest of the recursion, (1,) if all roots are inside, None if a root must be outside."""
     p = strip_zero_roots(p)[0]
     while len(p) > 1:
         first, last = p[0], p[-1]

@@ -29,7 +29,7 @@ _SHORTEST_IN_FLOATS = 1e-3  # a root leaves the circle like a power of w: what h
 
 
 def real_interval(scheme: Scheme) -> Number:
-    """The largest x with [-x, 0] in the region of absolute stability; 0 for none, inf where w plays no part.
+    """The largest x with [-x, 0] in the region of absolute stability; 0 for none, inf if w plays no part.
 
     Exact where the scheme is exact and cos theta a fraction with at most six digits; otherwise a float.
 
@@ -46,7 +46,7 @@ def real_interval(scheme: Scheme) -> Number:
 
 
 def imaginary_interval(scheme: Scheme) -> Number:
-    """The largest y with [-iy, iy] in the region of absolute stability; 0 for none, inf where w plays no part.
+    """The largest y with [-iy, iy] in the region of absolute stability; 0 for none, inf if w plays no part.
 
     Exact where the scheme is exact, cos theta a fraction with at most six digits, and y rational; otherwise a float.
 
@@ -71,7 +71,7 @@ def _without_slopes(scheme: Scheme) -> Number:
 
 def _at_plus_and_minus_one(scheme: Scheme) -> list[Number]:
     """-w at z = +-1. With floats a root in common may be so to within rounding only: the limit there as well, which
-    does no harm where it is no end.
+    does no harm if it is no end.
     """
     rho, sigma = _coprime(scheme)
     pairs = [(rho, sigma), (_derivative(rho), _derivative(sigma))]
@@ -210,7 +210,7 @@ def _evaluate(p: Rational, x: Number) -> Number:
 
 
 def _root(square: Number) -> Number:
-    """The square root, exact where it is rational."""
+    """The square root, exact if it is rational."""
     if isinstance(square, Fraction):
         root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
         if root * root == square:

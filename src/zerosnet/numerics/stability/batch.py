@@ -1,6 +1,6 @@
 """The root condition of millions of schemes at once, in floats, with a bound on every rounding error.
 
-For p = z^m + c_1 z^(m-1) + ... + c_m all roots lie inside the unit circle where (Jury)
+For p = z^m + c_1 z^(m-1) + ... + c_m all roots lie inside the unit circle if (Jury)
 
     p(1) > 0,   (-1)^m p(-1) > 0,   and |k| < 1 at every degree m >= 2 of the recursion
     k = c_m,    c'_i = (c_i - k c_{m-i}) / (1 - k^2),   i = 1 .. m-1.

@@ -1,5 +1,5 @@
-"""The root condition: a scheme is zero-stable where every root of rho lies in the closed unit disc, and those on the
-circle are simple. Exact coefficients get an exact verdict; floats get a numeric one that may say "borderline".
+"""The root condition: a scheme is zero-stable if every root of rho lies in the closed unit disc, and those on the
+circle are simple. Exact coefficients get an exact verdict; floats get a numeric one that may be "borderline".
 """
 
 from collections.abc import Sequence

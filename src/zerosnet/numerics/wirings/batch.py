@@ -1,9 +1,9 @@
-"""Shares and contributions of many schemes at once, for maps and searches.
+"""Shares, contributions and accuracies of many schemes at once, for maps and searches.
 
 The sum over all sources of their second moments, a matrix per scheme, obeys the same recursion as that of each source:
 M -> A M A^T + b b^T, and M -> diag(M) at independent projections. For a companion matrix only its first row is work:
 with v = M alpha the new state has alpha . v + beta^2, and its cross moments with the older states are v. Schemes lie
-along the last axis, in pieces that fit the cache; where moments grow, they are divided by a power of two.
+along the last axis, in pieces that fit the cache; if moments grow, they are divided by a power of two.
 
 Contributions to the head come from the same recursion backwards: with Q = r r^T at the head, Q -> A^T Q A, and
 Q -> diag(Q) at independent projections, source n has the weight b_n^T Q b_n.
@@ -16,14 +16,20 @@ import numpy as np
 import numpy.typing as npt
 
 from zerosnet.errors import InputError
+from zerosnet.numerics.methods.order_conditions import is_consistent
+from zerosnet.numerics.scheme import Scheme
+from zerosnet.numerics.stability.verdict import root_condition
 from zerosnet.numerics.wirings.companion import one_step_blocks
-from zerosnet.numerics.wirings.stages import BLOCKS, block_counts, find_stage_change, first_blocks
+from zerosnet.numerics.wirings.fitted import FittedNetwork
+from zerosnet.numerics.wirings.law import load_law
+from zerosnet.numerics.wirings.stages import BLOCKS, block_counts, find_stage_change, first_blocks, parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats
 from zerosnet.numerics.wirings.wiring import STEM
 
 _CHUNK = 2048  # schemes; their moments stay in the cache
 _LARGE = 2.0**200  # of second moments
 _SCALE = 2.0**-100  # of states that are large
+_SAME = 1e-6  # roots closer than this are a pair
 
 
 def shares_of_many(
@@ -55,6 +61,44 @@ def head_contributions_of_many(
 ) -> Floats:
     """Weight (..., N) of every block in what the head reads; as `Wiring.of(...).contributions()[-1, 1:]`."""
     return _in_pieces(_head_contributions, alphas, betas, block_counts(blocks), stage_change, beta_growth, stem)
+
+
+def accuracy_of_pairs(roots: npt.ArrayLike, blocks: Any = BLOCKS) -> Floats:
+    """Predict the accuracy of the consistent schemes with roots 1, r and conj(r), for every r in an array.
+
+    Such a scheme has beta = |1 - r|^2. Calibration is not checked.
+
+    Examples:
+        >>> accuracy_of_pairs([0j, 0.9 + 0j]).round().tolist()
+        [94.0, 74.0]
+    """
+    r = np.asarray(roots, dtype=np.complex128)
+    counts = block_counts(blocks)
+    trace, norm = 2 * r.real, np.abs(r) ** 2
+    alphas = np.stack([1 + trace, -(trace + norm), norm], axis=-1)
+    parts = np.square(head_contributions_of_many(alphas, np.abs(1 - r) ** 2, counts))
+    return load_law().accuracy_of(parts, parameters_by_stage(counts))
+
+
+def pair_of(scheme: Scheme) -> complex | None:
+    """Find the r of a consistent scheme with roots 1, r and conj(r), in the upper half plane; None for other schemes.
+
+    Examples:
+        >>> pair_of(Scheme([1, 0, 0], [1])), pair_of(Scheme([1], [1]))
+        (0j, None)
+    """
+    if (len(scheme.alphas), len(scheme.betas)) != (3, 1) or not is_consistent(scheme):
+        return None
+    first, second = root_condition(scheme).parasitic_roots
+    return complex(first.real, abs(first.imag)) if abs(first - second.conjugate()) < _SAME else None
+
+
+def measured_pairs(blocks: Any = BLOCKS) -> tuple[tuple[complex, FittedNetwork], ...]:
+    """List the measured networks that have such a scheme, each with its r."""
+    counts = block_counts(blocks)
+    networks = (one for one in load_law().networks if one.plain and one.blocks == counts)
+    found = ((pair_of(Scheme.parse(network.scheme)), network) for network in networks)
+    return tuple((root, network) for root, network in found if root is not None)
 
 
 def _in_pieces(

@@ -3,7 +3,7 @@
 A scheme with d alphas and e betas has the streams (y_n, ..., y_{n-d+1}, f_{n-1}, ..., f_{n-e+1}). Its block is
 
     A = | alpha_0 ... alpha_{d-1}   beta_1 ... beta_{e-1} |      b = beta_0 e_1 + e_{d+1}
-        | shift of the states                              |     (e_{d+1} only where e > 1)
+        | shift of the states                              |     (e_{d+1} only if e > 1)
         |                           shift of the slopes    |
 
 and c = e_1. A block in start-up is y_{n+1} = y_n + f_n; older streams that do not exist yet are 0.

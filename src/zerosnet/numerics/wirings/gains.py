@@ -2,7 +2,7 @@
 
 Two readings are in use. The largest absolute row sum (infinity norm) bounds what a perturbation of streams of size 1
 can become; the largest absolute column sum (1-norm) does the same for gradients, which pass the transposed product.
-Neither is invariant under a change of gauge: where branches are normalised, the network does not see them.
+Neither is invariant under a change of gauge: if branches are normalised, the network does not see them.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Gains:
-    """Decimal logarithms of the gain, for n = 0..N; -inf where a product is 0.
+    """Decimal logarithms of the gain, for n = 0..N; -inf if a product is 0.
 
     - `forward`: Of A_{n-1} ... A_0, from the first streams to those that block n reads.
     - `backward`: Of A_{N-1} ... A_n, from those that block n reads to the last ones.

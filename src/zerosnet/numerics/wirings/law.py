@@ -47,7 +47,7 @@ SLACK = 0.1
 
 @dataclass(frozen=True, repr=False)
 class Prediction:
-    """Accuracy in percent with its 90 % interval; None, and the reason, where the law was not calibrated."""
+    """Accuracy in percent with its 90 % interval; None, and the reason, if the law was not calibrated."""
 
     accuracy: float | None
     interval: tuple[float, float] | None
@@ -144,7 +144,7 @@ class AccuracyLaw:
         return np.asarray(100 - np.minimum(errors, 100.0))
 
     def predict(self, wiring: Wiring, dataset: str | None = None, normalised: bool = True) -> Prediction:
-        """Predict the test accuracy of a network, where the law was calibrated.
+        """Predict the test accuracy of a network, if the law was calibrated.
 
         dataset: the data, the law's own by default. normalised: whether every branch begins with a normalisation.
         """
@@ -159,7 +159,7 @@ class AccuracyLaw:
         return Prediction(100 - error, (low, high), calibrated=True)
 
     def not_calibrated(self, wiring: Wiring, dataset: str | None = None, normalised: bool = True) -> str | None:
-        """Why the law says nothing of this network; None where it does."""
+        """Explain why the law predicts nothing for this network; None if it predicts."""
         counts = [sum(n.blocks) for n in self.networks]
         least, most = min(counts) // 2, 2 * max(counts)
         stages = {len(n.blocks) for n in self.networks}

@@ -18,7 +18,7 @@ _LEAST = 1e-300  # in place of 0 in a denominator
 
 
 def effective_depth(shares: npt.ArrayLike, tau: float = TAU) -> Floats:
-    """sum_n s_n / (s_n + tau): a block counts fully where its share is far above tau, and s_n / tau far below it.
+    """sum_n s_n / (s_n + tau): a block counts fully if its share is far above tau, and s_n / tau far below it.
 
     Examples:
         >>> round(float(effective_depth([1.0, 0.1, 0.001], tau=0.1)), 3)

@@ -283,7 +283,7 @@ class Wiring:
 
 @lru_cache(maxsize=4)
 def wiring_of(scheme: Scheme, blocks: tuple[int, ...], stage_change: str) -> Wiring:
-    """`Wiring.of`, kept for who asks about the same network again, with what was computed of it.
+    """`Wiring.of`, cached: if the same network is asked for again, what was computed for it is still there.
 
     Nothing has a default: an argument that is given and one that is not would be two entries. Few are kept: a wiring
     holds thousands of exact numbers, which the garbage collector would look through.

@@ -5,10 +5,9 @@ from statistics import fmean
 
 from zerosnet.experiments import Ablation
 from zerosnet.report.page.chart import figures
-from zerosnet.report.page.configurations import Configuration, Panel
+from zerosnet.report.page.configurations import Configuration, Panel, facts_of
 from zerosnet.report.page.curves import depth_charts
 from zerosnet.report.page.html import Html, element
-from zerosnet.report.page.network_facts import facts_of
 from zerosnet.report.page.tables import folded, plain_table
 
 _WORDS = (

@@ -23,7 +23,7 @@ from zerosnet.experiments import (
 )
 from zerosnet.report.files import page_file, write_page
 from zerosnet.report.page.claims_section import claims_section
-from zerosnet.report.page.configurations import Panel, legible, panels
+from zerosnet.report.page.configurations import Panel, all_facts, legible, panels
 from zerosnet.report.page.depth_section import depth_section
 from zerosnet.report.page.experiments_section import experiment_section
 from zerosnet.report.page.figures_section import (
@@ -34,10 +34,8 @@ from zerosnet.report.page.figures_section import (
 from zerosnet.report.page.glossary import glossary
 from zerosnet.report.page.html import Html, element, join
 from zerosnet.report.page.lead import find_lead, headline, lead_section
-from zerosnet.report.page.network_facts import all_facts
 from zerosnet.report.page.own_runs import own_runs_section
-from zerosnet.report.page.registered import registered_section
-from zerosnet.report.page.registered_noise import registered_noise_section
+from zerosnet.report.page.registered import registered_noise_section, registered_section
 from zerosnet.report.page.robustness_section import robustness_section
 from zerosnet.report.page.runs_section import damage, empty, in_stores, runs_section
 from zerosnet.report.page.tables import key_to_signs

@@ -8,8 +8,7 @@ from zerosnet.report.page.configurations import Panel
 from zerosnet.report.page.curves import attack_charts, noise_charts
 from zerosnet.report.page.experiments_section import warning_list
 from zerosnet.report.page.html import Html, element, join
-from zerosnet.report.page.modulus_charts import modulus_charts, most_measured_first
-from zerosnet.report.page.used_blocks_chart import used_blocks_section
+from zerosnet.report.page.modulus_charts import modulus_charts, most_measured_first, used_blocks_section
 from zerosnet.robustness import PROTOCOLS
 
 _NOISE = "paper-noise"

@@ -9,8 +9,8 @@ from statistics import fmean
 from zerosnet.experiments import parasitic_modulus, spearman
 from zerosnet.numerics import Scheme, is_zero_stable, load_law
 from zerosnet.report.page.chart import Chart, Series, figures
+from zerosnet.report.page.configurations import NetworkFacts
 from zerosnet.report.page.html import Html, element, signed
-from zerosnet.report.page.network_facts import NetworkFacts
 
 LEAST = 4  # networks, below which there is nothing to compare
 _APART = 5.0  # points between two groups of networks

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 from zerosnet.experiments import Summary
 from zerosnet.report.page.chart import Chart, figures
-from zerosnet.report.page.configurations import Panel, legible
+from zerosnet.report.page.configurations import NetworkFacts, Panel, legible
 from zerosnet.report.page.curves import depth_charts, training_chart
 from zerosnet.report.page.html import Html, element
-from zerosnet.report.page.network_facts import NetworkFacts
 from zerosnet.report.page.schemes import named, roots_icon, shares_icon
 from zerosnet.report.page.tables import plain_table
 

@@ -7,15 +7,26 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from zerosnet import files
 from zerosnet.errors import InputError
-from zerosnet.experiments import Evidence, RunEvidence, is_about, late_predictions
+from zerosnet.experiments import (
+    NOISES,
+    Evidence,
+    RegisteredNoise,
+    RunEvidence,
+    is_about,
+    late_predictions,
+    prediction_entries,
+    registered_errors,
+    registered_noise,
+    rounded_name,
+)
 from zerosnet.files import is_number
 from zerosnet.numerics import Scheme
 from zerosnet.report.page.html import Html, element
 from zerosnet.report.page.schemes import named
 from zerosnet.report.page.tables import plain_table
 
+NOISE = "Gaussian 0.04"
 _FILE, _FOLDER = "predictions.json", "predictions"
 _DEPTH, _LAST = "effective depth", ", last"
 _LAWS = {
@@ -83,24 +94,18 @@ def read_registered(evidence: Evidence) -> list[RegisteredFile]:
         beside = store.parent / _FOLDER
         late = late_predictions(beside, store)
         for path in (store / _FILE, *sorted(beside.glob("*.json"))):
-            if path.is_file() and (one := _read(path, evidence, late)) is not None and one.rows:
+            one = _read(path, evidence, late)
+            if one.rows:
                 found.append(one)
     return found
 
 
-def _read(path: Path, evidence: Evidence, late: Collection[tuple[str, str]]) -> RegisteredFile | None:
-    try:
-        data = files.read_json(path)
-    except (OSError, ValueError, RecursionError, InputError):
-        return None
-    listed = data.get("predictions") if isinstance(data, dict) else None
-    if not isinstance(listed, list):
-        return None
+def _read(path: Path, evidence: Evidence, late: Collection[tuple[str, str]]) -> RegisteredFile:
     runs = {run.record.id: run for run in evidence.runs}
-    entries = [one for one in listed if isinstance(one, dict)]
+    date, entries = prediction_entries(path)
     kept = [one for one in entries if (path.stem, str(one.get("run"))) not in late]
     rows = [_row(one, runs) for one in kept]
-    dates = [str(one["date"]) for one in (data, *listed) if isinstance(one, dict) and "date" in one]
+    dates = [*([date] if date else []), *(str(one["date"]) for one in entries if "date" in one)]
     predicted = tuple(row for row in rows if row[1])
     return RegisteredFile(path.stem, min(dates, default="no date"), predicted, len(entries) - len(kept))
 
@@ -156,3 +161,38 @@ def _lines(one: RegisteredFile) -> Iterable[Sequence[object]]:
     for name, predicted, *measured in one.rows:
         numbers = (f"{predicted[law]:.1f}" if law in predicted else "" for law in one.laws)
         yield [_scheme(name), *numbers, *("" if value is None else f"{value:.1f}" for value in measured[:epochs])]
+
+
+def registered_noise_section(evidence: Evidence) -> list[Html]:
+    """The errors of all laws per noise, and every network under one of the noises; nothing if none was measured."""
+    every = registered_noise(evidence)
+    there = [one for one in every if one.measured is not None]
+    if not there:
+        return []
+    errors = registered_errors(there, NOISE)
+    line = (
+        f"Under noise, {min(one.date for one in there)}: {len(there)} of {len(every)} runs measured. Errors under "
+        f"{NOISE}: effective parameters {errors['parts']:.2f}; root condition {errors['root_condition']:.2f}; "
+        f"a constant {errors['constant']:.2f}"
+    )
+    heads = ("noise", "effective parameters", "root condition", "a constant", "in the 90 % interval")
+    laws = plain_table("Root mean square errors, points", heads, _noise_laws(there), len(heads) - 1)
+    runs_heads = ("run", "zero-stable", "clean %", "predicted %", "90 % interval", "measured %")
+    runs = plain_table(f"{NOISE}, run by run", runs_heads, map(_noise_line, there), len(runs_heads) - 2)
+    return [element("details", element("summary", line), laws, runs, class_="folded long")]
+
+
+def _noise_laws(there: Sequence[RegisteredNoise]) -> list[list[object]]:
+    rows: list[list[object]] = []
+    for noise in NOISES:
+        inside = sum(one.is_inside(noise) for one in there)
+        errors = [f"{error:.1f}" for error in registered_errors(there, noise).values()]
+        rows.append([noise, *errors, f"{inside} of {len(there)}"])
+    return rows
+
+
+def _noise_line(one: RegisteredNoise) -> list[object]:
+    assert one.measured is not None and one.clean is not None
+    low, high = one.intervals[NOISE]
+    numbers = [f"{one.clean:.1f}", f"{one.predicted[NOISE]['parts']:.1f}", f"{low:.1f} to {high:.1f}"]
+    return [rounded_name(one.name), "yes" if one.zero_stable else "no", *numbers, f"{one.measured[NOISE]:.1f}"]

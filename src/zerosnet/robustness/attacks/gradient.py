@@ -26,9 +26,12 @@ from zerosnet.robustness.classifiers import (
     labels_per_replica,
     replica_logits,
     replicas_of,
+    require_labels,
+    require_logits,
+    require_size,
+    require_unit_images,
     unit_images,
 )
-from zerosnet.robustness.requirements import require_labels, require_logits, require_size, require_unit_images
 
 
 class AttackNorm(NamedTuple):
@@ -218,7 +221,7 @@ def attack_images(
     require_labels(labels, len(images), require_logits(model, images), replicas_of(model))
     images, labels, index = unit_images(images), labels.long(), torch.arange(len(images)) if index is None else index
     if index.shape != (len(images),):
-        raise InputError(f"index has shape {tuple(index.shape)}; expected one place an image: {len(images)}")
+        raise InputError(f"index has shape {tuple(index.shape)}; expected one place per image: {len(images)}")
     worst = attempt(model, images, labels, attack, index=index)
     for restart in range(1, attack.restarts):
         other = attempt(model, images, labels, attack, index=index, restart=restart)

@@ -15,8 +15,7 @@ from torch import Tensor
 from zerosnet.data import stream
 from zerosnet.errors import InputError
 from zerosnet.files import is_number
-from zerosnet.robustness.classifiers import unit_images
-from zerosnet.robustness.requirements import require_size, require_unit_images
+from zerosnet.robustness.classifiers import require_size, require_unit_images, unit_images
 
 # what is drawn for one image; always on the CPU, because no two devices agree on the last bit of a normal number
 FIELDS: dict[str, Callable[[torch.Size, torch.Generator], Tensor]] = {

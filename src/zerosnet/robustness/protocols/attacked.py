@@ -16,10 +16,12 @@ from zerosnet.robustness.classifiers import (
     is_right,
     replica_logits,
     replicas_of,
+    require_labels,
+    require_logits,
+    require_unit_images,
     unit_images,
 )
 from zerosnet.robustness.perturbations.noises import NOISE_SEED, Noise, draw_field, shifted
-from zerosnet.robustness.requirements import require_labels, require_logits, require_unit_images
 
 CPU_BATCH = 256  # images of 32 x 32
 CUDA_IMAGES = 5_000  # such images times replicas in one pass with gradients: a third of the memory of a large GPU
@@ -30,7 +32,7 @@ class Subject:
     """A network that takes images of [0, 1] (see `Normalised`), the images, and their labels; made by `subject`.
 
     model       one network, or K fused replicas
-    images      (N, C, H, W), uint8 or floats of [0, 1], where the model is
+    images      (N, C, H, W), uint8 or floats of [0, 1], on the device of the model
     surrogate   another network, on which examples for a transfer attack are made
     index       the images' places in their data set: what is random depends on these
     batch       how many images are taken at a time; results do not depend on it

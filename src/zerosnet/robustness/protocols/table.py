@@ -29,7 +29,7 @@ class Protocol:
     fused         it can take several networks at once
     restarts      it makes restarts, whose number is an option
     radii         its eps is an option
-    passes        the passes of an image that it takes at most; None if nobody has counted them
+    passes        the passes of an image that it takes at most; None if they were not counted
     corrupted     it reads corrupted images from files if there are any
     samples       it draws noisy samples, whose number is an option
     ready         called before any work; raises an error if something is missing

@@ -65,7 +65,7 @@ def attack_runs(
     eps: tuple[float, ...] | None = None,
     samples: int | None = None,
     again: bool = False,
-    say: Callable[[str], None] = lambda line: None,
+    report: Callable[[str], None] = lambda line: None,
     bar: Bar = lambda label, total: lambda passes: None,
 ) -> dict[str, Measurement]:
     """Run protocol `name` on runs, those of the store by id or part of it; results by run id, in the order given.
@@ -73,7 +73,7 @@ def attack_runs(
     What was measured before is read from the store, unless `again`. Everything that can be wrong is found before any
     network is attacked, and what is wrong with the runs before data are loaded. As many `images` as there are, or more,
     are all of them. `eps` replaces the protocol's radii, in [0, 1] units. `bar` is called for every group with a label
-    and the passes of images to expect, None if nobody knows, and returns a function to be told of passes done.
+    and the passes of images to expect, None if unknown, and returns a function to be told of passes done.
     """
     chosen, options = protocol(name), ProtocolOptions(None if restarts == RESTARTS else restarts, images, eps=eps)
     options = replace(options, samples=None if samples == SAMPLES else samples)
@@ -97,26 +97,26 @@ def attack_runs(
     }
     waiting = [record for record in records.values() if record.id not in stored]
     if stored:
-        say(f"{name}: {len(stored)} of {len(records)} from the store, measured before; --again measures anew")
+        report(f"{name}: {len(stored)} of {len(records)} from the store, measured before; --again measures anew")
     workers = cores() if device.type == "cpu" else 1
     groups = fused_groups(waiting, MOST if chosen.fused else 1, workers)
     for record in waiting:
         record.check_writable(FOLDER)
     datasets = dict.fromkeys(record.spec.dataset for record in waiting)
     surrogates = {dataset: find_surrogate(store, dataset) for dataset in datasets} if chosen.surrogate else {}
-    sets = {dataset: load_for_test(dataset, data, workers=cores(), report=say) for dataset in datasets}
+    sets = {dataset: load_for_test(dataset, data, workers=cores(), report=report) for dataset in datasets}
     stop = threading.Event() if min(workers, len(groups)) > 1 else None
 
     def work(group: Sequence[Member]) -> None:
         first = group[0][0].spec
         label = f"{name}: {len(group)} x {first.model} on {first.dataset}"
-        say(label)
+        report(label)
         given = replace(options, corruptions=corrupted.get(first.dataset), dataset=first.dataset)
         source = surrogates.get(first.dataset)
         test = sets[first.dataset]
         given = _whole(given, test)
         total = None if chosen.passes is None else (given.images or len(test.test)) * chosen.passes(given)
-        stored.update(_attack_group(group, chosen, given, test, source, device, stop, say, bar(label, total)))
+        stored.update(_attack_group(group, chosen, given, test, source, device, stop, report, bar(label, total)))
 
     with torch_settings(device, deterministic=False):
         in_parallel(work, groups, min(workers, len(groups)), one_thread=False, stop=stop)
@@ -147,7 +147,7 @@ def _attack_group(
     surrogate: RunRecord | None,
     device: torch.device,
     stop: threading.Event | None,
-    say: Callable[[str], None],
+    report: Callable[[str], None],
     advance: Callable[[int], None],
 ) -> dict[str, Measurement]:
     records, networks = zip(*group)
@@ -161,7 +161,7 @@ def _attack_group(
     why = why_not_native(classifier, (test.images.shape[2], test.images.shape[3]))
     if device.type == "cuda":
         target = target.compiled()
-        report_plain_torch(why or "", say)
+        report_plain_torch(why or "", report)
     known = [None if record.result is None else record.result.test_accuracy for record in records]
     measured = run_protocol(chosen.name, target, options, known=known)
     made_on = [] if surrogate is None else [f"examples made on {surrogate.id}"]

@@ -189,7 +189,7 @@ def positions(folder: Path) -> list[int]:
 
 
 def remove_checkpoints(folder: Path) -> None:
-    """Remove the checkpoints of a run that has ended; any process may, since nobody needs them any more."""
+    """Remove the checkpoints of a run that has ended; any process may, since no process needs them any more."""
     shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
 
 

@@ -185,7 +185,7 @@ def _settle(run: Run) -> None:
     if not path.exists():
         files.write_json(path, run.spec.to_json())
     elif (found := _read_spec(path)).canonical() != run.spec.canonical():
-        raise InputError(f"{path} holds another spec than its id says, that of {found.id}; move the folder away")
+        raise InputError(f"{path} holds another spec than that of its id, namely {found.id}; move the folder away")
     if run.result() is not None:
         remove_checkpoints(run.folder)
 

@@ -127,7 +127,7 @@ class Progress(Protocol):
 
     def group(self, specs: Sequence[RunSpec], rows: Sequence[Row | None], done: int, total: int) -> GroupProgress: ...
 
-    def say(self, line: str) -> None: ...
+    def report(self, line: str) -> None: ...
 
     def measure(self, done: int, total: int) -> None:
         """Report that so many of the measurements after the training are done."""
@@ -159,13 +159,13 @@ class Lines:
 
     def group(self, specs: Sequence[RunSpec], rows: Sequence[Row | None], done: int, total: int) -> GroupProgress:
         for spec in specs:
-            self.say(f"training {describe(spec)}" + (f", from step {done} of {total}" if done else ""))
+            self.report(f"training {describe(spec)}" + (f", from step {done} of {total}" if done else ""))
         group = GroupProgress(specs, rows, done, total, self._changed)
         self._groups = [*(other for other in self._groups if not other.over), group]
         self.outlook.begin(group, (spec.id for spec in specs))
         return group
 
-    def say(self, line: str) -> None:
+    def report(self, line: str) -> None:
         self._said = self._clock()
         if not self.quiet:
             print(f"{line}\n", end="", file=sys.stderr, flush=True)  # in one piece, whatever other threads print
@@ -175,14 +175,14 @@ class Lines:
             self._measuring = self._clock()
         if done < total:
             left = (self._clock() - self._measuring) / done * (total - done) if done else None
-            self.say(f"measurement {done + 1} of {total}" + (f", left {duration(left)}" if left is not None else ""))
+            self.report(f"measurement {done + 1} of {total}" + (f", left {duration(left)}" if left is not None else ""))
 
     def _changed(self, group: GroupProgress, epoch: bool) -> None:
         if epoch and any(row is not None for row in group.rows):
             in_all = self.outlook.left()
-            self.say(self._whose(group) + epoch_line(group) + (f", in all {in_all}" if in_all else ""))
+            self.report(self._whose(group) + epoch_line(group) + (f", in all {in_all}" if in_all else ""))
         elif not epoch and self._clock() - self._said >= SILENCE:
-            self.say(f"{self._whose(group)}step {group.done}/{group.total}  left {group.left()}")
+            self.report(f"{self._whose(group)}step {group.done}/{group.total}  left {group.left()}")
 
     def _whose(self, group: GroupProgress) -> str:
         if self._groups == [group]:
@@ -212,7 +212,7 @@ def say_recipes(specs: Sequence[RunSpec], progress: Progress) -> None:
     """Report every recipe of these runs once, resolved, with all its numbers."""
     for recipe in dict.fromkeys(spec.recipe for spec in specs):
         for line in f"recipe {recipe.describe()}".splitlines():
-            progress.say(line)
+            progress.report(line)
 
 
 def report_plain_torch(why: str, report: Callable[[str], None]) -> None:

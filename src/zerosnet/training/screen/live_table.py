@@ -86,11 +86,11 @@ class LiveTable:
             self.groups = [other for other in self.groups if other not in over] + [group]
         for other in over:
             for spec, row in zip(other.specs, other.rows):
-                self.say(f"{describe(spec)}: test {cells(row or {})[2]}")
+                self.report(f"{describe(spec)}: test {cells(row or {})[2]}")
         self._changed(group, True)
         return group
 
-    def say(self, line: str) -> None:
+    def report(self, line: str) -> None:
         self.console.print(line, highlight=False, markup=False)
 
     def _changed(self, group: GroupProgress, epoch: bool) -> None:
