@@ -15,7 +15,8 @@ from zerosnet.models.io.timm import TimmMethods
 from zerosnet.models.layers.replicated import BatchNorm, Bias, Conv, Linear, average, initialise, rows
 from zerosnet.models.stepping.history import BlockPlan
 from zerosnet.models.stepping.stack import BlockStep, Coefficients, Stack
-from zerosnet.models.stepping.streams import StreamCoefficients, StreamStack
+from zerosnet.models.stepping.stream_stack import StreamStack
+from zerosnet.models.stepping.streams import StreamCoefficients
 from zerosnet.numerics import Number, Scheme
 
 KEEP_STATES = {"realize_reads_threshold": 3}  # of torch.compile: see Network.compile

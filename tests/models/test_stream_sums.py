@@ -1,0 +1,128 @@
+"""Streams that are summed up when they are read compute what streams that are made in every block compute."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from zerosnet.models import Network, create_model
+from zerosnet.models.stepping.stream_sums import add_slope, read_streams
+from zerosnet.models.stepping.streams import sinkhorn
+
+NAMES = ["streams20", "streams20_sinkhorn", "preresnet20_x0"]
+SHAPE = (4, 3, 16, 16)
+
+
+def drawn(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+
+
+def network(name: str, replicas: int) -> Network:
+    """A network in training, in float64, whose matrices are not those of the start."""
+    model = create_model(name, replicas=replicas, seed=list(range(replicas))).double().train()
+    with torch.no_grad():
+        values = model.stack.coefficients.values
+        values += 0.3 * drawn(*values.shape, seed=5)
+    return model
+
+
+def with_gradients(model: Network, logits: Tensor) -> list[Tensor]:
+    return [logits, *torch.autograd.grad((logits * drawn(*logits.shape, seed=2)).sum(), list(model.parameters()))]
+
+
+@pytest.mark.parametrize("replicas", [1, 2])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_training_step_is_that_of_streams_made_in_every_block(name: str, replicas: int) -> None:
+    model, images = network(name, replicas), drawn(*SHAPE)
+    history = model.stack.begin(model.first_state(images))
+    for block, row in zip(model.stack.steps, model.stack.step_rows(history.states[0])):
+        history = model.stack.step(block, history, row)[1]
+    made = with_gradients(model, model.logits(model.stack.read(history)))
+    summed = with_gradients(model, model(images))
+    assert all(torch.allclose(a, b, rtol=1e-9, atol=1e-9) for a, b in zip(made, summed, strict=True))
+    assert summed[1 + [name for name, _ in model.named_parameters()].index("stack.coefficients.values")].abs().max() > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_training_and_evaluation_are_one_function(name: str) -> None:
+    """Batch norms aside, which are told to take their running statistics."""
+    model, images = network(name, 1), drawn(*SHAPE)
+    for module in model.modules():
+        module.training = module is model.stack
+    summed = model(images)
+    assert torch.allclose(model.eval()(images), summed, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_checkpointing_keeps_the_gradients_of_sums(name: str) -> None:
+    model, images = network(name, 2), drawn(*SHAPE)
+    plain = with_gradients(model, model(images))
+    model.set_grad_checkpointing(True)
+    again = with_gradients(model, model(images))
+    assert all(torch.allclose(a, b, rtol=1e-9, atol=1e-9) for a, b in zip(plain, again, strict=True))
+
+
+def test_weights_follow_the_recursion_of_streams() -> None:
+    K, m, C = 2, 3, 2
+    streams = drawn(m, 1, K * C, 1, 1)
+    weights, tensors = torch.eye(m).double().expand(K, -1, -1), tuple(streams)
+    for n in range(4):
+        A, b, c, f = (drawn(*shape, seed=9 * n + i) for i, shape in enumerate([(K, m, m), (K, m), (K, m), (1, K * C)]))
+        apart = streams.view(m, K, C)
+        seen, tensors = read_streams(c, weights, tensors, K)
+        assert torch.allclose(seen.view(K, C), torch.einsum("km,mkc->kc", c, apart))
+        mixed = torch.einsum("kij,jkc->ikc", A, apart) + torch.einsum("ki,kc->ikc", b, f.view(K, C))
+        streams = mixed.reshape(m, 1, K * C, 1, 1)
+        weights, tensors = add_slope(weights, A, b), (*tensors, f.view(1, K * C, 1, 1))
+
+
+def test_sinkhorns_rounds_divide_by_sums_of_rows_and_columns() -> None:
+    logits = drawn(7, 4, 4)
+    matrix = logits.exp()
+    for _ in range(20):
+        matrix = matrix / matrix.sum(-1, keepdim=True)
+        matrix = matrix / matrix.sum(-2, keepdim=True)
+    assert torch.allclose(sinkhorn(logits), matrix, rtol=1e-12)
+
+
+class Elsewhere(TorchDispatchMode):
+    """Notes operations that make a tensor on another device than meta."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        tensors = [one for one in (made if isinstance(made, tuple | list) else [made]) if isinstance(one, Tensor)]
+        self.seen += [str(func) for one in tensors if one.device.type != "meta"]
+        return made
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_training_step_makes_nothing_on_the_host(name: str) -> None:
+    """A copy to the device would break the recording of a step as a CUDA graph."""
+    with torch.device("meta"):
+        model, images = create_model(name).train(), torch.zeros(*SHAPE)
+    with Elsewhere() as watch:
+        torch.autograd.grad(model(images).sum(), list(model.parameters()))
+    assert not watch.seen
+
+
+def test_streams_are_not_made_between_changes_of_shape() -> None:
+    """A training step keeps what blocks add and read, not four states per block."""
+    kept: dict[str, int] = {}
+    for name in ("preresnet20", "streams20"):
+        model, bytes_of = create_model(name).train(), dict[int, int]()
+
+        def keep(tensor: Tensor, bytes_of: dict[int, int] = bytes_of) -> Tensor:
+            bytes_of[tensor.untyped_storage()._cdata] = tensor.untyped_storage().nbytes()
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+            output = model(torch.zeros(4, 3, 32, 32))
+        kept[name] = sum(bytes_of.values())
+        del output
+    assert kept["streams20"] < 1.8 * kept["preresnet20"]
