@@ -46,6 +46,15 @@ def test_a_training_step_is_that_of_streams_made_in_every_block(name: str, repli
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_the_sums_for_a_compiler_are_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, images = network(name, 2), drawn(*SHAPE)
+    plain = with_gradients(model, model(images))
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    compiled = with_gradients(model, model(images))
+    assert all(torch.allclose(a, b, rtol=1e-9, atol=1e-9) for a, b in zip(plain, compiled, strict=True))
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_training_and_evaluation_are_one_function(name: str) -> None:
     """Batch norms aside, which are told to take their running statistics."""
     model, images = network(name, 1), drawn(*SHAPE)

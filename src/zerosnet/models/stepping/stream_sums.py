@@ -7,6 +7,8 @@ them are taken backwards; here a block reads each earlier f once, and writes its
 which is one tensor.
 """
 
+from functools import reduce
+
 import torch
 from torch import Tensor
 
@@ -31,6 +33,11 @@ def read_streams(
 
 def sum_of_terms(weights: Tensor, tensors: tuple[Tensor, ...], replicas: int) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Sum tensors with weights (K, T); return the sum, a new tensor, and the tensors to use from then on."""
+    if torch.compiler.is_compiling():  # fuses products and sums; all weights are brought to channels in one kernel
+        channels = tensors[0].shape[1] // replicas
+        table = weights.t()[..., None].expand(-1, -1, channels).reshape(len(tensors), -1, 1, 1)
+        products = [number * tensor for number, tensor in zip(table.unbind(), tensors)]
+        return reduce(torch.add, products), tensors
     first, *rest = weights.unbind(-1)
     total = weighted_sum((first,), tensors[:1], replicas)
     if not rest:
