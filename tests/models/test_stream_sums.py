@@ -1,5 +1,7 @@
 """Streams that are summed up when they are read compute what streams that are made in every block compute."""
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,9 +9,11 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from zerosnet.models import Network, create_model
+from zerosnet.errors import InputError
+from zerosnet.models import Config, Network, combine, configure, create_model, extract, fuse
+from zerosnet.models.stepping.laws import LambdaLaw
 from zerosnet.models.stepping.stream_sums import add_slope, read_streams
-from zerosnet.models.stepping.streams import sinkhorn
+from zerosnet.models.stepping.streams import StreamsLaw, sinkhorn
 
 NAMES = ["streams20", "streams20_sinkhorn", "preresnet20_x0"]
 SHAPE = (4, 3, 16, 16)
@@ -135,3 +139,42 @@ def test_streams_are_not_made_between_changes_of_shape() -> None:
         kept[name] = sum(bytes_of.values())
         del output
     assert kept["streams20"] < 1.8 * kept["preresnet20"]
+
+
+def test_networks_that_mix_differently_are_replicas_of_one() -> None:
+    names = ["streams20", "streams20_sinkhorn", "streams20_sinkhorn", "streams20"]
+    singles = [network(name, 1) for name in names]
+    configs = [single.config for single in singles]
+    assert len({config.fusion_key for config in configs}) == 1
+    fused = Network(fuse([*configs[:1], fuse(configs[1:])]), seeds=[0] * 4).double().train()
+    fused.load_state_dict(combine([single.state_dict() for single in singles]))
+    images, read = drawn(*SHAPE), Config.from_json(json.loads(json.dumps(fused.config.to_json())))
+    assert read == fused.config and [read.of_replica(k).law for k in range(4)] == [one.law for one in configs]
+    together = fused(images)
+    gradients = dict(
+        zip(dict(fused.named_parameters()), torch.autograd.grad(together.square().sum(), list(fused.parameters())))
+    )
+    for k, single in enumerate(singles):
+        alone = single(images)
+        assert torch.allclose(together[:, k], alone, rtol=1e-9, atol=1e-9)
+        own = extract(gradients, k, 4)
+        for name, gradient in zip(own, torch.autograd.grad(alone.square().sum(), list(single.parameters()))):
+            assert torch.allclose(own[name], gradient, rtol=1e-8, atol=1e-8), name
+
+
+def test_fused_networks_start_as_they_do_alone() -> None:
+    configs = [configure(name) for name in ("streams20", "streams20_sinkhorn")]
+    values = Network(fuse(configs), seeds=[1, 2]).stack.coefficients.values
+    assert torch.equal(values, torch.cat([Network(config, seeds=[1]).stack.coefficients.values for config in configs]))
+
+
+def test_networks_of_other_shapes_are_no_replicas_of_one() -> None:
+    keys = [
+        configure(name, **options).fusion_key
+        for name, options in [("streams20", {}), ("streams20", {"streams": 2}), ("preresnet20_x0", {})]
+    ]
+    assert len(set(keys)) == 3
+    config = configure("streams20")
+    for laws in [(StreamsLaw(4),), (StreamsLaw(4), StreamsLaw(2)), (StreamsLaw(4), LambdaLaw())]:
+        with pytest.raises(InputError, match=r"laws is .*expected a law of streams per replica"):
+            replace(config, replicas=2, laws=laws)

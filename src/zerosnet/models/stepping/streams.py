@@ -10,8 +10,9 @@ With the matrices of the start, "free" and "first-state" are a pre-activation Re
 has a projection of its own. The head reads the mean of the streams ("first-state": y).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import torch
@@ -115,27 +116,43 @@ class StreamsLaw:
     def kind(self) -> Mixing:
         return MIXINGS[self.mixing]
 
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """Equal for laws whose networks can be replicas of one: they have as many numbers, and are read alike."""
+        return self.streams, len(self.kind.start(0, self.streams)), tuple(self.kind.read(self.streams))
+
 
 class StreamCoefficients(Coefficients):
-    """Numbers `values` (K * blocks, size), trained, which a mixing turns into matrices."""
+    """Numbers `values` (K * blocks, size), trained, which a mixing turns into matrices.
+
+    `laws` are of one shape, one per replica.
+    """
 
     covers_start = True
     alphas = betas = 1
 
-    def __init__(self, law: StreamsLaw, slots: int, *, replicas: int = 1) -> None:
+    def __init__(self, laws: Sequence[StreamsLaw], slots: int) -> None:
         super().__init__()
-        self.law, self.slots, self.replicas = law, slots, replicas
-        size = len(law.kind.start(0, law.streams))
-        self.values = nn.Parameter(torch.empty(replicas * slots, size))
+        self.laws, self.law = tuple(laws), laws[0]
+        self.slots, self.replicas = slots, len(laws)
+        size = len(self.law.kind.start(0, self.law.streams))
+        self.values = nn.Parameter(torch.empty(self.replicas * slots, size))
 
     def reset_replica(self, replica: int, generator: torch.Generator) -> None:
-        start = torch.stack([self.law.kind.start(n, self.law.streams) for n in range(self.slots)])
+        law = self.laws[replica]
+        start = torch.stack([law.kind.start(n, law.streams) for n in range(self.slots)])
         with torch.no_grad():
             rows(self.values, self.replicas)[replica] = start.to(self.values)
 
     def matrices(self) -> Matrices:
-        """(blocks, K, ...)."""
-        return self.law.kind.matrices(rows(self.values, self.replicas).transpose(0, 1), self.law.streams)
+        """(blocks, K, ...), computed at once for all blocks, and for neighbours that are mixed alike."""
+        alike = [(law, len(list(group))) for law, group in groupby(self.laws)]
+        values = rows(self.values, self.replicas).transpose(0, 1).split([count for _, count in alike], 1)
+        parts = [law.kind.matrices(own, law.streams) for (law, _), own in zip(alike, values)]
+        if len(parts) == 1:
+            return parts[0]
+        A, b, c = (torch.cat(part, 1) for part in zip(*parts))
+        return A, b, c
 
     def forward(self, like: Tensor) -> list[BlockCoefficients]:
         raise no_scheme("rows of coefficients")
@@ -163,7 +180,7 @@ class StreamCoefficients(Coefficients):
         return Wiring.of_matrices(A, b, c, read, blocks=structure.blocks, projection="each")
 
     def extra_repr(self) -> str:
-        return f"{self.law}, blocks={self.slots}, replicas={self.replicas}"
+        return f"{', '.join(map(str, dict.fromkeys(self.laws)))}, blocks={self.slots}, replicas={self.replicas}"
 
 
 def _digits(values: Any) -> Any:
