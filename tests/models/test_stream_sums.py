@@ -77,6 +77,18 @@ def test_checkpointing_keeps_the_gradients_of_sums(name: str) -> None:
     assert all(torch.allclose(a, b, rtol=1e-9, atol=1e-9) for a, b in zip(plain, again, strict=True))
 
 
+@pytest.mark.parametrize(
+    "names", [["streams20"], ["streams20_sinkhorn"], ["preresnet20_x0"], ["streams20", "streams20_sinkhorn"]]
+)
+@pytest.mark.parametrize("training", [True, False])
+def test_a_compiler_sees_one_graph(names: list[str], training: bool) -> None:
+    model = Network(fuse([configure(name) for name in names]), seeds=[1] * len(names)).train(training)
+    torch._dynamo.reset()
+    compiled = torch.compile(model.forward, backend="eager", fullgraph=True, dynamic=False)
+    images = torch.ones(SHAPE)
+    assert torch.allclose(compiled(images), model(images), atol=1e-4)
+
+
 def test_weights_follow_the_recursion_of_streams() -> None:
     K, m, C = 2, 3, 2
     streams = drawn(m, 1, K * C, 1, 1)

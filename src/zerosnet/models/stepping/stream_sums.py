@@ -7,8 +7,6 @@ them are taken backwards; here a block reads each earlier f once, and writes its
 which is one tensor.
 """
 
-from functools import reduce
-
 import torch
 from torch import Tensor
 
@@ -36,8 +34,11 @@ def sum_of_terms(weights: Tensor, tensors: tuple[Tensor, ...], replicas: int) ->
     if torch.compiler.is_compiling():  # fuses products and sums; all weights are brought to channels in one kernel
         channels = tensors[0].shape[1] // replicas
         table = weights.t()[..., None].expand(-1, -1, channels).reshape(len(tensors), -1, 1, 1)
-        products = [number * tensor for number, tensor in zip(table.unbind(), tensors)]
-        return reduce(torch.add, products), tensors
+        numbers = table.unbind()
+        total = numbers[0] * tensors[0]
+        for number, tensor in zip(numbers[1:], tensors[1:]):
+            total = total + number * tensor
+        return total, tensors
     first, *rest = weights.unbind(-1)
     total = weighted_sum((first,), tensors[:1], replicas)
     if not rest:

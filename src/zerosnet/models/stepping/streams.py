@@ -135,6 +135,7 @@ class StreamCoefficients(Coefficients):
         super().__init__()
         self.laws, self.law = tuple(laws), laws[0]
         self.slots, self.replicas = slots, len(laws)
+        self._alike = [(law, len(list(group))) for law, group in groupby(self.laws)]
         size = len(self.law.kind.start(0, self.law.streams))
         self.values = nn.Parameter(torch.empty(self.replicas * slots, size))
 
@@ -146,11 +147,11 @@ class StreamCoefficients(Coefficients):
 
     def matrices(self) -> Matrices:
         """(blocks, K, ...), computed at once for all blocks, and for neighbours that are mixed alike."""
-        alike = [(law, len(list(group))) for law, group in groupby(self.laws)]
-        values = rows(self.values, self.replicas).transpose(0, 1).split([count for _, count in alike], 1)
-        parts = [law.kind.matrices(own, law.streams) for (law, _), own in zip(alike, values)]
-        if len(parts) == 1:
-            return parts[0]
+        values = rows(self.values, self.replicas).transpose(0, 1)
+        if len(self._alike) == 1:
+            return self.law.kind.matrices(values, self.law.streams)
+        apart = values.split([count for _, count in self._alike], 1)
+        parts = [law.kind.matrices(own, law.streams) for (law, _), own in zip(self._alike, apart)]
         A, b, c = (torch.cat(part, 1) for part in zip(*parts))
         return A, b, c
 
