@@ -3,18 +3,34 @@
     python -m tools.robustness_campaign                    list the questions and their GPU minutes
     python -m tools.robustness_campaign NAME               print the commands of one
     python -m tools.robustness_campaign NAME DATA [STORE]  run them, one after the other
+        --images N        attack N test images, chosen at random, in place of all
+        --max-seconds S   stop training after S seconds, and begin nothing after that
 
 DATA holds CIFAR-10. STORE gets the runs (`runs`); weights are not part of results/runs, so networks whose records are
 there are trained again. What is finished is not run again: the same command goes on where it was stopped.
 
+AutoAttack is a package of plain Python. For a machine where nothing can be installed, put it into a folder that git
+ignores, without its examples (44 MB), carry that folder along, and name it there:
+
+    pip install --no-deps --no-compile --target .device-data/site pyautoattack
+    rm -r .device-data/site/pyautoattack/examples
+    PYTHONPATH=src:.device-data/site python -m tools.robustness_campaign adversarial DATA STORE --images 1000
+
+Names of results have signs that not every machine hands back. One file holds all of them:
+
+    python -m tools.reduce STORE records && tar czf records.tgz records
+
 Minutes are of one H200: training by measured seconds per epoch (`cost`), attacks by counted passes of an image over the
 measured rates of benchmarks/results/robustness-cuda.json, corruptions as in corruptions-cuda.json. All rates are of ten
 networks as one; fewer take longer per network. Attacks skip images that are fooled, which makes them faster. The passes
-of AutoAttack are not counted.
+of AutoAttack are not counted: up to 1,900 with gradients and 5,000 without for an image that is never fooled. That is
+three minutes for 10,000 images of a network that keeps half of them.
 """
 
+import argparse
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,13 +63,15 @@ class Campaign:
     eps: tuple[str, ...] = ()
     included: tuple[str, ...] = ()
 
-    def commands(self, data: str, store: str) -> list[list[str]]:
-        """List what is to be run: the training, then every protocol on all networks."""
+    def commands(self, data: str, store: str, images: int | None = None) -> list[list[str]]:
+        """List what is to be run: the training, then every protocol on all networks, on so many images."""
         places = ["--data", data, "--store", store]
+        fewer = [] if images is None else ["--images", str(images)]
         found = [["zerosnet", *self.train, *places]]
         for name in self.protocols:
             radii = [word for eps in self.eps for word in ("--eps", eps)] if PROTOCOLS[name].radii else []
-            found.append(["zerosnet", "attack", *(spec.id for spec in self.specs), "--protocol", name, *radii, *places])
+            options = ["--protocol", name, *radii, *fewer, *places]
+            found.append(["zerosnet", "attack", *(spec.id for spec in self.specs), *options])
         return found
 
     def minutes(self) -> tuple[float, float]:
@@ -130,17 +148,37 @@ def plan() -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    known = campaigns()
-    if not arguments:
+    parser = argparse.ArgumentParser(prog="python -m tools.robustness_campaign")
+    parser.add_argument("name", nargs="?")
+    parser.add_argument("data", nargs="?")
+    parser.add_argument("store", nargs="?", default="runs")
+    parser.add_argument("--images", type=int)
+    parser.add_argument("--max-seconds", type=float)
+    given, known = parser.parse_args(arguments), campaigns()
+    if given.name is None:
         print(plan())
         return 0
-    if arguments[0] not in known or len(arguments) > 3:
-        print(f"name is {arguments[0]!r}; expected one of {', '.join(known)}, then DATA and STORE", file=sys.stderr)
+    if given.name not in known:
+        print(f"name is {given.name!r}; expected one of {', '.join(known)}, then DATA and STORE", file=sys.stderr)
         return 2
-    data, store = (arguments[1] if len(arguments) > 1 else "DATA"), (arguments[2] if len(arguments) > 2 else "runs")
-    for command in known[arguments[0]].commands(data, store):
-        print(" ".join(command), flush=True)
-        if len(arguments) > 1 and (code := subprocess.run([sys.executable, "-m", *command]).returncode):
+    commands = known[given.name].commands(given.data or "DATA", given.store, given.images)
+    if given.data is None:
+        print("\n".join(map(" ".join, commands)))
+        return 0
+    return run(commands, given.max_seconds)
+
+
+def run(commands: Sequence[list[str]], max_seconds: float | None = None) -> int:
+    """Run commands of zerosnet until one fails, or the time is over; return the exit code."""
+    end = None if max_seconds is None else time.monotonic() + max_seconds
+    for command in commands:
+        left = None if end is None else end - time.monotonic()
+        if left is not None and left <= 0:
+            print("the time is over; the same command goes on")
+            break
+        limit = ["--max-seconds", f"{left:.0f}"] if left is not None and command[1] != "attack" else []
+        print(" ".join([*command, *limit]), flush=True)
+        if code := subprocess.run([sys.executable, "-m", *command, *limit]).returncode:
             return code
     return 0
 

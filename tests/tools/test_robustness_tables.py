@@ -1,10 +1,13 @@
 """What the page on robustness says in words is what its tables say."""
 
+import types
+
 import pytest
 from tests.docs.pages import page
 from tests.measured_runs import needs_runs
 from tools.robustness_campaign import campaigns, main
 
+from tools import robustness_campaign
 from tools import robustness_tables as tables
 from zerosnet.experiments import (
     DEPTH,
@@ -105,6 +108,31 @@ def test_a_campaign_trains_and_measures_the_same_networks(capsys):
     assert all(minutes > 0 for one in campaigns().values() for minutes in one.minutes())
     assert main(["nothing"]) == 2 and "expected one of reference" in capsys.readouterr().err
     assert main(["smoothing"]) == 0 and capsys.readouterr().out.count("zerosnet attack") == 2
+
+
+def test_a_campaign_runs_its_commands_until_one_fails_or_the_time_is_over(monkeypatch, capsys):
+    ran, now = [], iter([0.0, 0.0, 40.0, 100.0])
+
+    def run(command):
+        ran.append(command[2:])
+        return types.SimpleNamespace(returncode=3 if fails in command else 0)
+
+    monkeypatch.setattr(robustness_campaign, "subprocess", types.SimpleNamespace(run=run))
+    fails = "none"
+    assert main(["adversarial", "DIR", "STORE", "--images", "7"]) == 0
+    trained, *attacks = ran
+    assert trained[:3] == ["zerosnet", "sweep", "results/sweeps/adversarial.json"] and "--images" not in trained
+    assert len(attacks) == 2 and all(
+        one[-6:] == ["--images", "7", "--data", "DIR", "--store", "STORE"] for one in attacks
+    )
+    ran.clear()
+    monkeypatch.setattr(robustness_campaign, "time", types.SimpleNamespace(monotonic=lambda: next(now)))
+    assert main(["adversarial", "DIR", "--max-seconds", "90"]) == 0
+    assert [one[1] for one in ran] == ["sweep", "attack"] and "the time is over" in capsys.readouterr().out
+    assert ran[0][-2:] == ["--max-seconds", "90"] and "--max-seconds" not in ran[1]
+    ran.clear()
+    fails = "sweep"
+    assert main(["adversarial", "DIR"]) == 3 and len(ran) == 1
 
 
 @pytest.mark.parametrize("file", ["noise.json", "noise-more.json"])

@@ -54,6 +54,16 @@ def test_other_settings_of_the_recipe_keep_runs_apart(
     assert key(make_specs(1)[0], small_digits) != key(make_specs(1, **change)[0], small_digits)
 
 
+def test_streams_share_a_step_however_they_are_mixed(make_specs: MakeSpecs, small_digits: DataSet) -> None:
+    spec = replace(make_specs(1)[0], scheme=None)
+    names = ["streams20", "streams20_sinkhorn", "preresnet20_x0"]
+    free, stochastic, first = (replace(spec, model=name) for name in names)
+    assert key(free, small_digits) == key(stochastic, small_digits) != key(first, small_digits)
+    assert sizes([free, stochastic, first], small_digits, 2) == [2, 1]
+    mixings = [law.mixing for law in build_model([free, stochastic], small_digits).config.laws]
+    assert mixings == ["free", "doubly-stochastic"]
+
+
 def test_groups_are_even_and_no_larger_than_asked_for(make_specs: MakeSpecs, small_digits: DataSet) -> None:
     assert sizes(make_specs(7), small_digits, 3) == [3, 2, 2]
     assert sizes(make_specs(7), small_digits, None) == [7]

@@ -171,9 +171,16 @@ def test_losses_and_gradients_are_those_of_weights_made_ready_one_by_one(replica
 
 @pytest.mark.parametrize("checkpointing", [False, True])
 @pytest.mark.parametrize(
-    ("name", "scheme"), [("zerosnet20", "adams-bashforth(2)"), ("zerosnet164", SCHEMES[0]), ("preresnet20", None)]
+    ("name", "scheme"),
+    [
+        ("zerosnet20", "adams-bashforth(2)"),
+        ("zerosnet164", SCHEMES[0]),
+        ("preresnet20", None),
+        ("streams20", None),
+        ("streams20_sinkhorn", None),
+    ],
 )
-def test_prepacked_weights_match_with_several_betas_bottlenecks_and_checkpointing(
+def test_prepacked_weights_match_with_several_betas_bottlenecks_streams_and_checkpointing(
     name: str, scheme: str | None, checkpointing: bool, as_on_a_gpu: None
 ) -> None:
     network, optimizer = made(1, name, scheme)

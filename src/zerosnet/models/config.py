@@ -49,6 +49,8 @@ class Config:
     """One number R per replica: the betas of multistep block n = 0, 1, ... are multiplied by R^n."""
     init_growth: tuple[Number, ...] = ()
     """One number R per replica: the last convolution of f in multistep block n starts with weights times R^n."""
+    laws: tuple[StreamsLaw, ...] = ()
+    """One law per replica, of one shape, if networks of streams that are mixed differently are replicas of one."""
 
     def __post_init__(self) -> None:
         find_stage_change(self.stage_change)
@@ -86,6 +88,9 @@ class Config:
                     raise InputError(f"{argument} is {growth}; expected a positive number")
         if isinstance(self.law, StreamsLaw) and (self.schemes or self.shared or self.stage_change != "project-each"):
             raise InputError("start, shared or stage_change is given for a network of streams; leave it out")
+        shapes = {law.shape if isinstance(law, StreamsLaw) else None for law in self.laws}
+        if self.laws and (len(self.laws) != self.replicas or len(shapes) > 1 or None in shapes):
+            raise InputError(f"laws is {_brief(self.laws)}; expected a law of streams per replica, all of one shape")
         if self.init_growth and not self.structure.normalised:
             raise InputError("init_growth is given for a network whose last convolutions start at 0; leave it out")
 
@@ -148,7 +153,7 @@ class Config:
         if self.law is None:
             return FixedCoefficients(self.fixed_schemes(), plans)
         if isinstance(self.law, StreamsLaw):
-            return StreamCoefficients(self.law, len(plans), replicas=self.replicas)
+            return StreamCoefficients(self.laws or (self.law,) * self.replicas, len(plans))
         slots = sum(block.multistep for block in plans)
         return TrainedCoefficients(self.law, slots, shared=self.shared, starts=self.schemes, replicas=self.replicas)
 
@@ -169,13 +174,14 @@ class Config:
         """The single network that replica k is."""
         own = slice(k, k + 1)
         lists = {name: getattr(self, name)[own] for name in ("schemes", "block_schemes", "beta_growth", "init_growth")}
-        return replace(self, replicas=1, **lists)
+        return replace(self, replicas=1, law=self.laws[k] if self.laws else self.law, laws=(), **lists)
 
     @property
     def fusion_key(self) -> tuple[object, ...]:
-        """Equal for configs that `fuse` can put side by side; their schemes may differ."""
+        """Equal for configs that `fuse` can put side by side; their schemes, or the mixing of streams, may differ."""
+        law = self.law.shape if isinstance(self.law, StreamsLaw) else self.law
         return (
-            *(self.structure, self.law, self.shared, self.stage_change, self.num_classes, self.in_chans, self.terms),
+            *(self.structure, law, self.shared, self.stage_change, self.num_classes, self.in_chans, self.terms),
             bool(self.law and self.schemes),
         )
 
@@ -183,19 +189,17 @@ class Config:
 
     def to_json(self) -> dict[str, Any]:
         """Write a JSON-ready object; fields that came later are there only if they are used."""
-        law = None
-        if self.law is not None:
-            kind = next(name for name, cls in LAWS.items() if isinstance(self.law, cls))
-            law = {"kind": kind, **asdict(self.law)}  # type: ignore[arg-type]
         data = {
             **{name: getattr(self, name) for name in ("shared", "stage_change", "num_classes", "in_chans", "replicas")},
             "name": self.name,
             "structure": self.structure.to_json(),
-            "law": law,
+            "law": None if self.law is None else _law_to_json(self.law),
             "schemes": [scheme.to_json() for scheme in self.schemes],
         }
         if self.block_schemes:
             data["block_schemes"] = [[scheme.to_json() for scheme in schemes] for schemes in self.block_schemes]
+        if self.laws:
+            data["laws"] = [_law_to_json(law) for law in self.laws]
         for name in ("beta_growth", "init_growth"):
             if getattr(self, name):
                 data[name] = [str(r) if isinstance(r, Fraction) else r for r in getattr(self, name)]
@@ -227,6 +231,11 @@ def _read_field(name: str, value: Any) -> Any:
         raise InputError(f"{name} is {_brief(value)}: {error}") from None
 
 
+def _law_to_json(law: Law | StreamsLaw) -> dict[str, Any]:
+    kind = next(name for name, cls in LAWS.items() if isinstance(law, cls))
+    return {"kind": kind, **asdict(law)}  # type: ignore[arg-type]
+
+
 def _read_law(data: Any) -> Law | StreamsLaw | None:
     if data is None:
         return None
@@ -245,6 +254,7 @@ def _read_schemes(data: Any) -> tuple[Scheme, ...]:
 _READERS: dict[str, Callable[[Any], Any]] = {
     "structure": Structure.from_json,
     "law": _read_law,
+    "laws": lambda laws: tuple(_read_law(law) for law in laws),
     "schemes": _read_schemes,
     "block_schemes": lambda lists: tuple(_read_schemes(schemes) for schemes in lists),
     "beta_growth": lambda growths: tuple(number(growth, "beta_growth") for growth in growths),

@@ -15,7 +15,8 @@ from zerosnet.models.io.timm import TimmMethods
 from zerosnet.models.layers.replicated import BatchNorm, Bias, Conv, Linear, average, initialise, rows
 from zerosnet.models.stepping.history import BlockPlan
 from zerosnet.models.stepping.stack import BlockStep, Coefficients, Stack
-from zerosnet.models.stepping.streams import StreamCoefficients, StreamStack
+from zerosnet.models.stepping.stream_stack import StreamStack
+from zerosnet.models.stepping.streams import StreamCoefficients, StreamsLaw
 from zerosnet.numerics import Number, Scheme
 
 KEEP_STATES = {"realize_reads_threshold": 3}  # of torch.compile: see Network.compile
@@ -222,6 +223,10 @@ def fuse(configs: Sequence[Config]) -> Config:
         raise InputError("configs are of networks that differ in more than their schemes; expected one fusion_key")
     first, replicas = configs[0], sum(config.replicas for config in configs)
     initial = _growths(configs, "init_growth")
+    if isinstance(first.law, StreamsLaw):
+        single = (config.of_replica(k).law for config in configs for k in range(config.replicas))
+        laws = tuple(law for law in single if isinstance(law, StreamsLaw))
+        return replace(first, laws=laws if len(set(laws)) > 1 else (), init_growth=initial, replicas=replicas)
     if any(config.block_schemes for config in configs):
         longest = max(len(schemes) for config in configs for schemes in config.fixed_schemes())
         each = (schemes for config in configs for schemes in config.fixed_schemes())

@@ -94,6 +94,26 @@ def unit_images(images: Tensor) -> Tensor:
     return images.float() / 255 if images.dtype == torch.uint8 else images
 
 
+class FewSizes(nn.Module):
+    """A network that is shown batches of three sizes only: `most` images, a half and a quarter of them.
+
+    Smaller batches are filled up with their last image, whose further logits are dropped. In its fastest form a network
+    is built for every size that it sees, and attacks that leave out what they have fooled would show it hundreds.
+    """
+
+    def __init__(self, model: nn.Module, most: int) -> None:
+        super().__init__()
+        self.model, self.replicas = model, replicas_of(model)
+        self.sizes = [-(-most // part) for part in (4, 2, 1)]
+
+    def forward(self, images: Tensor) -> Tensor:
+        count = len(images)
+        size = next((size for size in self.sizes if size >= count), count)
+        more = images[-1:].detach().expand(size - count, *images.shape[1:])
+        logits: Tensor = self.model(torch.cat([images, more]))
+        return logits[:count]
+
+
 def fast(classifier: nn.Module, size: tuple[int, int], *, native: bool = True) -> nn.Module:
     """Make the same function of images (of that `size`) in evaluation mode; it shares the classifier's parameters.
 

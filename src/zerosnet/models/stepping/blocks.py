@@ -213,6 +213,11 @@ class Block(nn.Module):
         )
         self.opening = Opening(source.channels, target.channels, replicas) if plan.opening else None
 
+    @property
+    def changes_shape(self) -> bool:
+        """True if the state enters the sum through a projection."""
+        return self.opening is not None or len(self.projections) > 0
+
     def forward(self, history: History, row: BlockCoefficients) -> History:
         activated = self.f.activate(history.states[0])
         projected = self.project(history, activated)

@@ -10,20 +10,18 @@ With the matrices of the start, "free" and "first-state" are a pre-activation Re
 has a projection of its own. The head reads the mean of the streams ("first-state": y).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, NamedTuple, NoReturn
+from itertools import groupby
+from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from zerosnet.errors import InputError
-from zerosnet.models.layers.replicated import Coefficient, Conv, rows
-from zerosnet.models.stepping.blocks import Block
-from zerosnet.models.stepping.history import BlockCoefficients, BlockPlan, History, weighted_sum
-from zerosnet.models.stepping.stack import BlockStep, Coefficients, Stack, _once_and_again
+from zerosnet.models.layers.replicated import rows
+from zerosnet.models.stepping.history import BlockCoefficients
+from zerosnet.models.stepping.stack import Coefficients
 from zerosnet.models.structure import Structure
 from zerosnet.numerics import Scheme, Wiring
 
@@ -61,8 +59,7 @@ def _first_state(values: Tensor, m: int) -> Matrices:
 def sinkhorn(logits: Tensor, iterations: int = ITERATIONS) -> Tensor:
     """Make matrices doubly stochastic: rows and columns of exp(logits) divided by their sums in turn, in logarithms."""
     for _ in range(iterations):
-        logits = logits - logits.logsumexp(-1, keepdim=True)
-        logits = logits - logits.logsumexp(-2, keepdim=True)
+        logits = logits.log_softmax(-1).log_softmax(-2)
     return logits.exp()
 
 
@@ -119,30 +116,47 @@ class StreamsLaw:
     def kind(self) -> Mixing:
         return MIXINGS[self.mixing]
 
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """Equal for laws whose networks can be replicas of one: they have as many numbers, and are read alike."""
+        return self.streams, len(self.kind.start(0, self.streams)), tuple(self.kind.read(self.streams))
+
 
 class StreamCoefficients(Coefficients):
-    """Numbers `values` (K * blocks, size), trained, which a mixing turns into matrices."""
+    """Numbers `values` (K * blocks, size), trained, which a mixing turns into matrices.
+
+    `laws` are of one shape, one per replica.
+    """
 
     covers_start = True
     alphas = betas = 1
 
-    def __init__(self, law: StreamsLaw, slots: int, *, replicas: int = 1) -> None:
+    def __init__(self, laws: Sequence[StreamsLaw], slots: int) -> None:
         super().__init__()
-        self.law, self.slots, self.replicas = law, slots, replicas
-        size = len(law.kind.start(0, law.streams))
-        self.values = nn.Parameter(torch.empty(replicas * slots, size))
+        self.laws, self.law = tuple(laws), laws[0]
+        self.slots, self.replicas = slots, len(laws)
+        self._alike = [(law, len(list(group))) for law, group in groupby(self.laws)]
+        size = len(self.law.kind.start(0, self.law.streams))
+        self.values = nn.Parameter(torch.empty(self.replicas * slots, size))
 
     def reset_replica(self, replica: int, generator: torch.Generator) -> None:
-        start = torch.stack([self.law.kind.start(n, self.law.streams) for n in range(self.slots)])
+        law = self.laws[replica]
+        start = torch.stack([law.kind.start(n, law.streams) for n in range(self.slots)])
         with torch.no_grad():
             rows(self.values, self.replicas)[replica] = start.to(self.values)
 
     def matrices(self) -> Matrices:
-        """(blocks, K, ...)."""
-        return self.law.kind.matrices(rows(self.values, self.replicas).transpose(0, 1), self.law.streams)
+        """(blocks, K, ...), computed at once for all blocks, and for neighbours that are mixed alike."""
+        values = rows(self.values, self.replicas).transpose(0, 1)
+        if len(self._alike) == 1:
+            return self.law.kind.matrices(values, self.law.streams)
+        apart = values.split([count for _, count in self._alike], 1)
+        parts = [law.kind.matrices(own, law.streams) for (law, _), own in zip(self._alike, apart)]
+        A, b, c = (torch.cat(part, 1) for part in zip(*parts))
+        return A, b, c
 
     def forward(self, like: Tensor) -> list[BlockCoefficients]:
-        raise _no_scheme("rows of coefficients")
+        raise no_scheme("rows of coefficients")
 
     def schemes(self) -> list[list[Scheme]]:
         """Streams have no schemes: an empty list per replica."""
@@ -167,118 +181,14 @@ class StreamCoefficients(Coefficients):
         return Wiring.of_matrices(A, b, c, read, blocks=structure.blocks, projection="each")
 
     def extra_repr(self) -> str:
-        return f"{self.law}, blocks={self.slots}, replicas={self.replicas}"
-
-
-class StreamRow(NamedTuple):
-    """The matrices of a block, per replica, and what is read after it: c of the next block, or the read-out."""
-
-    A: Tensor
-    b: Tensor
-    c: Tensor
-    following: Tensor
-
-
-class StreamStack(Stack):
-    """y_0 -> the mean of m streams, one block a step, in plain torch."""
-
-    def __init__(
-        self, structure: Structure, plans: tuple[BlockPlan, ...], coefficients: StreamCoefficients, *, replicas: int
-    ) -> None:
-        super().__init__(structure, plans, coefficients, replicas=replicas)
-        self.law, self.replicas = coefficients.law, replicas
-        self.others = nn.ModuleList(
-            nn.ModuleList(
-                Conv(
-                    shape.channels,
-                    plan.target.channels,
-                    1,
-                    stride=plan.target.stride // shape.stride,
-                    replicas=replicas,
-                )
-                for shape in plan.convolutions.values()
-                for _ in range(self.law.streams - 1)
-            )
-            for plan in plans
-        )
-        """Projections of all streams but the first, whose projection is the block's own."""
-
-    def forward(self, y: Tensor) -> Tensor:
-        coefficients: Any = self.coefficients
-        A, b, c = (part.to(y.dtype) for part in coefficients.matrices())
-        streams = (y,) * self.law.streams
-        for n, block in enumerate(self.steps):
-            step = partial(self._advance, block, self.others[n])
-            if self.checkpointing and torch.is_grad_enabled() and not torch.compiler.is_compiling():
-                contexts = partial(_once_and_again, block)
-                streams = checkpoint(step, streams, A[n], b[n], c[n], use_reentrant=False, context_fn=contexts)
-            else:
-                streams = step(streams, A[n], b[n], c[n])
-        return self.read(History(streams))
-
-    def begin(self, y: Tensor) -> History:
-        return History((y,) * self.law.streams)
-
-    def read(self, history: History) -> Tensor:
-        read = self.law.kind.read(self.law.streams)
-        used = [(r, stream) for r, stream in zip(read, history.states) if r]
-        return weighted_sum([r for r, _ in used], [stream for _, stream in used], self.replicas)
-
-    def step_rows(self, like: Tensor) -> list[StreamRow]:
-        coefficients: Any = self.coefficients
-        A, b, c = (part.to(like.dtype) for part in coefficients.matrices())
-        last = torch.tensor(self.law.kind.read(self.law.streams)).to(c).expand_as(c[:1])
-        return [StreamRow(*row) for row in zip(A, b, c, torch.cat((c[1:], last)))]
-
-    def step(self, block: Block, history: History, row: Any, *, silent: bool = False) -> tuple[BlockStep, History]:
-        """Compute a block, with f or zeros in its place; the state of the record is what is read next."""
-        terms = self._terms(block, self.others[block.plan.index], history.states, row.c, silent)
-        streams = self._mixed(terms, row.A, row.b)
-        seen = weighted_sum(row.following.unbind(1), streams, self.replicas)
-        weight = (row.following * row.b).sum(1)
-        return BlockStep(block.plan.index, terms[:-1], terms[-1], BlockCoefficients((), (weight,)), seen), History(
-            streams
-        )
-
-    def _advance(
-        self, block: Block, others: nn.Module, streams: tuple[Tensor, ...], A: Tensor, b: Tensor, c: Tensor
-    ) -> tuple[Tensor, ...]:
-        """One block; A (K, m, m), b and c (K, m)."""
-        return self._mixed(self._terms(block, others, streams, c), A, b)
-
-    def _terms(
-        self, block: Block, others: nn.Module, streams: tuple[Tensor, ...], c: Tensor, silent: bool = False
-    ) -> tuple[Tensor, ...]:
-        """Compute all streams in the shape of the sum, and f, or zeros in its place."""
-        activated = block.f.activate(weighted_sum(c.unbind(1), streams, self.replicas))
-        first = block.project(History((streams[0],)), activated)
-        kept = [first.states[0], *(self._project(block, others, j, streams[j]) for j in range(1, len(streams)))]
-        return (*kept, torch.zeros_like(kept[0]) if silent else block.slope(activated, first))
-
-    def _mixed(self, terms: tuple[Tensor, ...], A: Tensor, b: Tensor) -> tuple[Tensor, ...]:
-        return tuple(weighted_sum((*A[:, i].unbind(1), b[:, i]), terms, self.replicas) for i in range(len(terms) - 1))
-
-    def _project(self, block: Block, others: nn.Module, j: int, stream: Tensor) -> Tensor:
-        if block.opening is not None:
-            return block.opening(stream).to(stream.dtype)
-        convolutions = list(others.children())
-        return convolutions[j - 1](stream).to(stream.dtype) if convolutions else stream
-
-    def scaled_convolutions(self, like: Tensor) -> list[tuple[Conv, Coefficient]]:
-        return [(block.f.last, 1.0) for block in self.steps]
-
-    def schemes(self) -> list[list[Scheme]]:
-        return self.coefficients.schemes()
-
-    def rows(self, like: Tensor) -> NoReturn:
-        raise _no_scheme("rows of coefficients")
+        return f"{', '.join(map(str, dict.fromkeys(self.laws)))}, blocks={self.slots}, replicas={self.replicas}"
 
 
 def _digits(values: Any) -> Any:
     return [_digits(value) for value in values] if isinstance(values, list) else float(f"{values:.6g}")
 
 
-def _no_scheme(what: str) -> InputError:
+def no_scheme(what: str) -> InputError:
     return InputError(
         f"a network of several streams has no {what}; expected a network of schemes, or diagnose and "
         "wiring_of_network, which take both"

@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from zerosnet.errors import InputError
-from zerosnet.robustness.classifiers import frozen
+from zerosnet.robustness.classifiers import FewSizes, frozen
 from zerosnet.robustness.protocols.attacked import Subject, under
 
 
@@ -22,6 +22,7 @@ class Package:
 
 
 PACKAGES = (Package("autoattack", "bs", {"verbose": False}), Package("pyautoattack", "batch_size"))
+MOST = 2_500  # images at a time
 FEWEST_CLASSES = 10  # the targeted attacks of the standard version go for nine other classes
 Ensemble = Callable[[Tensor, Tensor, int], Tensor]
 
@@ -55,9 +56,11 @@ def ensemble(model: nn.Module, eps: float, device: str, *, version: str = "stand
 
 def under_autoattack(target: Subject, eps: float) -> Tensor:
     """Tell which images one network gets right under AutoAttack, (N, 1); judged by the same code as all attacks."""
-    attack = ensemble(target.model, eps, str(target.images.device))
+    batch = min(target.batch, MOST)
+    model = FewSizes(target.model, batch) if target.images.is_cuda else target.model
+    attack = ensemble(model, eps, str(target.images.device))
     with frozen(target.model):
-        examples = [attack(images, labels, target.batch) for images, labels, _ in map(target.at, target.chunks())]
+        examples = [attack(images, labels, batch) for images, labels, _ in map(target.at, target.chunks())]
     made = iter(examples)
     return under(target, 1, lambda images, labels, index: [next(made)])[0]
 

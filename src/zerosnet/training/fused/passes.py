@@ -186,8 +186,10 @@ class TorchStep:
 
 def ready_weights(network: Network, optimizer: Optimizer) -> ReadyWeights | None:
     """Make the copies; None if convolutions have no type of their own, scales are trained, or updates are not flat."""
-    trained = any(True for _ in network.coefficient_parameters())
-    if network.conv_dtype is None or trained or optimizer.gradients is None:
+    if network.conv_dtype is None or optimizer.gradients is None:
+        return None
+    scales = (scale for _, scale in network.stack.scaled_convolutions(optimizer.flat.values))
+    if any(isinstance(scale, Tensor) and scale.requires_grad for scale in scales):
         return None
     return ReadyWeights(network, optimizer)
 
