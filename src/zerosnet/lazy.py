@@ -9,6 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+freezes = False  # set by a process that is ours alone: what torch brings in is never looked through for garbage
+
 
 def exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Make `__getattr__`, `__dir__` and `__all__` of a package whose `__init__.pyi` lists its public names.
@@ -40,10 +42,12 @@ def exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
 @contextmanager
 def _uncollected() -> Iterator[None]:
     """Pause the garbage collector: modules that load leave no garbage, and looking for it in torch takes a while."""
-    running = gc.isenabled()
+    running, had_torch = gc.isenabled(), "torch" in sys.modules
     gc.disable()
     try:
         yield
     finally:
+        if freezes and not had_torch and "torch" in sys.modules:  # once, before there is anything that is to go
+            gc.freeze()
         if running:
             gc.enable()
