@@ -2,7 +2,8 @@
 
 Cold is the first call on a machine: empty caches of our kernels and of torch's compiler. Warm is the call after it.
 Files may be in the system's cache in both. On a GPU the images are those of CIFAR-10 in $ZEROSNET_DATA, or of the
-embedded digits, which get the plain engine only.
+embedded digits, which get the plain engine only. Other programs on the cores lengthen the seconds, hardly the CPU time;
+`load` is how many ran in the last minute.
 """
 
 import os
@@ -19,7 +20,7 @@ import torch
 from benchmarks.record import by_device
 
 FOLDERS = ("ZEROSNET_DATA",)
-LINE = re.compile(r"start: ([\d.]+) s \((.*)\)")
+LINE = re.compile(r"start: ([\d.]+) s \((.*)\), CPU time ([\d.]+) s")
 suffix = by_device
 
 
@@ -62,6 +63,7 @@ def _start(engine: str, arguments: list[str], store: Path, caches: dict[str, str
     if found is None:
         raise RuntimeError(f"{engine}: no start was printed\n{done.stderr[-2000:]}")
     parts = {name: float(seconds) for name, _, seconds in (part.rpartition(" ") for part in found[2].split(", "))}
-    case = {"engine": engine, "start_seconds": float(found[1]), "parts": parts, "command_seconds": round(whole, 1)}
+    case = {"engine": engine, "start_seconds": float(found[1]), "cpu_seconds": float(found[3]), "parts": parts}
+    case |= {"command_seconds": round(whole, 1), "load": round(os.getloadavg()[0], 1)}
     print(f"   {engine:8} {case['start_seconds']:5.1f} s to the first step, {whole:5.1f} s in all  {parts}", flush=True)
     return case

@@ -20,7 +20,7 @@ from benchmarks.cache import fill_cache
 from benchmarks.plain import authors_way
 from benchmarks.record import Result, by_device
 from benchmarks.steps import busiest_kernels
-from zerosnet.data import DataSet, ImageSet
+from zerosnet.data import DataSet, ImageSet, source
 from zerosnet.numerics import Scheme
 from zerosnet.training import Clock, RunSpec, SaveInterval, Store, recipe, snapshot
 from zerosnet.training.engine import train
@@ -51,10 +51,14 @@ class Case:
     """The most seconds per epoch and network that are accepted; None for no target."""
     times_faster: float | None = None
     """How many times faster it must be than the authors' way (56 layers)."""
+    dataset: str = "cifar10"
+    compiled: bool | None = None
+    """Whether plain PyTorch is compiled; None is yes on a GPU."""
 
     @property
     def name(self) -> str:
-        return f"{self.layers} layers, K={self.replicas}, {self.kernels}"
+        kind = "" if self.dataset == "cifar10" else f", {self.dataset}"
+        return f"{self.layers} layers, K={self.replicas}, {self.kernels}{kind}{', eager' * (self.compiled is False)}"
 
 
 CASES = (
@@ -166,7 +170,7 @@ def measure(case: Case, device: torch.device, data: DataSet) -> Result:
     with tempfile.TemporaryDirectory() as folder, torch_settings(device, deterministic=False):
         left = torch.cuda.memory_allocated() / 2**30 if device.type == "cuda" else None
         began = time.monotonic()
-        training = FusedTrainer(specs, data, device, kernels=case.kernels)
+        training = FusedTrainer(specs, data, device, kernels=case.kernels, compiled=case.compiled)
         _wait(device)
         row: Result = {
             "case": case.name,
@@ -237,22 +241,24 @@ def on_cpu(networks: int = 10) -> Result:
     return {"networks": networks, "seconds": seconds, "target_seconds": 150, "test_accuracies": accuracies}
 
 
-def synthetic(images: int, size: int) -> DataSet:
-    """Random images of CIFAR's shape and number."""
+def synthetic(images: int, size: int, dataset: str = "cifar10") -> DataSet:
+    """Random images, by default of CIFAR's shape and number."""
+    known = source(dataset)
     generator = torch.Generator().manual_seed(0)
 
     def part(n: int) -> ImageSet:
-        pixels = torch.randint(256, (n, 3, size, size), dtype=torch.uint8, generator=generator)
+        pixels = torch.randint(256, (n, len(known.mean), size, size), dtype=torch.uint8, generator=generator)
         return ImageSet(pixels, torch.randint(10, (n,), generator=generator))
 
-    return DataSet("cifar10", part(images), part(images // 5), 10, (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616))
+    return DataSet(dataset, part(images), part(images // 5), 10, known.mean, known.std)
 
 
 def specs_of(case: Case) -> list[RunSpec]:
-    """The runs of a case: recipe paper, each with its own seed, the schemes in turn."""
-    chosen, schemes = recipe("paper", "cifar10", epochs=case.epochs), [Scheme.parse(f"zerosnet({s})") for s in SCHEMES]
+    """The runs of a case: the paper's recipe for its data, each with its own seed, the schemes in turn."""
+    chosen = recipe("mnist-fgsm" if case.dataset == "mnist" else "paper", case.dataset, epochs=case.epochs)
+    schemes = [Scheme.parse(f"zerosnet({s})") for s in SCHEMES]
     return [
-        RunSpec(f"zerosnet{case.layers}", "cifar10", chosen, seed, schemes[seed % len(schemes)])
+        RunSpec(f"zerosnet{case.layers}", case.dataset, chosen, seed, schemes[seed % len(schemes)])
         for seed in range(case.replicas)
     ]
 

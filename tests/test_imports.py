@@ -178,3 +178,29 @@ def test_help_answers_in_under_half_a_second():
 def test_help_cuts_no_command_short_at_80_columns():
     printed = run("import os; os.environ['COLUMNS'] = '80'\nfrom zerosnet.cli.main import run; run(['--help'])")
     assert "..." not in printed.split("Commands:")[1]
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_the_garbage_collector_rests_while_a_room_loads_and_then_is_as_before(collects):
+    code = (
+        f"import gc; {'' if collects else 'gc.disable(); '}before = gc.get_stats()[0]['collections'];"
+        "from zerosnet.training import train; loading = gc.get_stats()[0]['collections'] - before;"
+        "print(loading < 100, gc.isenabled())"
+    )
+    assert run(code).split() == ["True", str(collects)]
+
+
+@pytest.mark.parametrize("freezes", [True, False])
+def test_modules_are_frozen_only_in_a_process_that_asks_for_it(freezes):
+    code = f"import gc; from zerosnet import lazy; lazy.freezes = {freezes}; before = gc.get_freeze_count();"
+    assert run(f"{code}from zerosnet.training import train; print(gc.get_freeze_count() > before)").strip() == str(
+        freezes
+    )
+
+
+def test_the_command_asks_for_it():
+    code = (
+        "import sys, zerosnet.__main__ as command, zerosnet.cli.main as main; from zerosnet import lazy;"
+        "main.run = lambda: 0 if lazy.freezes else 1; command.main()"
+    )
+    assert run(code) == ""

@@ -32,6 +32,7 @@ ACCURACIES = PACKAGE / "explorer" / "accuracies.json"
 
 _TIMED_DEPTH = 20  # of the networks that the paper timed
 _TIMED = ("mode", "batch", "preresnet_ms", "zerosnet_ms", "ratio")
+_BASIC = 110  # layers of the deepest network of basic blocks
 _FUSED = 10  # networks in the groups whose rates are kept
 _PRINTED_IN = ("table-preresnet-alpha", "table-lmresnet-k", "table-zerosnet-cifar10")
 _DATASET = "cifar10"
@@ -63,13 +64,22 @@ def run_times(benchmark: dict[str, Any]) -> dict[str, Any]:
     return {"gpu": gpu, "rows": rows}
 
 
-def training_rates(on_gpu: dict[str, Any], on_cpu: dict[str, Any]) -> dict[str, Any]:
-    """Collect seconds per epoch and network: ten networks as one on a GPU by engine and layers, and digits on a CPU."""
+def training_rates(
+    on_gpu: dict[str, Any], on_cpu: dict[str, Any], others: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Collect seconds per epoch and network: ten networks as one on a GPU by engine and layers, and digits on a CPU.
+
+    Rates of bottleneck networks come from `others`, once there is such a record: the faster one of compiled and not.
+    """
     (gpu,) = on_gpu["environment"]["gpu"]["names"]
     rates: dict[str, dict[str, float]] = {"native": {}, "torch": {}}
     for row in on_gpu["rows"]:
         if row["replicas"] == _FUSED:
             rates[row["kernels"]][str(row["layers"])] = row["seconds_per_epoch_and_network"]
+    for row in (others or {}).get("rows", []):
+        layers, rate = str(row["layers"]), row["seconds_per_epoch_and_network"]
+        if row["replicas"] == _FUSED and row["dataset"] == _DATASET and row["layers"] > _BASIC:
+            rates["torch"][layers] = min(rate, rates["torch"].get(layers, rate))
     epochs = on_cpu["networks"] * recipe("quick", "digits").epochs
     return {"gpu": gpu, **rates, "digits_on_two_cores": {"20": on_cpu["seconds"] / epochs}}
 
@@ -146,7 +156,8 @@ def main(arguments: Sequence[str]) -> int:
         results = Path(arguments[1])
         on_gpu, on_cpu = (read_json(results / f"training-{device}.json") for device in ("cuda", "cpu"))
         _write(RUN_TIMES, run_times(read_json(results / "models-cuda.json")))
-        _write(RATES, training_rates(on_gpu, on_cpu))
+        deep = results / "others-cuda.json"
+        _write(RATES, training_rates(on_gpu, on_cpu, read_json(deep) if deep.exists() else None))
         _write(RECORDED, recorded_tables(evidence))
         _write(REGISTERED, registered(Path(arguments[0])))
         _write(ACCURACIES, accuracies(evidence))

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
-from tools.markdown_tables import benchmark, span, table
+from tools.markdown_tables import BENCHMARKS, benchmark, span, table
 
 Record = dict[str, Any]
 STEPS_PER_EPOCH = 50_000 // 128
@@ -161,6 +161,22 @@ def imagenet_rate(network: str, who: str) -> float | None:
 # -- the rest ----------------------------------------------------------------------------------------------------------
 
 
+def start() -> str:
+    """List the seconds to the first step of a training by machine, engine and call, with those of imports."""
+    rows = []
+    for name in ("start-cpu", "start-cuda"):
+        if not (BENCHMARKS / f"{name}.json").exists():
+            continue
+        record = benchmark(name)
+        gpu = record["environment"]["gpu"]
+        machine = f"one {gpu['names'][0].removeprefix('NVIDIA ')}" if gpu else "two CPU cores"
+        for case in record["cases"]:
+            seconds = (case["start_seconds"], case["parts"]["imports"], case["cpu_seconds"])
+            work = f"`{record['arguments'][0]}`, {machine}, `--kernels {case['engine']}`"
+            rows.append((work, case["call"], *(f"{one:.1f}" for one in seconds)))
+    return table(("Training", "Call", "Start, s", "of it imports, s", "CPU time, s"), rows)
+
+
 def other_speeds() -> str:
     """List what else was timed, each with what it is compared with."""
     numerics, attacks = benchmark("numerics"), benchmark("robustness-cuda")["seconds"]
@@ -231,6 +247,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "kernel times": kernels,
     "engines": engines,
     "ImageNet speed": imagenet,
+    "start": start,
     "other speeds": other_speeds,
     "explorer speed": explorer,
 }

@@ -13,8 +13,10 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
     _prepare_streams()
+    from zerosnet import lazy
     from zerosnet.cli.main import run
 
+    lazy.freezes = True
     sys.exit(run())
 
 

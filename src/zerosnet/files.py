@@ -16,6 +16,7 @@ from zerosnet.errors import InputError
 
 T = TypeVar("T")
 TEMPORARY = ".tmp"
+CACHE = "ZEROSNET_CACHE"  # names another folder than the user's cache; empty: nothing is kept
 _DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
@@ -54,6 +55,18 @@ def make_folder(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     with suppress(PermissionError):  # a folder that may be written but not read
         sync(folder.parent)
+
+
+def cache_folder(part: str) -> Path | None:
+    """Find the folder of what can be made again: in $ZEROSNET_CACHE, or in the user's cache; None to keep nothing."""
+    given = os.environ.get(CACHE)
+    if given is not None:
+        return Path(given) / part if given else None
+    try:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:  # a user without a home
+        return None
+    return base / "zerosnet" / part
 
 
 def write_with(path: Path, write: Callable[[Path], object]) -> None:

@@ -1,11 +1,15 @@
 """Load the public names of a room on first use, from the stub file that declares them."""
 
 import ast
+import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+freezes = False  # set by a process that is ours alone: what torch brings in is never looked through for garbage
 
 
 def exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
@@ -24,7 +28,8 @@ def exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
         if name not in origins:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         origin, original = origins[name]
-        value = getattr(import_module(str(origin)), original)
+        with _uncollected():
+            value = getattr(import_module(str(origin)), original)
         setattr(module, name, value)
         return value
 
@@ -32,3 +37,17 @@ def exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
         return sorted({*vars(module), *origins})
 
     return load, names, sorted(origins)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Pause the garbage collector: modules that load leave no garbage, and looking for it in torch takes a while."""
+    running, had_torch = gc.isenabled(), "torch" in sys.modules
+    gc.disable()
+    try:
+        yield
+    finally:
+        if freezes and not had_torch and "torch" in sys.modules:  # once, before there is anything that is to go
+            gc.freeze()
+        if running:
+            gc.enable()

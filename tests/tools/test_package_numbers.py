@@ -67,7 +67,17 @@ def test_the_run_times_are_those_of_the_benchmark():
 @needs_benchmarks
 def test_the_training_rates_are_those_of_the_benchmarks():
     on_gpu, on_cpu = (read_json(BENCHMARKS / f"training-{device}.json") for device in ("cuda", "cpu"))
-    assert read_json(RATES) == training_rates(on_gpu, on_cpu), "make results"
+    deep = BENCHMARKS / "others-cuda.json"
+    others = read_json(deep) if deep.exists() else None
+    assert read_json(RATES) == training_rates(on_gpu, on_cpu, others), "make results"
+
+
+def test_bottleneck_networks_have_the_faster_rate_of_compiled_and_not():
+    gpu = {"environment": {"gpu": {"names": ["GPU"]}}, "rows": []}
+    shapes = [(56, 10, "cifar10", 1.0), (164, 10, "cifar10", 3.0), (164, 10, "cifar10", 2.5), (326, 3, "cifar10", 9.0)]
+    names = ("layers", "replicas", "dataset", "seconds_per_epoch_and_network")
+    others = {"rows": [dict(zip(names, shape)) for shape in shapes]}
+    assert training_rates(gpu, {"networks": 1, "seconds": 8.0}, others)["torch"] == {"164": 2.5}
 
 
 def test_a_damaged_store_is_refused(tmp_path, capsys):

@@ -100,9 +100,10 @@ def test_parts_of_the_start_are_listed_in_order_each_with_its_own_seconds(monkey
     seconds = iter([1.0, 3.5, 3.6, 9.0])
     monkeypatch.setattr(start, "_MARKS", {})
     monkeypatch.setattr(start, "process_seconds", lambda: next(seconds))
+    monkeypatch.setattr(start.time, "process_time", lambda: 2.9)
     for done in ("imports", "data", "first step", "imports"):
         start.mark(done)
-    assert start.start_line() == "start: 3.6 s (imports 1.0, data 2.5, first step 0.1)"
+    assert start.start_line() == "start: 3.6 s (imports 1.0, data 2.5, first step 0.1), CPU time 2.9 s"
 
 
 def test_a_process_is_as_old_as_it_is() -> None:
@@ -114,4 +115,6 @@ def test_a_training_prints_its_start_if_asked(make_specs: MakeSpecs, tmp_path, c
     monkeypatch.setattr(start, "_MARKS", {})
     train(make_specs(1), Store(tmp_path), Options(device="cpu", profile_start=True), progress=Lines())
     printed = capsys.readouterr().err
-    assert re.search(r"start: [\d.]+ s \(imports [\d.]+, data [\d.]+, network and kernels .*first step", printed)
+    assert re.search(
+        r"start: [\d.]+ s \(imports [\d.]+, data [\d.]+, network and kernels .*first step.*CPU time [\d.]+ s", printed
+    )

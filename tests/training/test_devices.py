@@ -1,5 +1,6 @@
 """Several devices of one machine: a process each, and one store. The devices here are the CPU, twice."""
 
+import json
 import os
 import signal
 import threading
@@ -11,6 +12,7 @@ import torch
 from tests.training.test_kill import outcome
 
 from zerosnet import InputError
+from zerosnet.cli.main import run
 from zerosnet.numerics import Scheme
 from zerosnet.training import Clock, Options, RunSpec, SaveInterval, Store, recipe, train
 from zerosnet.training.cluster import Collected
@@ -52,6 +54,16 @@ def test_several_runs_are_shared_out_and_one_is_not(monkeypatch, tmp_path):
         Local().train(specs()[:count], Store(tmp_path), OPTIONS, Clock(), Collected())
     train(specs(), Store(tmp_path), OPTIONS)
     assert calls == ["here", "devices", "here"]
+
+
+@pytest.mark.parametrize(("asked", "expected"), [([], [["cuda:0", "cuda:1"]]), (["--device", "cpu"], [])])
+def test_a_sweep_uses_all_gpus_without_being_told(monkeypatch, tmp_path, asked, expected):
+    used = []
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr("zerosnet.training.devices.train_on_devices", lambda names, *given: used.append(names))
+    (tmp_path / "sweep.json").write_text(json.dumps([spec.to_json() for spec in specs()]))
+    assert run(["sweep", str(tmp_path / "sweep.json"), "--store", str(tmp_path / "runs"), *asked]) == 0
+    assert used == expected and len(list(tmp_path.glob("runs/*/result.json"))) == (0 if expected else 2)
 
 
 def test_two_processes_train_what_one_would(tmp_path: Path):

@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -236,7 +237,14 @@ def load(
         train, test, classes = read_folder(place / folder, size)
         data = DataSet(name, train, test, len(classes), entry.mean, entry.std)
     else:
-        data = DataSet(name, *entry.read(place), entry.num_classes, entry.mean, entry.std)
+        make = partial(DataSet, name, num_classes=entry.num_classes, mean=entry.mean, std=entry.std)
+        if entry.embedded:
+            data = make(*entry.read(place))
+        else:
+            from zerosnet.data.arrays.cache import remembered
+            from zerosnet.data.arrays.published import FILES
+
+            data = remembered(name, [place / file for file in FILES[name]], partial(entry.read, place), make)
     return data.split(validation, split_seed) if validation else data
 
 

@@ -20,7 +20,7 @@ from zerosnet.experiments.registry import EXPERIMENTS
 from zerosnet.experiments.scales import Scale, scale
 from zerosnet.training import RunSpec
 
-_BASIC = 110  # deeper networks are built of bottlenecks, which were not timed
+_BASIC = 110  # deeper networks are built of bottlenecks: only plain torch trains them, and each depth has its own rate
 _TIMED_IMAGES = 50_000  # per epoch of the GPU's rates, 32 x 32 pixels each
 # training images, and pixels of one over those of a 32 x 32 image
 _SIZES = {
@@ -65,8 +65,10 @@ def cost(specs: Iterable[RunSpec]) -> Cost:
 
 def _gpu_seconds(spec: RunSpec) -> float | None:
     layers, settings = _layers(spec.model), spec.recipe.adversarial
-    if spec.dataset not in _SIZES or layers > _BASIC:
+    if spec.dataset not in _SIZES:
         return None
+    if layers > _BASIC:
+        return _bottleneck_seconds(spec, layers)
     images, pixels = _SIZES[spec.dataset]
     passes = _of_depth(layers)
     if settings is not None:
@@ -76,6 +78,15 @@ def _gpu_seconds(spec: RunSpec) -> float | None:
     if pixels != 1.0 or streams > 1:  # our own kernels are for 32 x 32 pixels and one stream
         passes *= streams * _rates()["torch"]["56"] / _rates()["native"]["56"]
     return spec.recipe.epochs * passes * pixels * images / _TIMED_IMAGES
+
+
+def _bottleneck_seconds(spec: RunSpec, layers: int) -> float | None:
+    """Count a plain training at the rate of its depth; None if the depth was not timed."""
+    rate = _rates()["torch"].get(str(layers))
+    if rate is None or spec.recipe.adversarial is not None:
+        return None
+    images, pixels = _SIZES[spec.dataset]
+    return float(spec.recipe.epochs * rate * pixels * images / _TIMED_IMAGES)
 
 
 def _cpu_seconds(spec: RunSpec) -> float | None:

@@ -219,12 +219,12 @@ def mark(done: str) -> None:
 
 
 def start_line() -> str:
-    """Describe the start so far, each part with its own seconds."""
+    """Describe the start so far, each part with its own seconds; other programs on the cores add no CPU time."""
     parts, before = [], 0.0
     for done, seconds in _MARKS.items():
         parts.append(f"{done} {seconds - before:.1f}")
         before = seconds
-    return f"start: {before:.1f} s ({', '.join(parts)})"
+    return f"start: {before:.1f} s ({', '.join(parts)}), CPU time {time.process_time():.1f} s"
 
 
 def process_seconds() -> float:

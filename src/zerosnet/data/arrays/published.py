@@ -154,6 +154,24 @@ def _unpickle_checked(path: Path, known: str) -> dict[str, Any]:
     return pickle.loads(content, encoding="latin1")
 
 
+def _idx_files(layout: IdxLayout) -> list[str]:
+    return [
+        f"{layout.folder}/{part}-{kind}-ubyte" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")
+    ]
+
+
+def _cifar_files(layout: CifarLayout) -> list[str]:
+    return [f"{layout.folder}/{name}" for name in (*layout.train, *layout.test)]
+
+
+FILES: dict[str, list[str]] = {
+    "mnist": _idx_files(MNIST),
+    "fashion-mnist": _idx_files(FASHION_MNIST),
+    "cifar10": _cifar_files(CIFAR10),
+    "cifar100": _cifar_files(CIFAR100),
+}
+"""All files that a reader reads, below the data folder."""
+
 READERS: dict[str, Callable[[Path], tuple[ImageSet, ImageSet]]] = {
     "mnist": partial(read_idx, layout=MNIST),
     "fashion-mnist": partial(read_idx, layout=FASHION_MNIST),

@@ -1,0 +1,133 @@
+"""Data sets on disk: read once, checked when used again, and never in the way."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import torch
+
+from zerosnet.data import DataSet, ImageSet, load
+from zerosnet.data.arrays import cache, published
+from zerosnet.data.arrays.cache import remembered
+from zerosnet.data.registry import SOURCES
+from zerosnet.files import cache_folder
+
+
+class Reader:
+    """A reader that counts its calls; its images are the bytes of two files."""
+
+    def __init__(self, root: Path) -> None:
+        self.files, self.calls = [root / "train", root / "test"], 0
+        for number, path in enumerate(self.files):
+            path.write_bytes(bytes(range(number, number + 48)))
+
+    def read(self) -> tuple[ImageSet, ImageSet]:
+        self.calls += 1
+        train, test = (torch.frombuffer(bytearray(path.read_bytes()), dtype=torch.uint8) for path in self.files)
+        return ImageSet(train.reshape(3, 1, 4, 4), torch.arange(3)), ImageSet(test.reshape(3, 1, 4, 4), torch.arange(3))
+
+    def __call__(self) -> DataSet:
+        return remembered("small", self.files, self.read, self.made)
+
+    @staticmethod
+    def made(train: ImageSet, test: ImageSet) -> DataSet:
+        return DataSet("small", train, test, 10, (0.5,), (0.5,))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("ZEROSNET_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(cache, "LEAST", 0)
+    return tmp_path / "cache" / "data"
+
+
+@pytest.fixture
+def reader(tmp_path, folder):
+    return Reader(tmp_path)
+
+
+def test_files_are_read_once(reader):
+    first, again = reader(), reader()
+    assert reader.calls == 1
+    assert torch.equal(first.train.images, again.train.images) and torch.equal(first.test.labels, again.test.labels)
+    assert first.fingerprint == again.fingerprint == reader.made(*reader.read()).fingerprint
+
+
+def test_files_that_were_touched_are_read_again_and_replace_the_entry(reader, folder):
+    reader()
+    reader.files[0].write_bytes(bytes(48))
+    os.utime(reader.files[0], ns=(1, 1))
+    assert int(reader().train.images.max()) == 0 and reader.calls == 2
+    reader()
+    assert reader.calls == 2 and len(list(folder.iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda old: b"", lambda old: old[:-1], lambda old: old[:-1] + b"!", lambda old: b"x"]
+)
+def test_a_damaged_entry_is_replaced(reader, folder, damage):
+    whole = reader().fingerprint
+    (path,) = folder.iterdir()
+    path.write_bytes(damage(path.read_bytes()))
+    assert reader().fingerprint == whole and reader.calls == 2
+    assert reader().fingerprint == whole and reader.calls == 2
+
+
+def test_several_may_keep_the_same_entry_at_once(reader, folder):
+    with ThreadPoolExecutor(8) as pool:
+        found = {data.fingerprint for data in pool.map(lambda _: reader(), range(32))}
+    assert len(found) == 1 and len(list(folder.iterdir())) == 1
+
+
+def test_two_folders_have_an_entry_each(reader, tmp_path, folder):
+    (tmp_path / "other").mkdir()
+    other = Reader(tmp_path / "other")
+    reader(), other(), reader(), other()
+    assert (reader.calls, other.calls) == (1, 1) and len(list(folder.iterdir())) == 2
+
+
+def test_images_outlive_their_entry(reader, folder):
+    reader()
+    kept = reader()
+    (path,) = folder.iterdir()
+    path.write_bytes(b"")
+    assert reader.calls == 1 and int(kept.train.images[0, 0, 0, 3]) == 3
+
+
+@pytest.mark.parametrize("why", ["small files", "a file in place of the folder", "no cache wanted", "a missing file"])
+def test_nothing_is_kept_if_it_cannot_be_or_need_not_be(reader, folder, tmp_path, monkeypatch, why):
+    if why == "small files":
+        monkeypatch.setattr(cache, "LEAST", 1000)
+    elif why == "a file in place of the folder":
+        folder.parent.touch()
+    elif why == "no cache wanted":
+        monkeypatch.setenv("ZEROSNET_CACHE", "")
+    else:
+        reader.files.append(tmp_path / "missing")
+        monkeypatch.setattr(reader, "read", lambda: Reader.read(Reader(tmp_path)))
+    assert reader().fingerprint == reader().fingerprint
+    assert not folder.exists()
+
+
+def test_the_folder_follows_the_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("ZEROSNET_CACHE", raising=False)
+    assert cache_folder("data") == tmp_path / "zerosnet" / "data"
+    monkeypatch.setenv("ZEROSNET_CACHE", "")
+    assert cache_folder("data") is None
+
+
+def test_every_data_set_with_published_files_lists_them():
+    assert set(published.FILES) == set(published.READERS) <= set(SOURCES)
+    for name, reads in published.FILES.items():
+        assert len(reads) == len(set(reads)) == {"cifar10": 6, "cifar100": 2}.get(name, 4)
+
+
+def test_a_loaded_data_set_is_kept(tmp_path, folder, monkeypatch):
+    source = Reader(tmp_path)
+    monkeypatch.setitem(published.FILES, "mnist", [path.name for path in source.files])
+    monkeypatch.setitem(published.READERS, "mnist", lambda root: source.read())
+    first, again = load("mnist", tmp_path), load("mnist", tmp_path, validation=0.4)
+    assert source.calls == 1 and first.num_classes == 10 and first.mean == SOURCES["mnist"].mean
+    assert len(again.train) == 2 and again.validation is not None and len(again.validation) == 1
