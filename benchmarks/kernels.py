@@ -14,7 +14,7 @@ from torch import Tensor
 
 from benchmarks.memory_floor import step_bytes
 from benchmarks.record import Result
-from zerosnet.kernels.cache import FOLDER
+from zerosnet.files import CACHE
 from zerosnet.kernels.compile import compile_all
 from zerosnet.kernels.cuda import CudaKernels
 from zerosnet.kernels.interface import (
@@ -62,7 +62,7 @@ def on_cuda() -> Iterator[Result]:
 def compile_seconds(device: str = "cuda") -> float:
     """Seconds until the programs of all widths are there, in a process that has none yet, and none from the disk."""
     torch.zeros(1, device=device)
-    with patch.dict(os.environ, {FOLDER: ""}):
+    with patch.dict(os.environ, {CACHE: ""}):
         began = time.monotonic()
         compile_all(WIDTHS, 0)
         return time.monotonic() - began

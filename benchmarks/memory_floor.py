@@ -20,14 +20,14 @@ def block_units(steps: int) -> float:
     return 2 + (5 + 3 * steps) / 2 + 3 + 4 + (3 + steps)
 
 
-def bottleneck_units(steps: int) -> int:
+def bottleneck_units(steps: int) -> float:
     """Units that a bottleneck block would move: U is an activation inside f, and the state is four times as wide.
 
-    Forward: 1x1 (y in, z out), 3x3, 1x1 with the multistep sum (z and both halves of d states in, both halves out).
+    Forward: 1x1 (y in, z out), 3x3, 1x1 with the multistep sum (z and 24 bits of d states in, 24 bits out).
     Backward: the last 1x1 (G and z in, dz out), the 3x3, the first 1x1 (dz, z and y in, dy out), the recursion.
     """
     state = 4
-    forward = (state + 1) + 2 + (1 + 2 * state * (steps + 1))
+    forward = (state + 1) + 2 + (1 + 1.5 * state * (steps + 1))
     return forward + (state + 2) + 4 + (2 + 2 * state) + state * (3 + steps)
 
 

@@ -242,7 +242,28 @@ def _group_error(file: str, law: str) -> str:
     return f"{rms(_misses(later()[file], law)):.2f}"
 
 
+def tested(results: Path = RESULTS) -> list[Network]:
+    """List the networks that the newest form of the law predicted before they were trained."""
+    every = [one for file, ones in later(results).items() if file not in KNOWN for one in ones]
+    return [one for one in every if "threshold" in one.predicted["predicted_accuracy"]]
+
+
+def _tested_error(law: str) -> str:
+    return f"{rms(_misses(tested(), law)):.2f}"
+
+
+def _largest_tested_miss() -> str:
+    return f"{max(map(abs, _misses(tested(), 'threshold'))):.1f}"
+
+
 VALUES: dict[str, Callable[[], str]] = {
+    "law, tested networks": lambda: str(len(tested())),
+    "law, tested error": partial(_tested_error, "threshold"),
+    "law, tested error by roots": partial(_tested_error, "root_condition"),
+    "law, tested error by a constant": partial(_tested_error, "constant"),
+    "law, tested error by counting": partial(_tested_error, "count"),
+    "law, tested error by shares": partial(_tested_error, "shares"),
+    "law, largest tested miss": _largest_tested_miss,
     **{f"{name}, measured": partial(_value, name, "measured") for name in SENTENCES},
     **{f"{name}, predicted": partial(_value, name, "with floor") for name in SENTENCES if "initial" not in name},
     **{f"{name}, by roots": partial(_value, name, "root_condition") for name in SENTENCES if "betas" in name},

@@ -89,6 +89,24 @@ def _kernel_step(replicas: int) -> Record:
     return next(step for step in steps if step["model"] == "zerosnet56_opt" and step["replicas"] == replicas)
 
 
+VERSIONS = {
+    "8 again, beside version 9": "version 8",
+    "9, no kernel before the last one ends": "states in 24 bits",
+    "9": "and early launches: version 9",
+}
+
+
+def kernel_versions() -> str:
+    """List the time of a whole step by version, all measured in one run."""
+    known = {str(one["version"]): one["steps"] for one in benchmark("kernels-history")["versions"]}
+    rows = []
+    for first, *others in list(zip(*(known[version] for version in VERSIONS)))[:-1]:
+        times = [f"{step['ms']:.2f}" for step in (first, *others)]
+        layers = first["model"].removeprefix("zerosnet").removesuffix("_opt")
+        rows.append((layers, str(first["replicas"]), *times, f"{100 * (others[-1]['ms'] / first['ms'] - 1):+.1f} %"))
+    return table(("Layers", "Networks", *(f"{name}, ms" for name in VERSIONS.values()), "Change"), rows)
+
+
 # -- accuracy of the engines -------------------------------------------------------------------------------------------
 
 ENGINES = {
@@ -245,6 +263,7 @@ def _memory_in_training() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "training speed": training,
     "kernel times": kernels,
+    "kernel versions": kernel_versions,
     "engines": engines,
     "ImageNet speed": imagenet,
     "start": start,
