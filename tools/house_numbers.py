@@ -39,6 +39,7 @@ SHORT_FOR_A_REASON = {
     "experiments/verification/outcome.py": "all checks of a store import it",
     "experiments/registry.py": "the table that a new experiment goes into",
     "kernels/weight_gradients.py": "the second stream, alone",
+    "models/stepping/stream_sums.py": "sums of streams, alone",
     "numerics/display.py": "all values that notebooks show import it",
     "numerics/paper.py": "the paper's coefficients, alone",
     "numerics/polynomials/one_at_a_time.py": "one lock for two libraries",

@@ -98,7 +98,7 @@ VERSIONS = {
 
 def kernel_versions() -> str:
     """List the time of a whole step by version, all measured in one run."""
-    known = {str(one["version"]): one["steps"] for one in benchmark("kernels-history")["versions"]}
+    known = {str(one["version"]): one.get("steps", []) for one in benchmark("kernels-history")["versions"]}
     rows = []
     for first, *others in list(zip(*(known[version] for version in VERSIONS)))[:-1]:
         times = [f"{step['ms']:.2f}" for step in (first, *others)]

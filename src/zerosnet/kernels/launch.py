@@ -12,13 +12,13 @@ from zerosnet.kernels.driver import DRIVER
 EARLY = 6  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
 
 
-class Attribute(ctypes.Structure):
+class LaunchAttribute(ctypes.Structure):
     """`CUlaunchAttribute`: its value is a union of 64 bytes, of which this one uses an int."""
 
     _fields_ = (("id", ctypes.c_int), ("pad", ctypes.c_int), ("value", ctypes.c_int), ("rest", ctypes.c_int * 15))
 
 
-class Configuration(ctypes.Structure):
+class LaunchConfig(ctypes.Structure):
     """`CUlaunchConfig`."""
 
     _fields_ = (
@@ -26,7 +26,7 @@ class Configuration(ctypes.Structure):
         ("block", ctypes.c_uint * 3),
         ("shared", ctypes.c_uint),
         ("stream", ctypes.c_void_p),
-        ("attributes", ctypes.POINTER(Attribute)),
+        ("attributes", ctypes.POINTER(LaunchAttribute)),
         ("count", ctypes.c_uint),
     )
 
@@ -60,9 +60,9 @@ def launch(
     """
     values = [_as_c(argument) for argument in arguments]
     pointers = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
-    attribute = Attribute(EARLY, 0, 1)
+    attribute = LaunchAttribute(EARLY, 0, 1)
     stream = torch.cuda.current_stream().cuda_stream
-    how = Configuration(grid, block, shared, stream, ctypes.pointer(attribute), int(early))
+    how = LaunchConfig(grid, block, shared, stream, ctypes.pointer(attribute), int(early))
     status = _driver().cuLaunchKernelEx(ctypes.byref(how), function, pointers, None)
     if status:
         name = ctypes.c_char_p()
