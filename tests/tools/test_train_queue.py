@@ -1,0 +1,69 @@
+"""The queue of trainings, on digits."""
+
+import json
+
+import pytest
+
+from tools import train_queue
+from zerosnet.training import Store
+
+RECIPE = {"name": "quick", "epochs": 1}
+
+
+def sweep(path, *models, seeds=(1,)):
+    specs = [{"model": m, "dataset": "digits", "recipe": RECIPE, "seed": s} for m in models for s in seeds]
+    path.write_text(json.dumps({"specs": specs}))
+    return path
+
+
+@pytest.fixture
+def places(tmp_path):
+    """Folders of data (digits need none), runs and records, and of what is known."""
+    return [str(tmp_path / name) for name in ("data", "runs", "records")], str(tmp_path / "known")
+
+
+def queue(places, *sweeps, more=()):
+    folders, known = places
+    return train_queue.main([*folders, *map(str, sweeps), "--known", known, *more])
+
+
+def test_a_queue_trains_measures_and_keeps_records(places, tmp_path, capsys):
+    file = sweep(tmp_path / "a.json", "zerosnet20_opt", seeds=(1, 2))
+    assert queue(places, file) == 0
+    records = list(Store(tmp_path / "records").records())
+    assert len(records) == 2
+    for record in records:
+        assert (record.folder / "attacks" / "paper-noise.json").exists()
+        assert (record.folder / "ablation.json").exists() and not record.has_weights
+    assert "2 run(s) ended" in capsys.readouterr().out
+
+
+def test_runs_with_a_record_are_not_trained_again(places, tmp_path, capsys):
+    file = sweep(tmp_path / "a.json", "zerosnet20_opt")
+    (run,) = train_queue.waiting([file], [])
+    (tmp_path / "known" / run.id).mkdir(parents=True)
+    (tmp_path / "known" / run.id / "result.json").write_text("{}")
+    assert queue(places, file) == 0 and "0 run(s) ended" in capsys.readouterr().out
+    assert not (tmp_path / "runs" / run.id).exists()
+
+
+def test_groups_keep_the_order_of_the_sweeps(tmp_path):
+    from zerosnet.training import Options
+
+    first = sweep(tmp_path / "a.json", "preresnet20", seeds=(1, 2))
+    second = sweep(tmp_path / "b.json", "lmresnet20", "preresnet20", seeds=(1,))
+    specs = train_queue.waiting([first, second], [])
+    found = train_queue.groups(specs, Store(tmp_path / "runs"), Options(device="cpu"))
+    assert [spec.model for group in found for spec in group] == ["preresnet20", "preresnet20", "lmresnet20"]
+
+
+def test_nothing_is_begun_when_time_is_up(places, tmp_path, capsys):
+    file = sweep(tmp_path / "a.json", "zerosnet20_opt")
+    assert queue(places, file, more=("--max-seconds", "1e-9")) == 0
+    assert "left out" in capsys.readouterr().err
+    assert not (tmp_path / "records").exists()
+
+
+def test_a_file_that_does_not_exist_is_refused(places, tmp_path, capsys):
+    assert queue(places, tmp_path / "none.json") == 2
+    assert "none.json" in capsys.readouterr().err

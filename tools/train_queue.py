@@ -1,0 +1,112 @@
+"""Train sweeps whose runs have no record yet, one group after the other, and keep the records of each at once.
+
+    python -m tools.train_queue DATA STORE RECORDS SWEEP... [--max-seconds S] [--known RUNS]
+
+Networks that share a step are a group. A group is trained, shown the noises of the paper, and its blocks are switched
+off; then its records are copied into RECORDS, before the next group begins. So a cut loses one group at most, and the
+same command goes on with it if STORE is still there.
+
+Runs with a record in RUNS (results/runs) or in RECORDS are left out. With --max-seconds a group is not begun if it
+would take longer than what is left, by the measured rates (`zerosnet.experiments.cost`); the next one that fits is.
+Predictions have to be committed before: see tools/register.py.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import torch
+
+from tools.markdown_tables import ROOT
+from tools.reduce import reduce
+from zerosnet.errors import InputError
+from zerosnet.experiments import ablate, cost
+from zerosnet.training import (
+    Clock,
+    Lines,
+    Options,
+    RunRecord,
+    RunSpec,
+    Store,
+    attack_runs,
+    distinct,
+    find_device,
+    plan_runs,
+    read_sweep,
+    train,
+)
+
+NOISE = "paper-noise"
+KNOWN = ROOT / "results/runs"
+
+
+def waiting(sweeps: Sequence[Path], known: Sequence[Path]) -> list[RunSpec]:
+    """List the runs of sweeps, in their order, that no folder of records has."""
+    specs = distinct(spec for path in sweeps for spec in read_sweep(path))
+    return [spec for spec in specs if not any((folder / spec.id / "result.json").exists() for folder in known)]
+
+
+def groups(specs: Sequence[RunSpec], store: Store, options: Options) -> Iterator[Sequence[RunSpec]]:
+    """Yield the groups that share a step, in the order in which their first runs are listed."""
+    places = {spec.id: place for place, spec in enumerate(specs)}
+    planned = plan_runs(specs, store, options).groups
+    yield from sorted(planned, key=lambda group: min(places[spec.id] for spec in group))
+
+
+def measure(records: Sequence[RunRecord], device: torch.device, data: Path, report: Callable[[str], None]) -> None:
+    """Show finished networks the noises of the paper, and switch their blocks off."""
+    finished = [record for record in records if record.status == "finished" and record.has_weights]
+    if finished:
+        attack_runs(Store(finished[0].folder.parent), finished, NOISE, device=device, data=data, report=report)
+        ablate(finished, device, data, report=report)
+
+
+def run(sweeps: Sequence[Path], data: Path, store: Store, records: Path, known: Path, clock: Clock) -> list[str]:
+    """Take the queue as far as the clock allows; return the ids of the runs that have ended."""
+    options, device, done = Options(data=data), find_device("auto"), list[str]()
+    progress = Lines()
+    for group in groups(waiting(sweeps, (known, records)), store, options):
+        seconds, left = cost(group).gpu_seconds, _left(clock)
+        about = "?" if seconds is None else f"{seconds:.0f}"
+        name = f"{len(group)} x {group[0].model} on {group[0].dataset}, about {about} s"
+        if clock.must_stop() or (seconds is not None and seconds > left and device.type == "cuda"):
+            progress.report(f"left out: {name}, {max(left, 0):.0f} s left")
+            continue
+        progress.report(f"next: {name}")
+        train(group, store, options, clock=clock, progress=progress)
+        ended = [record for spec in group if (record := store.get(spec)) is not None and record.result is not None]
+        measure(ended, device, data, progress.report)
+        reduce(store, records)
+        done += [record.id for record in ended]
+        for record in ended:
+            assert record.result is not None
+            progress.report(f"{record.id}  {record.result.test_accuracy}")
+    return done
+
+
+def _left(clock: Clock) -> float:
+    return float("inf") if clock.deadline is None else clock.deadline - time.monotonic()
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.train_queue", description=__doc__.partition("\n")[0])
+    for name, what in {"data": "the data sets", "store": "the runs", "records": "what is kept of them"}.items():
+        parser.add_argument(name, type=Path, help=f"the folder of {what}")
+    parser.add_argument("sweep", type=Path, nargs="+", help="files of results/sweeps")
+    parser.add_argument("--max-seconds", type=float)
+    parser.add_argument("--known", type=Path, default=KNOWN, help="records that need not be made again")
+    given = parser.parse_args(arguments)
+    try:
+        with Clock(given.max_seconds) as clock:
+            done = run(given.sweep, given.data, Store(given.store), given.records, given.known, clock)
+    except InputError as error:
+        print(f"train_queue: {error}", file=sys.stderr)
+        return 2
+    print(f"{len(done)} run(s) ended; records in {given.records}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
