@@ -1,4 +1,9 @@
-"""Draw the figures of the documentation into docs/images: python docs/figures/draw.py [NAME...]"""
+"""Draw the figures of the documentation into docs/images.
+
+    python docs/figures/draw.py              all of them
+    python docs/figures/draw.py NAME...      some
+    python docs/figures/draw.py --records    those that are drawn from records (`make results`)
+"""
 
 import sys
 from collections.abc import Callable
@@ -45,8 +50,11 @@ FIGURES: "dict[str, Callable[[], Figure]]" = {
 }
 
 
+RECORDS = ("measured.png", "pairs.png", "law.png", "map.png", "noise.png", "noise_law.png", "corruptions.png", "speed.png")
+
+
 def main(names: list[str]) -> None:
-    for name in names or FIGURES:
+    for name in RECORDS if names == ["--records"] else names or FIGURES:
         save_figure(FIGURES[name](), IMAGES / name)
         print(f"docs/images/{name}")
 

@@ -1,11 +1,13 @@
 """Predicted against measured accuracy, next to the same against the largest parasitic modulus."""
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zerosnet.experiments import parasitic_modulus
 from zerosnet.numerics import Scheme, depth_trade_off, is_zero_stable, load_law
 from zerosnet.report import accuracy_map, depth_design_figure
-from zerosnet.report.figures.style import BLUE, GREY, VERMILION, new_figure, styled
+from zerosnet.report.figures.style import BLUE, GREY, INK, VERMILION, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -14,15 +16,37 @@ STABLE: dict[str, Any] = {"color": BLUE, "marker": "o", "linestyle": "", "marker
 OTHER: dict[str, Any] = {"color": VERMILION, "marker": "s", "linestyle": "", "markersize": 5}
 
 
+RING: dict[str, Any] = {"color": INK, "marker": "o", "linestyle": "", "markersize": 10, "markerfacecolor": "none"}
+RESULTS = Path(__file__).parents[2] / "results"
+
+
+def registered() -> dict[float, float]:
+    """Predictions of the law that were on record before training, by the accuracy that came."""
+    found = {}
+    for one in json.loads((RESULTS / "predictions/threshold.json").read_text())["predictions"]:
+        result = RESULTS / "runs" / one["run"] / "result.json"
+        if one["dataset"] == "cifar10" and result.exists():
+            accuracy = 100 * json.loads(result.read_text())["best_test_accuracy"]
+            found[round(accuracy, 6)] = one["predicted_accuracy"]["parts"]
+    return found
+
+
 def law_figure() -> "Figure":
-    """Draw every network of the law: predicted by the law that was fitted to the others, and against its roots."""
+    """Draw every network of the law: predicted by the law that was fitted to the others, and against its roots.
+
+    Networks that were trained after their prediction have a ring, and are where that prediction was.
+    """
+    known = registered()
     with styled():
         figure = new_figure(9, 4)
         predicted, roots = figure.subplots(1, 2, sharey=True)
         for network in load_law().networks:
             scheme = Scheme.parse(network.scheme)
             look = STABLE if is_zero_stable(scheme) else OTHER
-            predicted.plot(network.left_out, network.accuracy, **look)
+            before = known.get(round(network.accuracy, 6))
+            predicted.plot(network.left_out if before is None else before, network.accuracy, **look)
+            if before is not None:
+                predicted.plot(before, network.accuracy, **RING)
             roots.plot(parasitic_modulus(scheme), network.accuracy, **look)
         predicted.plot([73, 95], [73, 95], color=GREY, linewidth=0.8, zorder=0)
         roots.axvline(1, color=GREY, linewidth=0.8, linestyle=":")
@@ -31,6 +55,7 @@ def law_figure() -> "Figure":
         roots.set_xlabel("largest parasitic modulus")
         predicted.plot([], [], **STABLE, label="zero-stable")
         predicted.plot([], [], **OTHER, label="not zero-stable")
+        predicted.plot([], [], **RING, label="predicted before it was trained")
         predicted.legend(loc="upper left")
     return figure
 
