@@ -1,8 +1,8 @@
 """Draw the figures of the documentation into docs/images.
 
-    python docs/figures/draw.py              all of them
-    python docs/figures/draw.py NAME...      some
-    python docs/figures/draw.py --records    those that are drawn from records (`make results`)
+python docs/figures/draw.py              all of them
+python docs/figures/draw.py NAME...      some
+python docs/figures/draw.py --records    those that are drawn from records (`make results`)
 """
 
 import sys
@@ -50,11 +50,12 @@ FIGURES: "dict[str, Callable[[], Figure]]" = {
 }
 
 
-RECORDS = ("measured.png", "pairs.png", "law.png", "map.png", "noise.png", "noise_law.png", "corruptions.png", "speed.png")
+RECORDS = ("measured", "pairs", "law", "map", "noise", "noise_law", "corruptions", "speed")
 
 
 def main(names: list[str]) -> None:
-    for name in RECORDS if names == ["--records"] else names or FIGURES:
+    drawn = [f"{name}.png" for name in RECORDS] if names == ["--records"] else names
+    for name in drawn or FIGURES:
         save_figure(FIGURES[name](), IMAGES / name)
         print(f"docs/images/{name}")
 
