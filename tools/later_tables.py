@@ -22,7 +22,7 @@ GROUPS = {
     "block-schemes": "betas that grow or shrink",
     CONTROL: "initial weights that grow",
     "ten-rows": "ten rows, 32 and 44 layers",
-    "depth": "f switched off, restart, equal depth",
+    "depth": "f switched off, equal depth",
     "alpha-and-k": "alpha and k",
     "recipes": "other rates and decay",
     "adam": "Adam",
@@ -52,17 +52,26 @@ UNKNOWN = "–"
 READINGS = {"predicted_accuracy": "", "predicted_accuracy_by_coefficients": ", read from coefficients"}
 _INITIAL = ", read from initial shares"
 MISS = "Miss of the newest"
+LARGEST = "Largest miss, by the newest law that predicted it"
 _NONE = "None of them is trained yet."
 _NETWORK = ("model", "scheme", "block_schemes", "beta_growth", "init_growth", "stage_change", "recipe")
 
 
 class Network(NamedTuple):
-    """A network with what every law predicted for it, by reading, and its mean accuracy over the seeds, in percent."""
+    """A network with what every law predicted for it, by reading, and its mean accuracy over the seeds, in percent.
+
+    Attributes:
+        newest: What every law predicted in the file of the newest form, by reading; empty if that has none. All laws
+            there are fitted to the same runs.
+        inside: Whether the accuracy lies in the 90 % interval of the newest form; None if that has none.
+    """
 
     name: str
     predicted: dict[str, dict[str, float]]
     measured: float
     runs: int
+    newest: dict[str, float]
+    inside: bool | None
 
 
 @cache
@@ -97,13 +106,16 @@ def errors(results: Path = RESULTS) -> str:
         for reading, words in _readings(file).items():
             name = GROUPS[file] + words
             rows.append([name, str(len(found)), *_cells(found, reading)])
+    if tests := tested(results):
+        same = [_error(tests, law, by_newest=True) for law in LAWS]
+        rows.append(["**predicted by the law in the package**", str(len(tests)), *same, _largest(tests)])
     every = [(file, one) for file, networks in later(results).items() if file not in KNOWN for one in networks]
     if every:
         rows.append(["**all**, as predicted", str(len(every)), *_cells([one for _, one in every])])
     rest = [one for file, one in every if file != CONTROL]
     if rest and len(rest) < len(every):
         rows.append(["all but initial weights", str(len(rest)), *_cells(rest)])
-    heads = ["Networks", "", *LAWS.values(), f"Largest {MISS.lower()}"]
+    heads = ["Networks", "Number", *LAWS.values(), LARGEST]
     return _without_empty(heads, rows)
 
 
@@ -130,8 +142,16 @@ def _without_empty(heads: list[str], rows: list[list[str]]) -> str:
 
 
 def waiting(results: Path = RESULTS) -> str:
-    """Name the groups of which no network is trained yet."""
-    names = [name for file, name in GROUPS.items() if file not in later(results)]
+    """Name the groups that are predicted and not trained, with the number of runs if only some are missing."""
+    names = []
+    for file, name in GROUPS.items():
+        runs = {one["run"]: one for one in _entries(results / f"predictions/{file}.json")}
+        missing = [one for run, one in runs.items() if not (results / "runs" / run / "result.json").exists()]
+        if len(missing) == len(runs):
+            names.append(name)
+        elif missing:
+            restarts = all("stage_change" in one for one in missing)
+            names.append(f"{'restart at stage changes' if restarts else name} ({len(missing)})")
     return "; ".join(names) if names else "nothing"
 
 
@@ -157,7 +177,13 @@ def _network(seeds: Sequence[tuple[dict[str, Any], float]], forms: dict[str, dic
         later_forms = {law: known[one["run"]] for law, known in forms.items() if one["run"] in known}
         newer = {law: entry[reading]["parts"] for law, entry in later_forms.items()}
         predicted[reading] = {**later_forms["with floor"][reading], **one[reading], **newer}
-    return Network(_name(one), predicted, mean(value for _, value in seeds), len(seeds))
+    measured, newest = mean(value for _, value in seeds), forms["threshold"].get(one["run"])
+    given = {} if newest is None else dict(newest["predicted_accuracy"])
+    if given:
+        older = predicted["predicted_accuracy"]
+        given |= {"threshold": given["parts"], "with floor": older["with floor"], "parts": older["parts"]}
+    inside = None if newest is None else newest["interval"][0] <= measured <= newest["interval"][1]
+    return Network(_name(one), predicted, measured, len(seeds), given, inside)
 
 
 def _name(one: dict[str, Any]) -> str:
@@ -227,13 +253,33 @@ SENTENCES = {
     "shrinking betas": "≈0.543,0.295,0.16;0.543 (beta growth 0.5432)",
     "growing initial weights": "1,1,1;1, 56 layers, initial weights",
     "small beta": "1/3,5/9,1/9;2173/100000",
+    "beta 0.045": "1/3,5/9,1/9;4539/100000",
 }
 """Networks that the pages speak of, by how their names begin."""
 
 
+_PREDICTED = {
+    "growing betas": "with floor",
+    "shrinking betas": "with floor",
+    "small beta": "with floor",
+    "beta 0.045": "threshold",
+}
+PAIRS = (("1/3,5/9,1/9;4539/100000", "from-roots(-6/5, 0)"), ("1/3,5/9,1/9;4791/50000", "from-roots(-11/10, 0)"))
+"""A zero-stable scheme and another of equal depth by the first law of parts."""
+
+
+def _find(beginning: str) -> Network:
+    (found,) = (one for ones in later().values() for one in ones if one.name.startswith(beginning))
+    return found
+
+
+def _measured(beginning: str) -> float:
+    return _find(beginning).measured
+
+
 def _value(name: str, what: str) -> str:
     """Write what was measured for a network of SENTENCES, or what a law predicted for it."""
-    (found,) = (one for ones in later().values() for one in ones if one.name.startswith(SENTENCES[name]))
+    found = _find(SENTENCES[name])
     return f"{found.measured if what == 'measured' else found.predicted['predicted_accuracy'][what]:.1f}"
 
 
@@ -244,16 +290,26 @@ def _group_error(file: str, law: str) -> str:
 
 def tested(results: Path = RESULTS) -> list[Network]:
     """List the networks that the newest form of the law predicted before they were trained."""
-    every = [one for file, ones in later(results).items() if file not in KNOWN for one in ones]
-    return [one for one in every if "threshold" in one.predicted["predicted_accuracy"]]
+    return [one for file, ones in later(results).items() if file not in KNOWN for one in ones if one.newest]
+
+
+def _error(found: Sequence[Network], law: str, *, by_newest: bool = False) -> str:
+    """Write the error of a law; `by_newest`: as fitted to the same runs as the newest form."""
+    given = [one.newest if by_newest else one.predicted["predicted_accuracy"] for one in found]
+    misses = [predicted[law] - one.measured for predicted, one in zip(given, found) if law in predicted]
+    return f"{rms(misses):.2f}" if misses else UNKNOWN
 
 
 def _tested_error(law: str) -> str:
-    return f"{rms(_misses(tested(), law)):.2f}"
+    return _error(tested(), law, by_newest=True)
 
 
-def _largest_tested_miss() -> str:
-    return f"{max(map(abs, _misses(tested(), 'threshold'))):.1f}"
+def _largest(found: Sequence[Network]) -> str:
+    return f"{max((one.newest['threshold'] - one.measured for one in found), key=abs):+.1f}"
+
+
+def _too_low() -> str:
+    return f"{sum(one.newest['threshold'] < one.measured for one in tested())} of {len(tested())}"
 
 
 VALUES: dict[str, Callable[[], str]] = {
@@ -263,9 +319,13 @@ VALUES: dict[str, Callable[[], str]] = {
     "law, tested error by a constant": partial(_tested_error, "constant"),
     "law, tested error by counting": partial(_tested_error, "count"),
     "law, tested error by shares": partial(_tested_error, "shares"),
-    "law, largest tested miss": _largest_tested_miss,
+    "law, tested error by the first parts": partial(_tested_error, "with floor"),
+    "law, largest tested miss": lambda: _largest(tested()).lstrip("+-"),
+    "law, tested too low": _too_low,
+    "law, tested inside": lambda: f"{sum(bool(one.inside) for one in tested())} of {len(tested())}",
     **{f"{name}, measured": partial(_value, name, "measured") for name in SENTENCES},
-    **{f"{name}, predicted": partial(_value, name, "with floor") for name in SENTENCES if "initial" not in name},
+    **{f"{name}, predicted": partial(_value, name, law) for name, law in _PREDICTED.items()},
+    "pairs, differences": lambda: " and ".join(f"{_measured(a) - _measured(b):.1f}" for a, b in PAIRS),
     **{f"{name}, by roots": partial(_value, name, "root_condition") for name in SENTENCES if "betas" in name},
     "betas per block, error": partial(_group_error, "block-schemes", "with floor"),
     "betas per block, error by roots": partial(_group_error, "block-schemes", "root_condition"),

@@ -7,8 +7,10 @@ from tools.markdown_tables import table
 from zerosnet.data import source
 from zerosnet.environment import ORIGIN_MARKS, origin_problem
 from zerosnet.experiments import EXPERIMENTS, Evidence, Measured, MeasuredCell, RunEvidence, collect, summarise
+from zerosnet.numerics import words_of_schemes
 from zerosnet.report.page.configurations import Configuration, panels
 from zerosnet.report.page.runs_section import origin_legend
+from zerosnet.training import RunSpec
 
 _MARK = "⚠"  # as in the HTML report
 _NOTHING = "Nothing has been measured yet."
@@ -117,7 +119,7 @@ def _run_line(title: str, one: Configuration) -> tuple[str, ...]:
     seconds = summarise([result.seconds for result in results])
     trained = {_hardware(run.environment) for run in ended}
     return (
-        one.spec.model if one.spec.scheme is None else f"{one.spec.model} `{one.spec.scheme}`",
+        _named(one.spec),
         title,
         ", ".join(_marked_seed(run) for run in ended),
         _percentages([result.test_accuracy for result in results]),
@@ -125,6 +127,13 @@ def _run_line(title: str, one: Configuration) -> tuple[str, ...]:
         "" if seconds is None else f"{seconds.mean:.0f}",
         "; ".join(sorted(trained)),
     )
+
+
+def _named(spec: RunSpec) -> str:
+    if spec.block_schemes is not None:
+        schemes = [str(scheme) for scheme in spec.block_schemes]
+        return f"{spec.model} `{schemes[0]}`, {words_of_schemes(schemes)}"
+    return spec.model if spec.scheme is None else f"{spec.model} `{spec.scheme}`"
 
 
 def _marked_seed(run: RunEvidence) -> str:

@@ -50,7 +50,7 @@ FIGURES: "dict[str, Callable[[], Figure]]" = {
 }
 
 
-RECORDS = ("measured", "pairs", "law", "map", "noise", "noise_law", "corruptions", "speed")
+RECORDS = ("measured", "pairs", "law", "map", "noise", "noise_law", "corruptions", "tour_forecast", "speed")
 
 
 def main(names: list[str]) -> None:

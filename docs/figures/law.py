@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zerosnet.experiments import parasitic_modulus
-from zerosnet.numerics import Scheme, depth_trade_off, is_zero_stable, load_law
+from zerosnet.numerics import FittedNetwork, Scheme, depth_trade_off, is_zero_stable, load_law
 from zerosnet.report import accuracy_map, depth_design_figure
 from zerosnet.report.figures.style import BLUE, GREY, INK, VERMILION, new_figure, styled
 
@@ -20,15 +20,23 @@ RING: dict[str, Any] = {"color": INK, "marker": "o", "linestyle": "", "markersiz
 RESULTS = Path(__file__).parents[2] / "results"
 
 
-def registered() -> dict[float, float]:
-    """Predictions of the law that were on record before training, by the accuracy that came."""
+def registered() -> dict[tuple[Any, ...], float]:
+    """Predictions of the law that were on record before training, by wiring, for networks that were trained since."""
     found = {}
     for one in json.loads((RESULTS / "predictions/threshold.json").read_text())["predictions"]:
-        result = RESULTS / "runs" / one["run"] / "result.json"
-        if one["dataset"] == "cifar10" and result.exists():
-            accuracy = 100 * json.loads(result.read_text())["best_test_accuracy"]
-            found[round(accuracy, 6)] = one["predicted_accuracy"]["parts"]
+        usual = one["dataset"] == "cifar10" and one["recipe"] == {"name": "paper"} and "predicted_accuracy" in one
+        if usual and (RESULTS / "runs" / one["run"] / "result.json").exists():
+            schemes = tuple(one.get("block_schemes", ()))
+            layers = int("".join(filter(str.isdigit, one["model"])))
+            stage_change = one.get("stage_change", "project-each")
+            key = (one.get("scheme") or (schemes[0] if schemes else one["model"]), schemes, layers, stage_change)
+            found[key] = one["predicted_accuracy"]["parts"]
     return found
+
+
+def key_of(network: FittedNetwork) -> tuple[Any, ...]:
+    """Make the key of a network in `registered`."""
+    return network.scheme, network.block_schemes, 2 * sum(network.blocks) + 2, network.stage_change
 
 
 def law_figure() -> "Figure":
@@ -43,7 +51,7 @@ def law_figure() -> "Figure":
         for network in load_law().networks:
             scheme = Scheme.parse(network.scheme)
             look = STABLE if is_zero_stable(scheme) else OTHER
-            before = known.get(round(network.accuracy, 6))
+            before = known.get(key_of(network))
             predicted.plot(network.left_out if before is None else before, network.accuracy, **look)
             if before is not None:
                 predicted.plot(before, network.accuracy, **RING)
@@ -55,7 +63,7 @@ def law_figure() -> "Figure":
         roots.set_xlabel("largest parasitic modulus")
         predicted.plot([], [], **STABLE, label="zero-stable")
         predicted.plot([], [], **OTHER, label="not zero-stable")
-        predicted.plot([], [], **RING, label="predicted before it was trained")
+        predicted.plot([], [], **RING, label="committed before training")
         predicted.legend(loc="upper left")
     return figure
 

@@ -11,7 +11,16 @@ import numpy as np
 
 from zerosnet.errors import InputError
 from zerosnet.models import find_name
-from zerosnet.numerics import LM_NETWORK_BETA, Forecast, Scheme, Wiring, forecast, is_zero_stable, lm
+from zerosnet.numerics import (
+    LM_NETWORK_BETA,
+    Forecast,
+    Scheme,
+    Wiring,
+    forecast,
+    is_zero_stable,
+    lm,
+    words_of_schemes,
+)
 from zerosnet.training import RunSpec
 
 if TYPE_CHECKING:
@@ -23,11 +32,15 @@ _ON_THE_CIRCLE = 1e-5  # the journal has six digits
 
 
 def wired_name(spec: RunSpec, scheme: str) -> str:
-    """Name a network by its scheme and what is unusual about it: "1,1,1;1, beta growth 1.841"."""
+    """Name a network by its scheme and what is unusual about it: "1,1,1;1, beta growth 1.841".
+
+    One with a scheme per block is named by that of the first.
+    """
     growths = {"beta growth": spec.beta_growth, "initial growth": spec.init_growth}
     told = [f"{kind} {float(rate):.4g}" for kind, rate in growths.items() if rate is not None]
     told += [] if spec.stage_change is None else [spec.stage_change]
-    told += [] if spec.block_schemes is None else ["a scheme per block"]
+    if spec.block_schemes is not None:
+        scheme, told = str(spec.block_schemes[0]), [*told, words_of_schemes([*map(str, spec.block_schemes)])]
     return ", ".join([scheme, *told])
 
 

@@ -45,7 +45,7 @@ class FittedNetwork:
         unusual = [
             *([] if self.stage_change == "project-each" else [self.stage_change]),
             *([] if self.beta_growth == "1" else [f"beta growth {float(Scheme([self.beta_growth], [1]).alphas[0]):g}"]),
-            *([_per_block_words(self.block_schemes)] if self.block_schemes else []),
+            *([words_of_schemes(self.block_schemes)] if self.block_schemes else []),
         ]
         return Scheme.parse(self.scheme).short_name + (f" ({', '.join(unusual)})" if unusual else "")
 
@@ -69,8 +69,13 @@ def read_network(data: dict[str, Any]) -> FittedNetwork:
     return FittedNetwork(**{**data, **lists})
 
 
-def _per_block_words(schemes: Sequence[str]) -> str:
-    """Describe one scheme per block: one whose f is switched off from some block on, or any."""
+def words_of_schemes(schemes: Sequence[str]) -> str:
+    """Describe one scheme per block: one whose f is switched off from some block on, or any.
+
+    Examples:
+        >>> words_of_schemes(["1,1;1", "1,1;1", "1,1;0"])
+        'f switched off after 2 multistep blocks'
+    """
     written = [text.rpartition(";") for text in schemes]
     used = [betas != "0" for _, _, betas in written]
     last = sum(used)
