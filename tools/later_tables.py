@@ -22,7 +22,7 @@ GROUPS = {
     "block-schemes": "betas that grow or shrink",
     CONTROL: "initial weights that grow",
     "ten-rows": "ten rows, 32 and 44 layers",
-    "depth": "f switched off, equal depth",
+    "depth": "f switched off, equal depth, restart",
     "alpha-and-k": "alpha and k",
     "recipes": "other rates and decay",
     "adam": "Adam",
@@ -104,7 +104,7 @@ def errors(results: Path = RESULTS) -> str:
     rows = []
     for file, found in later(results).items():
         for reading, words in _readings(file).items():
-            name = GROUPS[file] + words
+            name = _group(file, found) + words
             rows.append([name, str(len(found)), *_cells(found, reading)])
     if tests := tested(results):
         same = [_error(tests, law, by_newest=True) for law in LAWS]
@@ -130,9 +130,15 @@ def networks(results: Path = RESULTS) -> str:
                 given = one.predicted[reading]
                 cells = [f"{given[law]:.1f}" if law in given else UNKNOWN for law in SHOWN]
                 miss = f"{_miss(one, reading):+.1f}"
-                rows.append([GROUPS[file], one.name + words, *cells, f"{one.measured:.1f}", str(one.runs), miss])
+                rows.append([_group(file, found), one.name + words, *cells, f"{one.measured:.1f}", str(one.runs), miss])
     heads = ["Group", "Network", *(LAWS[law] for law in SHOWN), "Measured", "Seeds", MISS]
     return _without_empty(heads, rows)
+
+
+def _group(file: str, found: Sequence[Network]) -> str:
+    """Name a group after the networks that are in it."""
+    name = GROUPS[file]
+    return name if any("restart" in one.name for one in found) else name.removesuffix(", restart")
 
 
 def _without_empty(heads: list[str], rows: list[list[str]]) -> str:

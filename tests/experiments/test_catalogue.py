@@ -1,7 +1,7 @@
 import pytest
 from tests.experiments.made_up import finish
 
-from zerosnet.experiments import EXPERIMENTS, Evidence, cost, costs, listing, read_evidence
+from zerosnet.experiments import EXPERIMENTS, Evidence, catalogue, cost, listing, read_evidence
 from zerosnet.training import RunSpec, Store, recipe
 
 
@@ -23,7 +23,7 @@ def test_runs_that_were_never_timed_have_no_cost():
 def test_bottleneck_networks_cost_what_plain_torch_took(monkeypatch):
     book = recipe("paper", "cifar100", epochs=500)
     deep, deeper = (RunSpec(f"zerosnet{layers}_opt", "cifar100", book, 1) for layers in (164, 326))
-    monkeypatch.setattr(costs, "_rates", lambda: {"torch": {"164": 2.5}})
+    monkeypatch.setattr(catalogue, "_rates", lambda: {"torch": {"164": 2.5}})
     assert cost([deep]).gpu_seconds == 500 * 2.5 and cost([deep, deeper]).gpu_seconds is None
 
 

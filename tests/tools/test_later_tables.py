@@ -56,17 +56,41 @@ def test_every_group_has_the_error_of_every_law_as_it_was_registered(results):
         "betas that grow or shrink",
         "initial weights that grow, read from initial shares",
         "initial weights that grow, read from coefficients",
-        "f switched off, restart, equal depth",
+        "f switched off, equal depth, restart",
+        "**predicted by the law in the package**",
         "**all**, as predicted",
         "all but initial weights",
     ]
-    assert [cells[0] for cells in found.values()] == ["6", "2", "2", "16", "24", "22"]
-    assert found["f switched off, restart, equal depth"][1].endswith(" (14)"), "two were trained before the threshold"
+    assert [cells[0] for cells in found.values()] == ["6", "2", "2", "16", "14", "24", "22"]
+    assert found["f switched off, equal depth, restart"][1].endswith(" (14)"), "two were trained before the threshold"
     assert found["betas that grow or shrink"][1] == "–"
-    assert float(found["f switched off, restart, equal depth"][2]) == pytest.approx(0.5, abs=0.01)
+    assert float(found["f switched off, equal depth, restart"][2]) == pytest.approx(0.5, abs=0.01)
     assert float(found["betas that grow or shrink"][2]) <= 0.51, "seeds are joined"
     assert float(found["initial weights that grow, read from coefficients"][2]) > 10
     assert all(float(cells[5]) > float(cells[2]) for name, cells in found.items() if "initial" not in name), "count"
+
+
+def test_the_newest_law_is_compared_with_others_that_were_fitted_to_the_same_runs(results):
+    found = later_tables.tested(results)
+    entries = json.loads((RESULTS / "predictions/threshold.json").read_text())["predictions"]
+    given = {one["run"]: one["predicted_accuracy"] for one in entries if "predicted_accuracy" in one}
+    assert len(found) == 14
+    for one in found:
+        assert any(
+            one.newest["shares"] == known["shares"] and one.newest["threshold"] == known["parts"]
+            for known in given.values()
+        )
+    assert all(one.inside is not None for one in found)
+
+
+def test_runs_that_are_missing_are_counted(results, tmp_path):
+    assert "restart" not in later_tables.waiting(results)
+    (tmp_path / "predictions").symlink_to(RESULTS / "predictions")
+    for spec in read_sweep(RESULTS / "sweeps/depth.json"):
+        if spec.stage_change is None:
+            (tmp_path / "runs" / spec.id).mkdir(parents=True)
+            (tmp_path / "runs" / spec.id / "result.json").touch()
+    assert "restart at stage changes (4)" in later_tables.waiting(tmp_path)
 
 
 def test_every_network_stands_with_both_laws_and_its_miss(results):

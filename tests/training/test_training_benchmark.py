@@ -57,7 +57,7 @@ def test_peak_memory_of_both_engines_stands_side_by_side(measured):
     assert whole["peak_memory"] == [
         {"layers": case.layers, "replicas": case.replicas, "native_gib": case.replicas, "torch_gib": 3 * case.replicas}
         for case in CASES
-        if case.kernels == "native"
+        if case.kernels == "native" and case.layers < 110  # the plain engine is not timed there
     ]
     assert peak_memory(whole["rows"][:4]) == []
 

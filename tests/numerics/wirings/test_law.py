@@ -38,7 +38,7 @@ def test_a_floor_that_made_the_points_is_found_again() -> None:
 @pytest.mark.parametrize("epoch", ["best", "last"])
 def test_the_law_of_the_package_predicts_networks_left_out(epoch: str) -> None:
     errors = [load_law(measure, epoch).rmse for measure in ("parts", "contributions", "shares")]
-    assert errors[0] < 1.0 and errors == sorted(errors)
+    assert errors[0] < errors[1] / 2 and errors == sorted(errors)
     assert {sum(network.blocks) for network in load_law(epoch=epoch).networks} >= {9, 27}
 
 
