@@ -29,8 +29,12 @@ GROUPS = {
     "plain-torch": "state in float32",
     "layers-110": "110 layers",
     "best-designs": "best designs",
+    "small-betas": "small betas",
 }
 """Files whose networks were predicted by the law of parts before training, without and with a floor."""
+
+SINCE = ("small-betas",)
+"""Files that were written after the threshold: their law of parts has one."""
 
 KNOWN = ("plain-torch",)
 """Groups of networks that the law was fitted on, trained in another arithmetic: no test of the law."""
@@ -49,7 +53,8 @@ FILES = {"threshold": "threshold", "with floor": "with-floor"}
 """Files of predictions by later forms of the law of parts; a form predicts only what was not trained before it."""
 
 UNKNOWN = "–"
-READINGS = {"predicted_accuracy": "", "predicted_accuracy_by_coefficients": ", read from coefficients"}
+PLAIN = "predicted_accuracy"
+READINGS = {PLAIN: "", "predicted_accuracy_by_coefficients": ", read from coefficients"}
 _INITIAL = ", read from initial shares"
 MISS = "Miss of the newest"
 LARGEST = "Largest miss, by the newest law that predicted it"
@@ -93,7 +98,7 @@ def later(results: Path = RESULTS) -> dict[str, list[Network]]:
     groups: dict[str, list[Network]] = {}
     for (file, _), seeds in found.items():
         runs = list(seeds.values())
-        groups.setdefault(file, []).append(_network(runs, forms))
+        groups.setdefault(file, []).append(_network(runs, forms, since=file in SINCE))
     return groups
 
 
@@ -176,18 +181,23 @@ def _later_runs() -> set[str]:
     }
 
 
-def _network(seeds: Sequence[tuple[dict[str, Any], float]], forms: dict[str, dict[str, Any]]) -> Network:
+def _network(
+    seeds: Sequence[tuple[dict[str, Any], float]], forms: dict[str, dict[str, Any]], *, since: bool = False
+) -> Network:
+    """Join the seeds of a network; `since`: it was predicted by the law with a threshold only."""
     one = seeds[0][0]
     predicted = {}
-    for reading in (reading for reading in READINGS if reading in one):
+    measured, newest = mean(value for _, value in seeds), one if since else forms["threshold"].get(one["run"])
+    given = {} if newest is None else dict(newest["predicted_accuracy"])
+    if given:
+        given["threshold"] = given.pop("parts")
+    for reading in (reading for reading in READINGS if reading in one and not since):
         later_forms = {law: known[one["run"]] for law, known in forms.items() if one["run"] in known}
         newer = {law: entry[reading]["parts"] for law, entry in later_forms.items()}
         predicted[reading] = {**later_forms["with floor"][reading], **one[reading], **newer}
-    measured, newest = mean(value for _, value in seeds), forms["threshold"].get(one["run"])
-    given = {} if newest is None else dict(newest["predicted_accuracy"])
-    if given:
-        older = predicted["predicted_accuracy"]
-        given |= {"threshold": given["parts"], "with floor": older["with floor"], "parts": older["parts"]}
+        given |= {law: predicted[reading][law] for law in ("with floor", "parts") if given and reading == PLAIN}
+    if since:
+        predicted[PLAIN] = given
     inside = None if newest is None else newest["interval"][0] <= measured <= newest["interval"][1]
     return Network(_name(one), predicted, measured, len(seeds), given, inside)
 
@@ -229,7 +239,7 @@ def _cells(found: Sequence[Network], reading: str = "predicted_accuracy") -> lis
 def _miss(one: Network, reading: str = "predicted_accuracy") -> float:
     """The miss of the newest form of the law of parts that predicted a network."""
     given = one.predicted[reading]
-    return given.get("threshold", given["with floor"]) - one.measured
+    return given.get("threshold", given.get("with floor", 0.0)) - one.measured
 
 
 def _misses(found: Sequence[Network], law: str, reading: str = "predicted_accuracy") -> list[float]:

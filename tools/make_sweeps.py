@@ -29,6 +29,8 @@ adversarial     the same four, trained on white-box adversarial examples
 screen-known    every network of 56 layers that recipe `paper` has trained, by recipe `screen`, two seeds
 screen-map      consistent three-step schemes by their pair of parasitic roots, on a square grid of ninths over the
                 upper half of the disc of radius 1.2, by recipe `screen`; pairs on the real axis are double roots
+small-betas     the optimum's and Euler's alphas with betas of 0.016 to 0.064, between those that learn nothing and those
+                that learn all, where laws of depth differ most; two of them are second seeds of networks of `depth`
 wirings         residual wirings of other people's networks (simplex, gains, scaled, first state, streams) beside
                 PreResNet, the optimum and LM-ResNet, at 20 and 56 layers, one seed
 """
@@ -134,6 +136,14 @@ def depth() -> list[dict[str, Any]]:
         for scheme in (unstable, as_deep_as(unstable)):
             found.append({"model": "zerosnet56", "scheme": str(scheme), **COMMON, "seed": 1})
     return found
+
+
+def small_betas() -> list[dict[str, Any]]:
+    optimum = [str(Scheme(OPTIMUM.alphas, [Fraction(beta)])) for beta in ("0.016", "0.027", "0.032", "0.038", "0.064")]
+    euler = [f"1,0,0;{Fraction(beta)}" for beta in ("0.016", "0.032", "0.064")]
+    known = [str(Scheme(OPTIMUM.alphas, [Fraction(beta)])) for beta in ("0.02173", "0.04539")]
+    seeds = [(text, 1) for text in (*optimum, *euler)] + [(text, 2) for text in known]
+    return [{"model": "zerosnet56", "scheme": text, **COMMON, "seed": seed} for text, seed in seeds]
 
 
 def as_deep_as(scheme: Scheme) -> Scheme:
@@ -275,6 +285,7 @@ def main() -> None:
         "adversarial": lambda: robust("pgd-madry"),
         "screen-known": screen_known,
         "screen-map": screen_map,
+        "small-betas": small_betas,
         "wirings": wirings,
     }
     for name, make in sweeps.items():
