@@ -29,8 +29,8 @@ adversarial     the same four, trained on white-box adversarial examples
 screen-known    every network of 56 layers that recipe `paper` has trained, by recipe `screen`, two seeds
 screen-map      consistent three-step schemes by their pair of parasitic roots, on a square grid of ninths over the
                 upper half of the disc of radius 1.2, by recipe `screen`; pairs on the real axis are double roots
-small-betas     the optimum's and Euler's alphas with betas of 0.016 to 0.064: between too small and large enough to learn,
-                where laws of depth differ most; two are second seeds of networks of `depth`
+small-betas     the optimum's and Euler's alphas with betas of 0.016 to 0.064, where laws of depth differ most; two are
+                second seeds of networks of `depth`
 wirings         residual wirings of other people's networks (simplex, gains, scaled, first state, streams) beside
                 PreResNet, the optimum and LM-ResNet, at 20 and 56 layers, one seed
 """
