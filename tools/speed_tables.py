@@ -191,7 +191,7 @@ def start() -> str:
         for case in record["cases"]:
             seconds = (case["start_seconds"], case["parts"]["imports"], case["cpu_seconds"])
             work = f"`{record['arguments'][0]}`, {machine}, `--kernels {case['engine']}`"
-            rows.append((work, case["call"], *(f"{one:.1f}" for one in seconds)))
+            rows.append((work, case["call"], *("" if one is None else f"{one:.1f}" for one in seconds)))
     return table(("Training", "Call", "Start, s", "of it imports, s", "CPU time, s"), rows)
 
 
