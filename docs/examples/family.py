@@ -5,8 +5,7 @@ y_{n+1} = y_n + h ((1 + theta/2) f(y_n) - theta/2 f(y_{n-1})): Euler at theta = 
 
 from typing import Any
 
-from zerosnet.numerics import FAMILIES, Family, Scheme
-from zerosnet.numerics.rationals import number
+from zerosnet.numerics import FAMILIES, Family, Scheme, number
 
 
 def ab2_blend(theta: Any) -> Scheme:
@@ -27,5 +26,5 @@ BLEND = Family(
 
 
 def register() -> None:
-    """From here on "ab2-blend(1/2)" is a scheme everywhere."""
+    """Make "ab2-blend(1/2)" a scheme everywhere in this process."""
     FAMILIES[BLEND.name] = BLEND

@@ -6,9 +6,7 @@ import torch
 from torch import Tensor
 
 from zerosnet.data import stream
-from zerosnet.robustness import PROTOCOLS, Protocol, ProtocolOptions, Subject
-from zerosnet.robustness.protocols.attacked import under
-from zerosnet.robustness.protocols.result import Measurement
+from zerosnet.robustness import PROTOCOLS, Measurement, Protocol, ProtocolOptions, Subject, under
 
 SHARES = (0.0, 0.05, 0.2)
 SEED = 1
@@ -43,5 +41,5 @@ SALT_AND_PEPPER = Protocol(
 
 
 def register() -> None:
-    """From here on `zerosnet attack RUN --protocol salt-and-pepper` knows it."""
+    """Make it known in this process: to `run_protocol("salt-and-pepper", ...)` and `attack_runs`."""
     PROTOCOLS[SALT_AND_PEPPER.name] = SALT_AND_PEPPER

@@ -26,11 +26,12 @@ def test_a_name_and_a_scheme_give_one_line_per_block(capsys):
 
 def test_effective_depth_is_printed_first_and_predicted_shares_stand_beside_measured_ones(capsys):
     depth = Wiring.of(OPTIMUM, (9, 9, 9)).effective_depth()
-    for name in ("zerosnet56_opt", "zerosnet56_opt.cifar10"):
+    titles = {"zerosnet56_opt": "untrained zerosnet56_opt", "zerosnet56_opt.cifar10": "zerosnet56_opt"}
+    for name, title in titles.items():
         code, out, _ = diagnose(capsys, name, "--images", "2")
         first, *_ = out.splitlines()
         assert code == 0
-        assert first.startswith(f"zerosnet56_opt: effective depth {depth:.1f} predicted, ")
+        assert first.startswith(f"{title}: effective depth {depth:.1f} predicted, ")
         assert first.endswith(" measured, of 27 blocks")
         assert "share predicted" in " ".join(out.split())
         assert "1 %" not in out
@@ -100,6 +101,16 @@ def test_the_used_depth_of_a_network_that_guesses_tells_nothing(capsys):
     assert "hardly more than chance, so that the used depth tells nothing" in out.splitlines()[1]
 
 
+def test_runs_of_an_untrained_network_are_named(capsys, finished):
+    code, out, err = diagnose(capsys, "zerosnet20_opt", "--store", str(finished), "--images", "2")
+    assert code == 0 and out.startswith("untrained zerosnet20_opt: ")
+    assert err.startswith(
+        f"zerosnet: store {finished} has 1 trained zerosnet20_opt; try zerosnet20_opt-digits-quick-s7"
+    )
+    code, _, err = diagnose(capsys, "preresnet20", "--store", str(finished), "--images", "2")
+    assert (code, err) == (0, "")
+
+
 def test_noise_can_be_asked_for(capsys, finished):
     code, out, _ = diagnose(capsys, "quick-s7-", "--store", str(finished), "--dataset", "random", "--images", "2")
     assert code == 0
@@ -138,6 +149,8 @@ def test_plot_draws_a_file(capsys, tmp_path):
             "no network called 'zerosnet21_opt'; expected a run in store runs, a file, or a name such as zerosnet",
         ),
         (["zerosnet20"], "needs a scheme"),
+        (["resnetv2_50"], "(did you mean timm:resnetv2_50?)"),
+        (["resnet18"], "(did you mean timm:resnet18 or torchvision:resnet18?)"),
         (["nowhere.safetensors"], "no such file"),
         (["zerosnet20_opt", "--dataset", "cifar11"], "cifar11"),
         (["zerosnet20_opt.cifar10", "--dataset", "digits"], "images of 1 channels; zerosnet20_opt.cifar10 takes 3"),

@@ -85,7 +85,7 @@ def test_names_and_hub_folders_are_exported_too(capsys, tmp_path: Path) -> None:
     arguments = ("zerosnet20", "--scheme", "zerosnet(10)", "--format", "hub", "-o", tmp_path / "named")
     code, out, err = export(capsys, *arguments)
     assert code == 0, err
-    assert "random weights" in out
+    assert "untrained zerosnet20" in out
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,8 @@ def finished_run(root, nan=False):
         (["train", "zerosnet20_opt", "--dataset", "digit"], "(did you mean digits?)"),
         (["train", "zerosnet20_opt", "--dataset", "digits", "--recipe", "qick"], "(did you mean quick?)"),
         (["diagnose", "zerosnet20_op"], "zerosnet20_opt"),
+        (["train", "resnet20", "--dataset", "digits"], "(did you mean preresnet20?)"),
+        (["train", "zerosnet20", "--dataset", "digits", "--scheme", "1,1,1"], "a shell ends a command at a semicolon"),
         (["trian"], "(did you mean train?)"),
         (["runs", "--store", "a" * 300], "File name too long; expected another name"),
         (["diagnose", "a" * 300], "File name too long; expected another name"),

@@ -68,6 +68,25 @@ def test_several_schemes_are_a_table(capsys: pytest.CaptureFixture[str]) -> None
     assert printed.count("%") >= 6 and "zerosnet(-1/5)" in printed
 
 
+def test_numbers_name_a_scheme_as_text_does(capsys: pytest.CaptureFixture[str]) -> None:
+    assert document(capsys, "--alphas", "-3,5,-1", "--betas", "4") == document(capsys, "-3,5,-1;4")
+
+
+@pytest.mark.parametrize(("layers", "nearby"), [("56", True), ("110", False)])
+def test_networks_measured_nearby_are_named_if_there_are_any(
+    layers: str, nearby: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert predict("zerosnet(-9/5)", "--layers", layers) == 0
+    assert ("measured nearby" in capsys.readouterr().out) == nearby
+
+
+def test_very_deep_networks_get_a_reason_in_place_of_parameters_in_use(capsys: pytest.CaptureFixture[str]) -> None:
+    assert predict("zerosnet(-9/5)", "--layers", "1298") == 0
+    assert "parameters in use  none: among so many blocks" in capsys.readouterr().out
+    assert predict("euler", "zerosnet(-9/5)", "--layers", "1298") == 0
+    assert capsys.readouterr().out.count("none      none") == 2
+
+
 def test_figure_and_map_are_drawn(tmp_path: Path) -> None:
     figure, picture = tmp_path / "shares.png", tmp_path / "map.png"
     assert predict("zerosnet(1/2)", "--plot", str(figure), "--map", str(picture)) == 0
@@ -95,7 +114,10 @@ def test_predictions_are_appended_and_never_edited(tmp_path: Path, capsys: pytes
         (["1,1,1;1", "--stage-change", "jump"], "stage_change is 'jump'"),
         (["1,1,1;1", "--beta-growth", "fast"], "beta_growth"),
         (["1,1,1;1", "--colour"], "no such option: --colour; see zerosnet predict --help"),
-        (["1,1,1"], "1,1,1"),
+        (["1,1,1"], "scheme is '1,1,1', without a semicolon"),
+        (["resnet"], "'resnet' is a network"),
+        (["resnet56"], "; that of resnet56 is euler\n"),
+        (["--alphas", "1,1,1"], "--betas is missing"),
         (["euler", "--dataset", "cifar-10"], "dataset is 'cifar-10'"),
         (["zerosnet20_opt"], "; that of zerosnet20_opt is zerosnet(-9/5)\n"),
     ],

@@ -89,7 +89,7 @@ def test_runs_are_found_by_id_or_by_a_part_only_they_have(tmp_path):
     for seed in (1, 2, 22):
         store.claim(replace(SPEC, seed=seed)).release()
     assert store.find("-s1-").spec.seed == 1 and store.find("s2").spec.seed == 2
-    with pytest.raises(InputError, match=r"3 runs in store .*: zerosnet20_opt-"):
+    with pytest.raises(InputError, match=r"3 runs in store .*: zerosnet20_opt-.*; expected one of these ids"):
         store.find("zerosnet20")
     with pytest.raises(InputError, match="there is none of that name"):
         store.find("resnet")

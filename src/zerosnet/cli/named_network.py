@@ -1,6 +1,6 @@
 """Find the network that a command is about: a run's, a file's, one of the hub, or one by name."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,12 +25,14 @@ class NamedNetwork:
     size: tuple[int, int]
     """Height and width of its images."""
     is_run: bool = False
+    is_trained: bool = True
 
 
-def find_subject(name: str, scheme: str | None, store: str, **options: Any) -> NamedNetwork:
+def find_subject(name: str, scheme: str | None, store: str, *, others: bool = False, **options: Any) -> NamedNetwork:
     """Find the network called `name`: a file or folder, a registered or trained network, one on the hub, or a run.
 
-    A registered network has random weights; `scheme` and options of `create_model` are for these alone.
+    A registered network is untrained; `scheme` and options of `create_model` are for these alone. `others`: whether the
+    command also takes networks of other packages, which the error for an unknown name then lists.
     """
     from zerosnet.models import create_model, from_pretrained, list_models, list_pretrained, load_model, model_facts
     from zerosnet.training import WEIGHTS, Store
@@ -49,12 +51,25 @@ def find_subject(name: str, scheme: str | None, store: str, **options: Any) -> N
         return _without_run(from_pretrained(path), path.name, model_facts(path / "model.safetensors"))
     if name in list_models():
         network = create_model(name, scheme=scheme_option(scheme), **{"seed": 0, **options})
-        return _without_run(network, f"{name} with random weights", {})
+        return replace(_without_run(network, f"untrained {name}", {}), is_trained=False)
     if name in list_pretrained():
         return _without_run(load_model(name), name, model_facts(name))
     if "/" in name:
         return _without_run(from_pretrained(name), name, {})
-    return _of_run(_run(name, Store(store)))
+    return _of_run(_run(name, Store(store), others))
+
+
+def runs_of(model: str, scheme: str | None, store: str) -> "list[RunRecord]":
+    """List the finished runs of a model in a store, those with another scheme than this one left out."""
+    from zerosnet.training import Store
+
+    records, _ = Store(store).scan()
+    known = scheme_option(scheme)
+    return [
+        one
+        for one in records
+        if (one.status, one.spec.model, one.spec.scheme) == ("finished", model, known) and one.has_weights
+    ]
 
 
 def find_run(name: str, store: str) -> "RunRecord":
@@ -69,15 +84,18 @@ def find_run(name: str, store: str) -> "RunRecord":
     return Store(folder.parent).find(folder.name)
 
 
-def _run(name: str, store: "Store") -> "RunRecord":
+def _run(name: str, store: "Store", others: bool) -> "RunRecord":
     """Find the run of that name; the error for none lists what a network can be called."""
-    from zerosnet.models import list_models, list_pretrained
+    from zerosnet.cli.other_network import elsewhere
+    from zerosnet.models import list_models, list_pretrained, our_name
 
     if not any(name in spec.parent.name for spec in store.root.glob("*/spec.json")):
-        alike = get_close_matches(name, [*list_pretrained(), *list_models()], n=2) or list_pretrained()
+        alike = get_close_matches(our_name(name), [*list_pretrained(), *list_models()], n=2) or list_pretrained()
+        there = elsewhere(name) if others else []
+        meant = f" (did you mean {' or '.join(there)}?)" if there else ""
         raise InputError(
-            f"there is no network called {name!r}; expected a run in store {store.root}, a file, or a name such as "
-            f"{' or '.join(alike)}"
+            f"there is no network called {name!r}{meant}; expected a run in store {store.root}, a file, or a name such "
+            f"as {' or '.join(alike)}"
         )
     return store.find(name)
 

@@ -58,6 +58,11 @@ def find_other(name: str, seed: int) -> OtherNetwork:
     return OtherNetwork(model, name, example)
 
 
+def elsewhere(name: str) -> list[str]:
+    """List timm:NAME and torchvision:NAME if these packages have a network of that name."""
+    return [f"{package}:{name}" for package, names in _NAMES.items() if name in names()]
+
+
 def example_of(model: "nn.Module") -> "Tensor":
     from zerosnet.models import example_for
 
@@ -134,4 +139,8 @@ _PACKAGES: dict[str, Callable[[str], "nn.Module"]] = {
     "timm": _timm,
     "torchvision": _torchvision,
     "transformers": _transformers,
+}
+_NAMES: dict[str, Callable[[], list[str]]] = {
+    "timm": lambda: _package("timm").list_models(),
+    "torchvision": lambda: _package("torchvision").models.list_models(),
 }

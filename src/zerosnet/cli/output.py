@@ -24,6 +24,7 @@ _WIDTH_OF_PLAIN_OUTPUT = 100
 # exact answers about longer schemes take minutes; in Python there is no limit
 _LONGEST_TEXT, _MOST_STEPS, _MOST_WORK = 4_000, 16, 16_000
 _WAYS = 'a scheme such as "zerosnet(-9/5)" or "1/3,5/9,1/9;16/9", --alphas with --betas, or --family'
+_SCHEMES_OF_NETWORKS = dict.fromkeys(("resnet", "resnetv2", "wide_resnet", "preactresnet", "preresnet"), "euler")
 _STYLES = {"yes": "green", "no": "red", "undecided": "yellow", "none": "dim"}
 
 
@@ -51,11 +52,10 @@ def scheme_option(text: str | None) -> "Scheme | None":
     """Read the option --scheme of a command that trains; None is the model's own."""
     if text is None:
         return None
-    from zerosnet.numerics import Scheme
     from zerosnet.training import check_scheme
 
     try:
-        scheme = Scheme.parse(text)
+        scheme = _parse(text)
     except InputError as error:
         raise InputError(f"scheme: {error}") from None
     check_scheme(scheme)
@@ -72,10 +72,8 @@ def family_member(name: str, param: str | None, beta: str | None = None) -> "Sch
 
 def parsed_scheme(text: str) -> "Scheme":
     """Read a scheme that was given as one word."""
-    from zerosnet.numerics import Scheme
-
     _refuse_network(text)
-    scheme = Scheme.parse(text) if len(text) <= _LONGEST_TEXT else None
+    scheme = _parse(text) if len(text) <= _LONGEST_TEXT else None
     if scheme is None or scheme.steps > _MOST_STEPS or scheme.steps * len(str(scheme)) > _MOST_WORK:
         raise InputError(
             f"the scheme {text[:60]!r}... is too long; on the command line expected at most {_MOST_STEPS} steps, "
@@ -84,15 +82,30 @@ def parsed_scheme(text: str) -> "Scheme":
     return scheme
 
 
+def _parse(text: str) -> "Scheme":
+    """Read a scheme; numbers without a semicolon are what a shell leaves of one without quotes."""
+    from zerosnet.numerics import Scheme
+
+    if text and not text.strip("+-,./0123456789 "):
+        raise InputError(
+            f'scheme is {text!r}, without a semicolon; expected "alphas;betas" such as "1,1,1;1", in quotes, because a '
+            "shell ends a command at a semicolon"
+        )
+    return Scheme.parse(text)
+
+
 def _refuse_network(text: str) -> None:
     """Refuse a network's name in a scheme's place, and tell the scheme that it has."""
     from zerosnet.models import find_name
 
-    try:
-        form, _ = find_name(text)
-    except InputError:
-        return
-    own = f"; that of {text} is {form.scheme.name}" if form.scheme is not None else ""
+    scheme = _SCHEMES_OF_NETWORKS.get(text.lower().rstrip("-_0123456789"))
+    if scheme is None:
+        try:
+            form, _ = find_name(text)
+        except InputError:
+            return
+        scheme = None if form.scheme is None else form.scheme.name
+    own = "" if scheme is None else f"; that of {text} is {scheme}"
     raise InputError(f'{text!r} is a network; expected a scheme such as "zerosnet(-9/5)"{own}')
 
 

@@ -76,3 +76,4 @@ from zerosnet.models.stepping.streams import StreamsLaw as StreamsLaw
 from zerosnet.models.structure import Structure as Structure
 from zerosnet.models.structure import check_model as check_model
 from zerosnet.models.structure import find_name as find_name
+from zerosnet.models.structure import our_name as our_name

@@ -203,12 +203,27 @@ NAMES: Mapping[str, tuple[NameForm, int]] = {
 }
 """All names of networks: form and depth of each."""
 
+_OTHER_FRONTS = dict.fromkeys(("resnet", "resnet-", "resnetv2_", "preactresnet", "preact_resnet"), "preresnet")
+"""How a name begins elsewhere, and here."""
+
 
 def find_name(name: str) -> tuple[NameForm, int]:
     """Find form and depth of a network by its name."""
     if not isinstance(name, str) or name not in NAMES:
-        raise InputError(f"unknown model {name!r}{did_you_mean(name, NAMES)}; expected {'; or '.join(_forms())}")
+        near = did_you_mean(our_name(str(name)), NAMES)
+        raise InputError(f"unknown model {name!r}{near}; expected {'; or '.join(_forms())}")
     return NAMES[name]
+
+
+def our_name(name: str) -> str:
+    """Write the name of a ResNet as it would be here; other names stay.
+
+    Examples:
+        >>> our_name("resnet20"), our_name("zerosnet20_op")
+        ('preresnet20', 'zerosnet20_op')
+    """
+    front = name.rstrip("0123456789")
+    return _OTHER_FRONTS.get(front.lower(), front) + name[len(front) :]
 
 
 def check_model(name: str, scheme: Scheme | None = None, *, block_schemes: bool = False) -> None:

@@ -29,12 +29,14 @@ from zerosnet.robustness.perturbations.noises import random_signs as random_sign
 from zerosnet.robustness.perturbations.noises import uniform as uniform
 from zerosnet.robustness.protocols.attacked import Subject as Subject
 from zerosnet.robustness.protocols.attacked import subject as subject
+from zerosnet.robustness.protocols.attacked import under as under
 from zerosnet.robustness.protocols.attacked import under_attack as under_attack
 from zerosnet.robustness.protocols.attacked import under_noises as under_noises
 from zerosnet.robustness.protocols.attacked import under_transfer as under_transfer
 from zerosnet.robustness.protocols.measures import RESTARTS as RESTARTS
 from zerosnet.robustness.protocols.measures import ProtocolOptions as ProtocolOptions
 from zerosnet.robustness.protocols.result import Check as Check
+from zerosnet.robustness.protocols.result import Measurement as Measurement
 from zerosnet.robustness.protocols.result import ProtocolResult as ProtocolResult
 from zerosnet.robustness.protocols.result import ResultRow as ResultRow
 from zerosnet.robustness.protocols.result import radius_text as radius_text

@@ -146,7 +146,7 @@ def test_names_of_blocks_choose_them() -> None:
     [
         (Permuted(3), "no linear combination"),
         (Highway(2), "no residual blocks"),
-        (nn.Sequential(nn.Linear(8, 8), nn.Tanh()), "no sum"),
+        (nn.Sequential(nn.Linear(8, 8), nn.Tanh()), "there are no sums;"),
         (nn.Sequential(nn.Linear(7, 8)), "fails on the example of shape (3, 5, 8)"),
     ],
 )

@@ -1,5 +1,6 @@
 """`zerosnet diagnose`: what every block of a network does."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -77,20 +78,22 @@ def diagnose(
         _refuse_for_others(model, unused)
         _diagnose_other(model, images or _EXAMPLES_OF_OTHERS, statistics, seed, json=json, target=target)
         return
-    from zerosnet.cli.named_network import find_subject
+    from zerosnet.cli.named_network import find_subject, runs_of
     from zerosnet.models import diagnose as measure
     from zerosnet.models import has_streams, measure_depth
     from zerosnet.report import diagnosis_figure, save_figure
 
     source = None if dataset is None else _load(dataset, data)
     shape = {} if source is None else {"num_classes": source.num_classes, "in_chans": source.in_chans}
-    subject = find_subject(model, scheme, store, seed=seed, **shape)
+    subject = find_subject(model, scheme, store, others=True, seed=seed, **shape)
     if dataset is None:
         source = _own_data(subject, data)
         if depth and source is None:
             raise InputError(_DEPTH_NEEDS_LABELS)
     count = images or (_IMAGES_OF_NOISE if source is None else _IMAGES_OF_DATA)
     batch, labels = _batch(subject, source, count, seed)
+    if not subject.is_trained and (trained := runs_of(model, scheme, store)):
+        print(f"zerosnet: store {store} has {len(trained)} trained {model}; try {trained[0].id}", file=sys.stderr)
     if has_streams(subject.network):
         if depth:
             raise InputError(f"--depth is given for {subject.label}, a network of several streams; leave it out")
@@ -110,7 +113,8 @@ def diagnose(
         print(encoder.dumps(found.to_json() | extra, indent=2))
         return
     console = output.console()
-    console.print(_headline(found, subject.label if subject.is_run else found.model, source))
+    named = subject.is_run or not subject.is_trained
+    console.print(_headline(found, subject.label if named else found.model, source))
     console.print(_table(found))
     console.print(_LEGEND_OF_SHARES)
     console.print(_LEGEND)

@@ -21,6 +21,7 @@ Examples: zerosnet predict "zerosnet(-9/5)"; zerosnet predict "1,1,1;1" --beta-g
 
 _BAR = 24
 _USED = "those of every block, by how much of it reaches the head"
+_TOO_MANY = "none: among so many blocks even equal parts would hardly count"
 
 
 @app.command(
@@ -33,6 +34,8 @@ def predict(
     scheme: str | None = typer.Argument(None, help='"zerosnet(-9/5)" or "alphas;betas"; may be repeated.'),
     layers: int = typer.Option(56, help="20, 32, 44, 56, 110, 164, 326, 650 or 1298."),
     dataset: str = typer.Option("cifar10", help="The data set that accuracy is predicted for."),
+    alphas: str | None = typer.Option(None, help="Weights of the states, newest first: 1/3,5/9,1/9."),
+    betas: str | None = typer.Option(None, help="Weights of the slopes, newest first: 16/9."),
     beta_growth: str = typer.Option("1", help="The beta of the n-th multistep block is multiplied by its n-th power."),
     stage_change: str = typer.Option("project-each", help="project-each, project-shared or restart."),
     register: str | None = typer.Option(None, metavar="FILE", help="Append the predictions, with date and commit."),
@@ -42,24 +45,28 @@ def predict(
 ) -> None:
     words = [*([] if scheme is None else [scheme]), *context.args]
     output.refuse_options(words, context)
-    if not words and accuracies is None:
+    by_numbers = alphas is not None or betas is not None
+    if not words and not by_numbers and accuracies is None:
         raise InputError('no scheme given; expected one such as "zerosnet(-9/5)" or "1/3,5/9,1/9;16/9", or --map FILE')
     from zerosnet.data import source
     from zerosnet.numerics import forecast
 
     source(dataset)
     figure_path, map_path = output.checked_plot(plot), output.checked_plot(accuracies)
-    if plot is not None and not words:
+    schemes = [output.parsed_scheme(word) for word in words]
+    if by_numbers:
+        schemes.append(output.named_scheme(None, alphas, betas, None, None, None))
+    if plot is not None and not schemes:
         raise InputError("--plot draws a scheme, and none is given")
     found = [
         forecast(
-            output.parsed_scheme(word),
+            one,
             layers,
             dataset=dataset,
             stage_change=stage_change,
             beta_growth=beta_growth,
         )
-        for word in words
+        for one in schemes
     ]
     if register is not None:
         _register(register, found)
@@ -75,18 +82,15 @@ def predict(
 
 def _show_one(found: "Forecast") -> None:
     predicted = found.prediction
-    fits = (
-        len(found.shares) * found.law.half(found.wiring.counts).mean() < 0.5
-    )  # in deeper networks equal parts hardly count
     rows = [
         ("effective depth", f"{found.effective_depth:.1f} of {len(found.shares)} blocks"),
-        *([("parameters in use", f"{100 * _used(found):.0f} % ({_USED})")] if fits else []),
+        ("parameters in use", f"{_used_text(found)} ({_USED})" if _counts(found) else _TOO_MANY),
         ("accuracy", _accuracy_text(found)),
     ]
     if predicted.calibrated:
         rows += [("last epoch", f"{found.last_epoch.accuracy:.1f} % (the accuracy above is that of the best epoch)")]
         nearest = (f"{one.label} has {one.accuracy:.2f} %" for one in found.nearest)
-        rows += [("measured nearby", "; ".join(nearest))]
+        rows += [("measured nearby", "; ".join(nearest))] if found.nearest else []
     output.print_facts(
         f"{found.scheme.name}, {found.layers} layers, before training", [*rows, ("limited by", found.limit)]
     )
@@ -96,9 +100,7 @@ def _show_one(found: "Forecast") -> None:
 
 
 def _show_several(found: "list[Forecast]") -> None:
-    lines = [
-        (one.scheme.short_name, f"{one.effective_depth:.1f}", f"{100 * _used(one):.0f} %", _short(one)) for one in found
-    ]
+    lines = [(one.scheme.short_name, f"{one.effective_depth:.1f}", _used_text(one), _short(one)) for one in found]
     columns = ("scheme", "effective depth", "parameters in use", "accuracy")
     title = f"{found[0].layers} layers, {len(found[0].shares)} blocks, before training"
     output.print_table(title, columns, lines, right=columns[1:])
@@ -107,10 +109,15 @@ def _show_several(found: "list[Forecast]") -> None:
         print(f"no accuracy: {why_not}")
 
 
-def _used(found: "Forecast") -> float:
-    """Effective parameters as a part of those of all blocks."""
+def _counts(found: "Forecast") -> bool:
+    """Tell whether the law counts blocks of which each has an equal part; in very deep networks it does not."""
+    return bool(len(found.shares) * found.law.half(found.wiring.counts).mean() < 0.5)
+
+
+def _used_text(found: "Forecast") -> str:
+    """Write effective parameters as a part of those of all blocks."""
     whole = sum(4**i * stage.blocks for i, stage in enumerate(found.wiring.stages))
-    return found.effective_parameters / whole
+    return f"{100 * found.effective_parameters / whole:.0f} %" if _counts(found) else "none"
 
 
 def _short(found: "Forecast") -> str:

@@ -164,10 +164,11 @@ def _show_list(listed: "Sequence[Listed]") -> None:
     if any(one.status in _NO_RUNS for one in listed):
         print("runs: done and all of this scale; none: the experiment needs a larger one")
     print("H200, 2 cores: time left")
-    print("numbers: those in the paper, and of them measured at full scale, by so many")
+    print("numbers: how many of the table's are measured at full scale, here or when this package was made")
+    print("seeds: how many runs each of these numbers is the mean of")
     printed = [one for one in listed if one.name.startswith("table-")]
     measured, numbers = sum(one.measured for one in printed), sum(one.numbers for one in printed)
-    print(f"  seeds, here or when this package was made: {measured} of {numbers} in its tables")
+    print(f"all tables of the paper together: {measured} of {numbers} numbers")
 
 
 _NO_RUNS = {"not at this scale": "none"}

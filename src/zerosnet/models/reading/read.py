@@ -247,7 +247,7 @@ def _nothing_found(model: nn.Module, plan: StepPlan) -> str:
     used = [v for v in flow.vertices if flow.used[v.index]]
     sums = [v for v in used if v.operation.strip("_") in ("add", "iadd", "sub", "isub")]
     where = ", ".join(dict.fromkeys(v.module or "the network itself" for v in sums[:5]))
-    seen = f"{len(sums)} sums, in {where}" if sums else "no sum"
+    seen = f"{len(sums)} sums, in {where}" if sums else "no sums"
     return (
         f"{type(model).__name__} has no residual blocks that can be found: among {len(used)} operations between the "
         f"example and the output there are {seen}; expected sums of a state and a branch, or blocks=, names of modules"

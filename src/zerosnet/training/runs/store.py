@@ -142,7 +142,8 @@ class Store:
         if not exact and len(matches) > 1:
             some = ", ".join(sorted(folder.name for folder in matches)[:3]) + (", ..." if len(matches) > 3 else "")
             raise InputError(
-                f"run is {name!r}, which {len(matches)} runs in store {self.root} have in their id: {some}"
+                f"run is {name!r}, which {len(matches)} runs in store {self.root} have in their id: {some}; "
+                "expected one of these ids"
             )
         return _record((exact or matches)[0])
 
