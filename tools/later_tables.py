@@ -6,8 +6,8 @@ with growing betas, and its coefficients, as if initial weights did not matter.
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache, partial
+from collections.abc import Iterable, Sequence
+from functools import cache
 from math import sqrt
 from pathlib import Path
 from statistics import mean
@@ -112,8 +112,8 @@ def errors(results: Path = RESULTS) -> str:
             name = _group(file, found) + words
             rows.append([name, str(len(found)), *_cells(found, reading)])
     if tests := tested(results):
-        same = [_error(tests, law, by_newest=True) for law in LAWS]
-        rows.append(["**predicted by the law in the package**", str(len(tests)), *same, _largest(tests)])
+        same = [error(tests, law, by_newest=True) for law in LAWS]
+        rows.append(["**predicted by the law in the package**", str(len(tests)), *same, largest(tests)])
     every = [(file, one) for file, networks in later(results).items() if file not in KNOWN for one in networks]
     if every:
         rows.append(["**all**, as predicted", str(len(every)), *_cells([one for _, one in every])])
@@ -232,7 +232,7 @@ def _cells(found: Sequence[Network], reading: str = "predicted_accuracy") -> lis
     for law in LAWS:
         known = [one for one in found if law in one.predicted[reading]]
         number = "" if len(known) == len(found) else f" ({len(known)})"
-        cells.append(f"{rms(_misses(known, law, reading)):.2f}{number}" if known else UNKNOWN)
+        cells.append(f"{rms(misses(known, law, reading)):.2f}{number}" if known else UNKNOWN)
     return [*cells, f"{max((_miss(one, reading) for one in found), key=abs):+.1f}"]
 
 
@@ -242,7 +242,7 @@ def _miss(one: Network, reading: str = "predicted_accuracy") -> float:
     return given.get("threshold", given.get("with floor", 0.0)) - one.measured
 
 
-def _misses(found: Sequence[Network], law: str, reading: str = "predicted_accuracy") -> list[float]:
+def misses(found: Sequence[Network], law: str, reading: str = "predicted_accuracy") -> list[float]:
     return [one.predicted[reading][law] - one.measured for one in found]
 
 
@@ -264,85 +264,17 @@ def rms(values: Sequence[float]) -> float:
     return sqrt(mean(value * value for value in values))
 
 
-SENTENCES = {
-    "growing betas": "1,1,1;1 (beta growth 1.841)",
-    "shrinking betas": "≈0.543,0.295,0.16;0.543 (beta growth 0.5432)",
-    "growing initial weights": "1,1,1;1, 56 layers, initial weights",
-    "small beta": "1/3,5/9,1/9;2173/100000",
-    "beta 0.045": "1/3,5/9,1/9;4539/100000",
-}
-"""Networks that the pages speak of, by how their names begin."""
-
-
-_PREDICTED = {
-    "growing betas": "with floor",
-    "shrinking betas": "with floor",
-    "small beta": "with floor",
-    "beta 0.045": "threshold",
-}
-PAIRS = (("1/3,5/9,1/9;4539/100000", "from-roots(-6/5, 0)"), ("1/3,5/9,1/9;4791/50000", "from-roots(-11/10, 0)"))
-"""A zero-stable scheme and another of equal depth by the first law of parts."""
-
-
-def _find(beginning: str) -> Network:
-    (found,) = (one for ones in later().values() for one in ones if one.name.startswith(beginning))
-    return found
-
-
-def _measured(beginning: str) -> float:
-    return _find(beginning).measured
-
-
-def _value(name: str, what: str) -> str:
-    """Write what was measured for a network of SENTENCES, or what a law predicted for it."""
-    found = _find(SENTENCES[name])
-    return f"{found.measured if what == 'measured' else found.predicted['predicted_accuracy'][what]:.1f}"
-
-
-def _group_error(file: str, law: str) -> str:
-    """Write the error of a law on the networks of a group."""
-    return f"{rms(_misses(later()[file], law)):.2f}"
-
-
 def tested(results: Path = RESULTS) -> list[Network]:
     """List the networks that the newest form of the law predicted before they were trained."""
     return [one for file, ones in later(results).items() if file not in KNOWN for one in ones if one.newest]
 
 
-def _error(found: Sequence[Network], law: str, *, by_newest: bool = False) -> str:
+def error(found: Sequence[Network], law: str, *, by_newest: bool = False) -> str:
     """Write the error of a law; `by_newest`: as fitted to the same runs as the newest form."""
     given = [one.newest if by_newest else one.predicted["predicted_accuracy"] for one in found]
     misses = [predicted[law] - one.measured for predicted, one in zip(given, found) if law in predicted]
     return f"{rms(misses):.2f}" if misses else UNKNOWN
 
 
-def _tested_error(law: str) -> str:
-    return _error(tested(), law, by_newest=True)
-
-
-def _largest(found: Sequence[Network]) -> str:
+def largest(found: Sequence[Network]) -> str:
     return f"{max((one.newest['threshold'] - one.measured for one in found), key=abs):+.1f}"
-
-
-def _too_low() -> str:
-    return f"{sum(one.newest['threshold'] < one.measured for one in tested())} of {len(tested())}"
-
-
-VALUES: dict[str, Callable[[], str]] = {
-    "law, tested networks": lambda: str(len(tested())),
-    "law, tested error": partial(_tested_error, "threshold"),
-    "law, tested error by roots": partial(_tested_error, "root_condition"),
-    "law, tested error by a constant": partial(_tested_error, "constant"),
-    "law, tested error by counting": partial(_tested_error, "count"),
-    "law, tested error by shares": partial(_tested_error, "shares"),
-    "law, tested error by the first parts": partial(_tested_error, "with floor"),
-    "law, largest tested miss": lambda: _largest(tested()).lstrip("+-"),
-    "law, tested too low": _too_low,
-    "law, tested inside": lambda: f"{sum(bool(one.inside) for one in tested())} of {len(tested())}",
-    **{f"{name}, measured": partial(_value, name, "measured") for name in SENTENCES},
-    **{f"{name}, predicted": partial(_value, name, law) for name, law in _PREDICTED.items()},
-    "pairs, differences": lambda: " and ".join(f"{_measured(a) - _measured(b):.1f}" for a, b in PAIRS),
-    **{f"{name}, by roots": partial(_value, name, "root_condition") for name in SENTENCES if "betas" in name},
-    "betas per block, error": partial(_group_error, "block-schemes", "with floor"),
-    "betas per block, error by roots": partial(_group_error, "block-schemes", "root_condition"),
-}

@@ -8,7 +8,7 @@ from statistics import mean
 
 import numpy as np
 
-from tools import later_tables
+from tools import later_sentences, later_tables
 from tools.fit_law import read_points
 from tools.later_tables import rms
 from tools.markdown_tables import ROOT, span, table
@@ -208,7 +208,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "law, designs": designs,
 }
 VALUES: dict[str, Callable[[], str]] = {
-    **later_tables.VALUES,
+    **later_sentences.VALUES,
     "law a": lambda: f"{load_law().a:.1f}",
     "law tau": lambda: f"{load_law().tau:.5f}",
     "law p": lambda: f"{load_law().p:.3f}",
