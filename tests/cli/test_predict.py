@@ -62,6 +62,13 @@ def test_one_scheme_is_shown_with_a_bar_per_block(capsys: pytest.CaptureFixture[
     assert printed.count(" %  ") >= 27
 
 
+def test_parts_of_stem_and_blocks_add_up_to_all(capsys: pytest.CaptureFixture[str]) -> None:
+    assert predict("1,1,1;1") == 0
+    rows = capsys.readouterr().out.partition("part of what the head reads\n")[2].splitlines()
+    assert len(rows) == 28 and rows[0].split() == ["stem", "30.7", "%"]
+    assert sum(float(row.split()[-2]) for row in rows) == pytest.approx(100, abs=0.5)
+
+
 def test_several_schemes_are_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert predict("1,1,1;1", "-3,5,-1;4", "zerosnet(10)") == 0
     printed = capsys.readouterr().out

@@ -37,6 +37,7 @@ def test_nothing_is_loaded_but_files_beside_the_page(exported):
     assert loaded and all((folder / name).is_file() for name in loaded)
     assert "module" not in html and "http" not in html
     assert all(path.is_file() for path in written)
+    assert "drag its slider" in html and "Drag a coefficient" not in html
     assert "fetch(" in (folder / "page.js").read_text(), "the same page, which asks a server if it has one"
 
 
@@ -46,6 +47,7 @@ def test_a_view_is_the_servers_answer_in_fewer_digits(exported, client):
     answer = client.get("/api/view", params={"family": "zerosnet", "param": "-2", "blocks": 27}).json()
     assert views[at]["analysis"]["alphas"] == answer["analysis"]["alphas"]
     assert views[at]["forecast"]["shares"] == pytest.approx(answer["forecast"]["shares"], rel=1e-4)
+    assert views[at]["forecast"]["counts_half"] == pytest.approx(answer["forecast"]["counts_half"], rel=1e-4)
     assert views[at]["forecast"]["accuracy"] == pytest.approx(answer["forecast"]["accuracy"], abs=0.01)
     assert views[at]["envelope"][:28] == pytest.approx(answer["envelope"]["log10"], abs=0.006)
 
@@ -78,7 +80,12 @@ def test_a_step_that_does_not_divide_one_is_refused(tmp_path, step):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"), [(["--step", "1/4"], "without --export"), (["--export", "/dev/null/x"], "cannot be made")]
+    ("arguments", "words"),
+    [
+        (["--step", "1/4"], "without --export"),
+        (["--export", "/dev/null/x"], "cannot be made"),
+        (["--export", "explorer.html"], "folder is 'explorer.html', the name of a page; expected a folder"),
+    ],
 )
 def test_bad_input_is_one_line(arguments, words, capsys):
     assert run(["explore", *arguments]) == 2
@@ -116,6 +123,7 @@ def test_from_a_disk_the_slider_moves_verdict_shares_and_accuracy(disk):
     eventually(lambda: verdicts(browser) == ["not zero-stable"])
     assert texts(browser, ".words p")[0] != before
     assert len(texts(browser, ".forecast rect.stage title")) == 54
+    assert browser.find_elements("css selector", ".forecast .plot .half-line")
     eventually(lambda: texts(browser, ".locus svg"))
     assert not browser.find_elements("css selector", ".grip")
 
@@ -177,11 +185,13 @@ def test_the_axis_of_accuracies_switches_to_effective_depth(disk):
 
 @pytest.mark.browser
 @WITHOUT_A_BROWSER
-def test_every_measured_dot_has_a_label_and_outliers_always(disk):
+def test_every_measured_dot_has_a_label_and_outliers_always_if_there_is_room(disk):
     from selenium.common.exceptions import StaleElementReferenceException
     from selenium.webdriver import ActionChains
 
     browser = disk()
+    one(browser, '[data-axis="depth"]').click()
+    eventually(lambda: "effective depth" in label(browser, "#scatter svg"))
     shown = "return [...document.querySelectorAll(arguments[0])].map((found) => getComputedStyle(found).display)"
     labels = browser.execute_script(shown, "#scatter .dot-label")
     dots = browser.find_elements("css selector", "#scatter .plot path.measured, #scatter .plot path.printed")

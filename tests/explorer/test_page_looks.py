@@ -1,5 +1,7 @@
 """The page in a real browser: how it looks on screens of all kinds."""
 
+from itertools import combinations
+
 import pytest
 from tests.explorer.browsing import WITHOUT_A_BROWSER, button, one, texts
 from tests.explorer.serving import eventually
@@ -16,6 +18,20 @@ def test_measured_accuracies_are_told_apart_from_printed_ones(page):
     assert len(browser.find_elements(By.CSS_SELECTOR, "#scatter .plot path.printed")) == 39
     assert "measured here: 20" in one(browser, "#scatter + .legend").text
     assert "printed in the paper" in one(browser, "#scatter + .legend").text
+
+
+def test_labels_of_outliers_lie_over_no_other_label(page):
+    browser = page(width=1400, height=900)
+    one(browser, '[data-axis="depth"]').click()
+    labels = "document.querySelectorAll('#scatter .dot-label.always')"
+    boxes = f"return [...{labels}].map((one) => one.getBoundingClientRect().toJSON())"
+    found = eventually(lambda: browser.execute_script(boxes))
+    meeting = [
+        (a, b)
+        for a, b in combinations(found, 2)
+        if a["left"] < b["right"] and b["left"] < a["right"] and a["top"] < b["bottom"] and b["top"] < a["bottom"]
+    ]
+    assert not meeting
 
 
 @pytest.mark.parametrize("query", ["", "?family=zerosnet&param=1/4&vs.family=from-roots&vs.param=1/2,z^2%2B1/9"])

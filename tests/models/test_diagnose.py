@@ -47,6 +47,16 @@ def test_effective_depth_is_the_definition_of_wirings_by_predicted_and_by_measur
     assert data["blocks"][0]["predicted_share"] == found.blocks[0].predicted_share
 
 
+def test_a_diagnosis_is_printed_as_a_table_and_named_in_one_line():
+    found = diagnose(create_model("zerosnet20_opt", seed=0), images(4), torch.zeros(4, dtype=torch.long))
+    effective = found.effective_depth_text()
+    assert repr(found) == f"Diagnosis(zerosnet20_opt: {effective})"
+    lines = str(found).splitlines()
+    assert lines[0] == f"zerosnet20_opt: {effective}; used depth {found.used_depth}"
+    assert lines[2].split()[:3] == ["block", "stage", "share"] and len(lines) == 3 + len(found.blocks)
+    assert found._repr_html_().count("<tr>") == 1 + len(found.blocks)
+
+
 @pytest.mark.parametrize("name", ["zerosnet18_opt", "zerosnet20_nonorm"])
 def test_networks_that_the_closed_form_is_not_about_have_no_predicted_share(name):
     options = {"scheme": "zerosnet(-9/5)"} if name.endswith("nonorm") else {}

@@ -25,6 +25,7 @@ _DIGITS = 5
 _REGION = 61  # grid points along each side
 _BOUNDARY = 3  # every third point
 _LOCUS_POINTS = 201
+_PAGES = (".html", ".htm")
 _COPIED = ("style.css", "plots.css", "icon.svg")
 
 
@@ -64,6 +65,8 @@ def export_page(folder: str | Path, step: Any = STEP, report: Callable[[str], An
     if not 0 < size <= 1 or 1 % size:
         raise InputError(f"step is {step}; expected 1 divided by a whole number, such as 1/40")
     target = Path(folder)
+    if target.suffix.lower() in _PAGES:
+        raise InputError(f"folder is {str(folder)!r}, the name of a page; expected a folder, such as {target.stem!r}")
     try:
         (target / "data").mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -101,6 +104,7 @@ def _page(html: str) -> str:
     for before, after in (
         ('<script type="module" src="main.js"></script>', scripts),
         ('      <a href="api">API</a>\n', ""),
+        ("Drag a coefficient or a root:", "Choose a family and drag its slider:"),
         ("on this machine, exact where they can be.", "before this page was written, exact where they can be."),
     ):
         if before not in html:
@@ -166,7 +170,7 @@ def _view(**named: str | None) -> dict[str, Any]:
     region["boundary"] = region["boundary"][::_BOUNDARY]
     growth = documents.envelope_document(scheme, MOST_BLOCKS)["log10"]
     promised = documents.forecast_document(scheme, 56)
-    kept = ("shares", "parts", "effective_depth", "accuracy", "interval", "layers", "limit")
+    kept = ("shares", "parts", "counts_half", "effective_depth", "accuracy", "interval", "layers", "limit")
     calibration = {name: promised["calibration"][name] for name in ("why_not", "constants")}
     return {
         "analysis": facts(scheme),

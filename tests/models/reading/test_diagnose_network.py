@@ -31,6 +31,22 @@ def test_measured_shares_are_the_predicted_ones_at_initialisation(name: str) -> 
     assert len(found.blocks) == sum(network.counts)
 
 
+def test_a_diagnosis_is_printed_as_a_table_and_named_in_one_line() -> None:
+    found = diagnose(
+        HyperConnections(torch.eye(2).repeat(3, 1, 1), torch.ones(3, 2), torch.ones(3, 2) / 2), torch.randn(4, 5, 8)
+    )
+    assert isinstance(found, WiringDiagnosis)
+    depth, total = found.effective_depth, len(found.blocks)
+    assert repr(found) == f"WiringDiagnosis(HyperConnections: effective depth {depth.measured:.1f} of {total})"
+    lines = str(found).splitlines()
+    assert f"effective depth {depth.measured:.1f} of {total} blocks, measured" in lines[0]
+    assert lines[1] == f"{depth.predicted:.1f} predicted by the wiring and the measured sizes of the branches"
+    assert lines[4].split()[:2] == ["block", "share"]
+    assert [line.split()[0] for line in lines[5:]] == [block.name for block in found.blocks]
+    html = found._repr_html_()
+    assert html.count("<tr>") == total + 1 and "<th>alike</th>" in html
+
+
 def test_shares_and_sizes_are_those_of_the_tensors() -> None:
     torch.manual_seed(0)
     model, x = Gains([0.5, 1.0], [2.0, 1.0]), torch.randn(4, 5, 8)

@@ -32,7 +32,7 @@ def test_the_same_moduli_with_other_signs_are_ten_points_apart() -> None:
 @pytest.mark.parametrize(
     ("scheme", "layers", "words"),
     [
-        ("zerosnet(-9/5)", 56, "Nothing in the coefficients"),
+        ("zerosnet(-9/5)", 56, "blocks reach the head; nothing in the coefficients limits them."),
         ("euler()", 1298, "432 of 432 blocks reach the head"),
         ("1,1,1;1", 56, "grows 1.84-fold per block"),
         ("1/10,1/5,3/10;2/5", 56, "forgotten"),
@@ -70,7 +70,7 @@ def test_measured_networks_nearby_have_the_names_of_their_schemes() -> None:
 @pytest.mark.parametrize(
     ("scheme", "growth", "words"),
     [
-        ("1,1,1;1", "1.839", "Nothing in the coefficients"),
+        ("1,1,1;1", "1.839", "27 of 27 blocks reach the head; nothing in the coefficients"),
         ("1,1,1;1", "3", "The betas grow 3-fold per block, the state without them 1.84-fold"),
         ("1,1,1;1", "1.2", "The state grows 1.84-fold per block, the betas 1.2-fold: later blocks add little"),
         ("zerosnet(-9/5)", "2", "The betas grow 2-fold per block, so that early blocks are drowned"),

@@ -167,7 +167,7 @@ def _show_wiring(
         output.print_json(found.to_json())
         return
     console = output.console()
-    console.print(wiring_table.headline(found, label, source))
+    console.print(found.headline(label, source))
     wiring_table.print_table(found, console)
 
 
@@ -213,9 +213,7 @@ def _batch(subject: "NamedNetwork", source: "DataSet | None", count: int, seed: 
 def _headline(found: "Diagnosis", name: str, source: "DataSet | None") -> str:
     """Describe the whole network: the used depth first, if there are labels to measure it by."""
     total = len(found.blocks)
-    depth = found.effective_depth
-    predicted = "" if depth.predicted is None else f"{depth.predicted:.1f} predicted, "
-    effective = f"effective depth {predicted}{depth.measured:.1f} measured, of {total} blocks"
+    effective = found.effective_depth_text()
     lines = [f"{name}: {effective}"]
     if found.accuracy is not None and found.used_depth is not None:
         rest = "" if found.used_depth == total else "; within a point of it with f off in all later blocks"
@@ -238,24 +236,12 @@ def _table(found: "Diagnosis") -> "Table":
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    accuracies = ["f off"] if found.accuracy is not None else []
-    columns = ["block", "stage", "share", "predicted", *accuracies, "rms y", "forward", "alone", "backward", "alone"]
-    for name in columns:
+    columns = found.columns()
+    for name, _ in columns:
         table.add_column(name, justify="right", no_wrap=True)
-    for block in found.blocks:
-        growths = (block.forward_growth, block.forward_envelope, block.backward_growth, block.backward_envelope)
-        off = [] if block.accuracy_without is None else [f"{100 * block.accuracy_without:.1f}"]
-        predicted = "-" if block.predicted_share is None else _short(block.predicted_share)
-        cells = [_short(block.ratio), predicted, *off, _short(block.state_rms), *map(_short, growths)]
-        table.add_row(str(block.index), str(block.stage + 1), *cells)
+    for cells in zip(*(cells for _, cells in columns)):
+        table.add_row(*cells)
     return table
-
-
-def _short(number: float) -> str:
-    """Write a number in at most seven characters: 0.0123, 12.3, 1.2e15."""
-    if number == 0 or 1e-3 <= number < 1e4:
-        return f"{number:.3g}" if number < 1e3 else f"{number:.0f}"
-    return f"{number:.1e}".replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
 
 
 def _table_of_depth(measures: "DepthMeasures") -> "Table":

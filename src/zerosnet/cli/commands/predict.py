@@ -95,6 +95,7 @@ def _show_one(found: "Forecast") -> None:
         f"{found.scheme.name}, {found.layers} layers, before training", [*rows, ("limited by", found.limit)]
     )
     print("\nblock   share    " + " " * _BAR + " part of what the head reads")
+    print(f" stem  {'':8}  {'':{_BAR}}  {_percent(found.stem_part)}")
     for block, (share, part) in enumerate(zip(found.shares, found.parts)):
         print(f"{block:5}  {_percent(share)}  {_bar(share)}  {_percent(part)}")
 

@@ -60,6 +60,7 @@ export function plot(room, { label, ratio, x, y, xlabel, ylabel, xticks, yticks,
   root.setAttribute("height", height);
   return {
     root, inner, px, py,
+    taken: [], // boxes that labels must not lie over
     toX: (pixel) => x[0] + ((pixel - inner.left) / inner.width) * (x[1] - x[0]),
     line: (points, attributes) => data.append(svg("path", { fill: "none", d: path(points, px, py), ...attributes })),
     put: (...elements) => data.append(...elements),
@@ -114,12 +115,34 @@ export function mark(shape, x, y, size, attributes = {}, title = null) {
     title && svg("title", {}, title));
 }
 
-// A mark with a label beside it: seen while the pointer or the focus is on the mark, or always. Labels lie over all marks.
-export function labelled(chart, glyph, x, y, text, always = false) {
+// A box about as large as words that begin at x, or end there; y is their base line.
+const LETTER = 6.1, ABOVE = 10, BELOW = 4;
+export const boxOf = (text, x, y, left) => ({ x1: left ? x - LETTER * text.length : x, x2: left ? x : x + LETTER * text.length, y1: y - ABOVE, y2: y + BELOW });
+const meet = (a, b) => a.x1 < b.x2 && b.x1 < a.x2 && a.y1 < b.y2 && b.y1 < a.y2;
+
+// a place beside a mark at which a label lies over nothing that is taken, or null
+function freePlace({ inner, taken }, x, y, text, side) {
+  for (const left of [side, !side]) {
+    for (const down of [15, 4, -7]) {
+      const box = boxOf(text, x + (left ? -9 : 9), y + down, left);
+      const inside = box.x1 >= inner.left && box.x2 <= inner.left + inner.width && box.y1 >= inner.top && box.y2 <= inner.top + inner.height;
+      if (!inside || taken.some((other) => meet(box, other))) continue;
+      taken.push(box);
+      return { left, down };
+    }
+  }
+  return null;
+}
+
+// A mark with a label beside it: seen while the pointer or the focus is on the mark, or always, if it is wanted and there
+// is room. Labels lie over all marks.
+export function labelled(chart, glyph, x, y, text, wanted = false) {
   const { inner } = chart;
-  const left = x > inner.left + 0.6 * inner.width;
+  const side = x > inner.left + 0.6 * inner.width;
+  const place = wanted ? freePlace(chart, x, y, text, side) : null;
+  const { left, down } = place ?? { left: side, down: 4 };
   const label = svg("text", {
-    class: `dot-label${always ? " always" : ""}`, x: (x + (left ? -9 : 9)).toFixed(1), y: (y + (always ? 15 : 4)).toFixed(1),
+    class: `dot-label${place ? " always" : ""}`, x: (x + (left ? -9 : 9)).toFixed(1), y: (y + down).toFixed(1),
     "text-anchor": left ? "end" : "start", "aria-hidden": "true",
   }, text);
   const seen = (yes) => () => label.classList.toggle("seen", yes);

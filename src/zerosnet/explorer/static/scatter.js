@@ -3,7 +3,7 @@
 
 import { html, svg } from "./dom.js";
 import { short } from "./numbers.js";
-import { key, labelled, mark, plot, widthOf } from "./plot.js";
+import { boxOf, key, labelled, mark, plot, widthOf } from "./plot.js";
 
 const NETWORKS = { zerosnet: ["circle", "three steps, 32 to 56 layers"], preresnet: ["triangle", "PreResNet-32"], lmresnet: ["diamond", "LM-ResNet-44"] };
 
@@ -19,6 +19,7 @@ const AXES = {
   },
 };
 let axis = "modulus";
+const DOT = 4; // half the width of a dot
 
 // buttons that choose the axis; changed() draws anew
 export function axisChoice(changed) {
@@ -42,7 +43,8 @@ export function drawScatter(room, legend, { measured, printed }, sides) {
     label: `Test accuracy over the ${title}: ${measured.length} measured, ${printed.length} printed; ${sides.map((side) => `${side.name} at ${short(sideAt(side), 3)}`).join("; ")}`,
     ratio: widthOf(room) > 480 ? 0.55 : 0.75, x: range, y, xlabel: title, ylabel: "test accuracy (%)",
   });
-  const { px, inner } = chart;
+  const { px, py, inner } = chart;
+  chart.taken.push(...all.map((entry) => dotBox(px(of(entry)), py(entry.accuracy))));
   if (axis === "modulus") {
     chart.put(
       svg("rect", { class: "stable-fill", x: px(range[0]), width: px(1) - px(range[0]), y: inner.top, height: inner.height }),
@@ -53,9 +55,9 @@ export function drawScatter(room, legend, { measured, printed }, sides) {
     const value = sideAt(side), at = Math.min(value, range[1]);
     chart.put(svg("line", { class: `current ${side.key}`, x1: px(at), x2: px(at), y1: inner.top, y2: inner.top + inner.height }));
     const left = px(at) > inner.left + inner.width * 0.6;
-    chart.over(svg("text", {
-      class: "note strong", x: px(at) + (left ? -6 : 6), y: inner.top + (side.key === "a" ? 12 : 26), "text-anchor": left ? "end" : "start",
-    }, `${side.name}: ${short(value, 3)}${value > range[1] ? " →" : ""}`));
+    const words = `${side.name}: ${short(value, 3)}${value > range[1] ? " →" : ""}`, x = px(at) + (left ? -6 : 6), y = inner.top + (side.key === "a" ? 12 : 26);
+    chart.over(svg("text", { class: "note strong", x, y, "text-anchor": left ? "end" : "start" }, words));
+    chart.taken.push(boxOf(words, x, y, left));
   });
   for (const entry of measured) {
     point(chart, entry, of, `measured ${entry.zero_stable ? "stable" : "unstable"}`, "star", 5, `measured, best epoch, ${entry.runs} runs, recipe ${entry.recipe}`);
@@ -65,9 +67,10 @@ export function drawScatter(room, legend, { measured, printed }, sides) {
   legend.replaceChildren(
     key("star", { class: "measured" }, `measured here: ${models(measured)}`),
     ...kinds.map((kind) => key(NETWORKS[kind][0], { class: "printed" }, `printed in the paper: ${NETWORKS[kind][1]}`)),
-    html("span", { class: "key" }, "labelled: measured outside of the predicted interval"));
+    ...(chart.root.querySelector(".dot-label.always") ? [html("span", { class: "key" }, "labelled: measured outside of the predicted interval")] : []));
 }
 
+const dotBox = (x, y) => ({ x1: x - DOT, x2: x + DOT, y1: y - DOT, y2: y + DOT });
 const network = ({ model }) => model.replace(/\d.*$/, "");
 function models(entries) {
   const names = [...new Set(entries.map(({ model }) => model))];

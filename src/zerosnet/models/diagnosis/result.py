@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from zerosnet.models.diagnosis.display import html_columns, short, text_table
 from zerosnet.numerics import Scheme, effective_depth, root_condition
 
 TOLERANCE = 0.01
@@ -57,9 +58,9 @@ class BlockDiagnosis:
         return self.residual_rms / self.state_rms if self.state_rms else math.inf
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnosis:
-    """The diagnosis of every block of a network on a batch of images."""
+    """The diagnosis of every block of a network on a batch of images; as text, a table."""
 
     model: str
     images: int
@@ -105,6 +106,43 @@ class Diagnosis:
     def blocks_above(self, least: float = LEAST_SHARE) -> int:
         """Count the blocks whose measured share is at least this."""
         return sum(block.ratio >= least for block in self.blocks)
+
+    def effective_depth_text(self) -> str:
+        """Write the effective depth: "effective depth 4.6 predicted, 4.9 measured, of 27 blocks"."""
+        depth = self.effective_depth
+        predicted = "" if depth.predicted is None else f"{depth.predicted:.1f} predicted, "
+        return f"effective depth {predicted}{depth.measured:.1f} measured, of {len(self.blocks)} blocks"
+
+    def columns(self) -> list[tuple[str, list[str]]]:
+        """Write the numbers of all blocks, by column; accuracies with f off if there were labels."""
+        blocks = self.blocks
+        off = [f"{100 * block.accuracy_without:.1f}" for block in blocks if block.accuracy_without is not None]
+        return [
+            ("block", [str(block.index) for block in blocks]),
+            ("stage", [str(block.stage + 1) for block in blocks]),
+            ("share", [short(block.ratio) for block in blocks]),
+            ("predicted", ["-" if (s := block.predicted_share) is None else short(s) for block in blocks]),
+            *([("f off", off)] if self.accuracy is not None else []),
+            ("rms y", [short(block.state_rms) for block in blocks]),
+            ("forward", [short(block.forward_growth) for block in blocks]),
+            ("alone", [short(block.forward_envelope) for block in blocks]),
+            ("backward", [short(block.backward_growth) for block in blocks]),
+            ("alone", [short(block.backward_envelope) for block in blocks]),
+        ]
+
+    def __repr__(self) -> str:
+        return f"Diagnosis({self.model}: {self.effective_depth_text()})"
+
+    def __str__(self) -> str:
+        return f"{self._headline()}\n{text_table(self.columns())}"
+
+    def _repr_html_(self) -> str:
+        return html_columns(self._headline(), self.columns())
+
+    def _headline(self) -> str:
+        used = "" if self.used_depth is None else f"; used depth {self.used_depth}"
+        about = f"on {self.images} images, {self.statistics} statistics"
+        return f"{self.model}: {self.effective_depth_text()}{used}\n{about}"
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready object; numbers that overflowed are null."""

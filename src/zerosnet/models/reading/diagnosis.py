@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from zerosnet.models.diagnosis.display import html_columns, text_table
 from zerosnet.models.diagnosis.result import EffectiveDepth, finite_or_none
 from zerosnet.models.reading.measured import MeasuredWiring
 from zerosnet.numerics import effective_depth
@@ -50,9 +51,9 @@ class BranchDiagnosis:
     likeness: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WiringDiagnosis:
-    """The diagnosis of every block of any residual network.
+    """The diagnosis of every block of any residual network; as text, a table.
 
     Attributes:
         model: The name of its class.
@@ -85,6 +86,56 @@ class WiringDiagnosis:
         """Count the blocks whose measured share is at least this."""
         return sum(block.share >= least for block in self.blocks)
 
+    def headline(self, label: str | None = None, source: str = "") -> str:
+        """Describe the whole network.
+
+        Args:
+            label: Its name, by default that of its class.
+            source: Where the examples come from, such as "of noise".
+        """
+        depth, total, wiring = self.effective_depth, len(self.blocks), self.wiring
+        streams = "one stream" if wiring.streams == 1 else f"{wiring.streams} streams"
+        mixing = "computed from the state" if wiring.depends_on_input else "fixed"
+        spread = f", spread {wiring.spread:.2g}" if wiring.spread else ""
+        examples = " ".join(filter(None, (f"{self.examples} example{'s' * (self.examples != 1)}", source)))
+        return "\n".join(
+            [
+                f"{label or self.model}: effective depth {depth.measured:.1f} of {total} blocks, measured",
+                f"{depth.predicted:.1f} predicted by the wiring and the measured sizes of the branches",
+                f"{streams}, mixing {mixing}{spread}; {self.blocks_above()} of {total} blocks above 1 %",
+                f"on {examples}, {self.statistics} statistics",
+            ]
+        )
+
+    def columns(self) -> list[tuple[str, list[str]]]:
+        """Write the numbers of all blocks, by column; keeps and writes are the largest entries of A and b."""
+        blocks, steps = self.blocks, self.wiring.steps
+        columns = [
+            ("block", [block.name for block in blocks]),
+            ("share", [_short(block.share) for block in blocks]),
+            ("±", [_short(block.share_spread) for block in blocks]),
+            ("predicted", [_short(block.predicted_share) for block in blocks]),
+            ("keeps", [_short(max((float(a) for row in step.A for a in row), key=abs)) for step in steps]),
+            ("writes", [_short(max((float(b) for b in step.b), key=abs)) for step in steps]),
+            ("forward", [_short(block.forward_gain) for block in blocks]),
+            ("backward", [_short(block.backward_gain) for block in blocks]),
+            ("cosine", [f"{block.cosine:.3f}" for block in blocks]),
+            ("influence", [_short(block.influence) for block in blocks]),
+        ]
+        if self.wiring.streams > 1:
+            columns.append(("alike", ["-" if block.likeness is None else f"{block.likeness:.3f}" for block in blocks]))
+        return columns
+
+    def __repr__(self) -> str:
+        depth = f"effective depth {self.effective_depth.measured:.1f} of {len(self.blocks)}"
+        return f"WiringDiagnosis({self.model}: {depth})"
+
+    def __str__(self) -> str:
+        return f"{self.headline()}\n{text_table(self.columns())}"
+
+    def _repr_html_(self) -> str:
+        return html_columns(self.headline(), self.columns())
+
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready object; numbers that overflowed are null."""
         steps = zip(self.wiring.steps, self.wiring.measured)
@@ -103,6 +154,10 @@ class WiringDiagnosis:
             ],
             "read": _floats(self.wiring.read),
         }
+
+
+def _short(number: float) -> str:
+    return f"{number:.3g}" if number == 0 or abs(number) >= 1e-2 else f"{number:.2g}"
 
 
 def _depth(shares: Sequence[float]) -> float:

@@ -81,6 +81,11 @@ class Forecast:
         return np.asarray(np.square(self.contributions[-1, 1:]))
 
     @property
+    def stem_part(self) -> float:
+        """Part of what the head reads that comes from the stem; all parts add up to 1."""
+        return float(self.contributions[-1, 0] ** 2)
+
+    @property
     def law(self) -> AccuracyLaw:
         return load_law()
 
@@ -123,7 +128,7 @@ class Forecast:
         blocks = len(self.shares)
         counting = int((self.parts >= min(REACHES, HEARD / blocks)).sum())
         if counting >= MUCH * blocks:
-            return f"Nothing in the coefficients: {counting} of {blocks} blocks reach the head."
+            return f"{counting} of {blocks} blocks reach the head; nothing in the coefficients limits them."
         steps = self.scheme.steps - 1
         early, late = self.shares[steps : steps + 3], self.shares[-3:]
         growth = float(np.abs(np.roots([float(c) for c in self.scheme.rho])).max())

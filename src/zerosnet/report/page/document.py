@@ -1,6 +1,7 @@
 """The report: one self-contained page of everything that stores hold, beside what the paper printed."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from importlib import resources
 from pathlib import Path
 
@@ -28,8 +29,10 @@ from zerosnet.report.page.depth_section import depth_section
 from zerosnet.report.page.experiments_section import experiment_section
 from zerosnet.report.page.figures_section import (
     attack_section,
+    is_noise,
     modulus_section,
     noise_section,
+    noise_title,
 )
 from zerosnet.report.page.glossary import glossary
 from zerosnet.report.page.html import Html, element, join
@@ -58,7 +61,7 @@ def write_report(
 
     Args:
         paper: Show all experiments, with what was measured earlier; else those that the stores have runs of.
-        named: Experiments that are shown in any case.
+        named: Experiments that are shown in any case, before all else.
     """
     target = page_file(path)
     if isinstance(stores, Evidence):
@@ -75,6 +78,7 @@ def render(evidence: Evidence, *, paper: bool = False, named: Collection[str] = 
     stored = {one.experiment.name: one for one in recorded() if paper or one.experiment.name in named}
     every = [measured_scales(one, evidence, stored.get(one.name)) for one in EXPERIMENTS.values()]
     found = [scales for scales in every if paper or scales[0].done or scales[0].experiment.name in named]
+    found.sort(key=lambda scales: scales[0].experiment.name not in named)
     runs = {run.record.id: run for run in evidence.runs}
     grouped = panels(evidence.runs)
     facts = [(panel, all_facts(panel.members)) for panel in grouped]
@@ -87,12 +91,14 @@ def render(evidence: Evidence, *, paper: bool = False, named: Collection[str] = 
             [*registered_section(evidence), *registered_noise_section(evidence)],
         ),
         ("robustness", "What is robust, to what", robustness_section(evidence)),
-        ("experiments", "Experiments", _experiments(found, every, runs, paper or bool(named))),
+        ("experiments", "Experiments", _experiments(found, every, runs, named, paper=paper)),
         ("more", "More figures", _figures(found, evidence, legible(grouped))),
         ("claims", "What the paper says, and what was found", _claims(found, evidence, paper=paper)),
         ("runs", "Every run, its command and environment", runs_section(evidence) if evidence.runs else []),
         ("words", "Words", [glossary()]),
     ]
+    if named:
+        sections.sort(key=lambda section: section[0] != "experiments")
     there = [section for section in sections if section[2]]
     links = (element("li", element("a", title, href=f"#{key}")) for key, title, _ in there)
     header = element(
@@ -112,12 +118,17 @@ def _experiments(
     found: Sequence[Sequence[Measured]],
     every: Sequence[Sequence[Measured]],
     runs: Mapping[str, RunEvidence],
-    printed: bool,
+    named: Collection[str],
+    *,
+    paper: bool,
 ) -> list[Html]:
-    """Every experiment behind a line; those that the stores have no run of in one line."""
+    """Every experiment behind a line, named ones open; those that the stores have no run of in one line."""
     shown = {scales[0].experiment.name for scales in found}
     others = [scales[0].experiment.name for scales in every if scales[0].experiment.name not in shown]
-    parts = [experiment_section(scales, runs, paper=printed) for scales in found]
+    parts = [
+        experiment_section(scales, runs, paper=paper or bool(named), shown=scales[0].experiment.name in named)
+        for scales in found
+    ]
     if any(cell.difference is not None for scales in found for one in scales for cell in one.cells):
         parts.insert(0, element("details", element("summary", "How to read the cells"), key_to_signs(), class_="small"))
     if others:
@@ -131,12 +142,12 @@ def _figures(found: Sequence[Sequence[Measured]], evidence: Evidence, alike: Seq
     """The other figures, each kind behind a line; kinds that nothing was measured for are left out."""
     shown = [measured for scales in found for measured in scales]
     ablated = any(run.ablation is not None for run in evidence.runs)
-    kinds = {name for run in evidence.runs for name in run.attacks}
+    noises = sorted({name for run in evidence.runs for name in run.attacks if is_noise(name)})
     attacked = any(attack.checks for run in evidence.runs for attack in run.attacks.values())
-    folds = (
+    folds: tuple[tuple[str, bool, Callable[[], list[Html]]], ...] = (
         ("Accuracy against the roots, table by table", bool(shown), lambda: modulus_section(shown, evidence)),
         ("Used depth: accuracy with blocks switched off", ablated, lambda: depth_section(alike)),
-        ("Noise", "paper-noise" in kinds, lambda: noise_section(alike)),
+        *((noise_title(name), True, partial(noise_section, alike, name)) for name in noises),
         ("Adversarial examples", attacked, lambda: attack_section(alike)),
     )
     made = [(title, make()) for title, wanted, make in folds if wanted]

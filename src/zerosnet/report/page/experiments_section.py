@@ -18,11 +18,14 @@ _WORDS = {
 }
 
 
-def experiment_section(found: Sequence[Measured], runs: Mapping[str, RunEvidence], *, paper: bool = False) -> Html:
+def experiment_section(
+    found: Sequence[Measured], runs: Mapping[str, RunEvidence], *, paper: bool = False, shown: bool = False
+) -> Html:
     """Show an experiment behind one line, measured at one or more scales.
 
     Args:
         paper: Show rows that have a number of the paper only.
+        shown: Show it without being asked.
     """
     experiment = found[0].experiment
     parts: list[Html] = []
@@ -44,7 +47,7 @@ def experiment_section(found: Sequence[Measured], runs: Mapping[str, RunEvidence
     title = [element("span", experiment.title), " ", element("small", _told(found, runs), class_="muted")]
     look = "folded" if len(experiment.rows) <= _MOST_ROWS else "folded long"
     return element("details", element("summary", title), element("div", parts, class_="screen"), class_=look,
-                   id=experiment.name)  # fmt: skip
+                   id=experiment.name, open=shown)  # fmt: skip
 
 
 def _told(found: Sequence[Measured], runs: Mapping[str, RunEvidence]) -> str:

@@ -27,10 +27,26 @@ def modulus_section(found: Sequence[Measured], evidence: Evidence) -> list[Html]
     return [element("p", words), *alike, *title, *([_charts(each)] if each or not alike else [])]
 
 
-def noise_section(panels: Sequence[Panel]) -> list[Html]:
+def is_noise(name: str) -> bool:
+    """Tell whether results of this name, such as "paper-noise+images=500", are those of the paper's noises."""
+    return name.partition("+")[0] == _NOISE
+
+
+def noise_title(name: str) -> str:
+    """Write the line above the noises, with the number of images if not all were used.
+
+    Examples:
+        >>> noise_title("paper-noise"), noise_title("paper-noise+images=50")
+        ('Noise', 'Noise: 50 images')
+    """
+    options = dict(option.split("=", 1) for option in name.split("+")[1:] if "=" in option)
+    return f"Noise: {options['images']} images" if "images" in options else "Noise"
+
+
+def noise_section(panels: Sequence[Panel], name: str = _NOISE) -> list[Html]:
     """Accuracy over the level of noise."""
     words = "Test accuracy under the paper's noises, the mean over the seeds. Dashed lines are not zero-stable."
-    return [element("p", words), *(_panels((panel.title, noise_charts(panel, _NOISE)) for panel in panels))]
+    return [element("p", words), *(_panels((panel.title, noise_charts(panel, name)) for panel in panels))]
 
 
 def attack_section(panels: Sequence[Panel]) -> list[Html]:

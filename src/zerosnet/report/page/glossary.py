@@ -30,7 +30,7 @@ _SHORT = {
 
 def glossary() -> Html:
     """The words with what they mean."""
-    each = ((element("dt", word), element("dd", meaning)) for word, meaning in _WORDS)
+    each = (element("div", element("dt", word), element("dd", meaning)) for word, meaning in _WORDS)
     return element("dl", each, class_="words")
 
 

@@ -19,13 +19,18 @@ _HEADS = (
     "roots",
     "shares of the blocks",
     "effective depth",
-    "used depth",
-    "predicted %",
     "best epoch %",
+    "predicted %",
     "last epoch %",
+    "used depth",
     "seeds",
 )
 _NUMBERS = 6  # columns that are flush right
+_CURVES = {  # by what is on the vertical axis
+    "test error (%)": "test error over the epochs",
+    "accuracy (%)": "accuracy with blocks switched off",
+    "rms(β f) / rms(y)": "share of every block",
+}
 
 
 def own_runs_section(panels: Sequence[tuple[Panel, Sequence[NetworkFacts]]]) -> list[Html]:
@@ -74,10 +79,10 @@ def _row(one: NetworkFacts) -> list[object]:
         None if scheme is None else roots_icon(scheme),
         None if one.shares is None else shares_icon(one.shares),
         _number(one.effective_depth),
-        _number(one.used_depth),
-        _number(one.predicted),
         _accuracy(one.best),
+        _number(one.predicted),
         _accuracy(one.last),
+        _number(one.used_depth),
         f"{ended}" if ended == len(one.one.runs) else f"{ended} of {len(one.one.runs)}",
     ]
 
@@ -85,14 +90,16 @@ def _row(one: NetworkFacts) -> list[object]:
 def _curves(panel: Panel) -> list[Html]:
     """The curves of a panel, folded; panels with many lines are split."""
     parts = []
+    drawn = set()
     for part in legible([panel]):
         charts: list[Chart] = [chart for chart in (training_chart(part), *depth_charts(part)) if chart is not None]
         if charts:
             title = [element("p", part.title, class_="small muted")] if part.title != panel.title else []
             parts += [*title, figures(charts)]
+            drawn |= {chart.y for chart in charts}
     if not parts:
         return []
-    words = "Curves: test error over the epochs, accuracy with blocks switched off, share of every block"
+    words = f"Curves: {', '.join(words for axis, words in _CURVES.items() if axis in drawn)}"
     few = len(panel.members) <= _OPEN_CURVES
     return [element("details", element("summary", words), *parts, class_=None if few else "long", open=few)]
 

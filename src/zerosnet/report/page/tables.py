@@ -12,6 +12,7 @@ from zerosnet.report.page.schemes import named
 _MODULI = ("Roots' moduli", "Moduli of roots", "coefficients")
 _PAPER_LABELS = {row.scheme: row.label for row in PAPER_ROWS}
 _GLUE = "\u00a0"
+_DRAWN = ("roots", "shares of the blocks")  # columns that narrow screens leave out
 _SEPARATE = 1  # tables of so many columns of numbers give each number a column of its own
 _OTHER_DATA = {"demo": "other data, not compared"}  # scales whose numbers must not be measured by the paper's
 # from so many deviations on: the sign for more and for less, and how strong the colour is
@@ -127,21 +128,20 @@ def plain_table(
     `prose` is for sentences: on a narrow screen its rows are shown as paragraphs, each part with the head it is under.
     """
     first = len(heads) - right
+    looks = ["n" if i >= first else "drawn" if head in _DRAWN else None for i, head in enumerate(heads)]
     body = (
         element(
             "tr",
             (
                 element("th", cell, scope="row")
                 if i == 0
-                else element("td", cell, class_="n" if i >= first else None, data_head=head if prose else None)
+                else element("td", cell, class_=looks[i], data_head=head if prose else None)
                 for i, (head, cell) in enumerate(zip(heads, row, strict=True))
             ),
         )
         for row in rows
     )
-    names = (
-        element("th", explained(name), scope="col", class_="n" if i >= first else None) for i, name in enumerate(heads)
-    )
+    names = (element("th", explained(name), scope="col", class_=look) for name, look in zip(heads, looks))
     head = element("thead", element("tr", names))
     title = element("caption", element("span", caption))
     return scrolling(caption, element("table", title, head, element("tbody", body), class_="prose" if prose else None))
