@@ -18,11 +18,14 @@ from zerosnet.training import RunRecord, Store
 KEPT = ("*.json", "*.jsonl", "attacks/*.json")
 
 
-def reduce(store: Store, target: Path) -> list[str]:
-    """Copy the records of runs that have ended; return the ids of those of which a file was written."""
-    if not store.root.is_dir():
+def reduce(store: Store, target: Path, runs: Sequence[RunRecord] | None = None) -> list[str]:
+    """Copy the records of runs that have ended; return the ids of those of which a file was written.
+
+    `runs` are those of the store that count; None: all of them.
+    """
+    if runs is None and not store.root.is_dir():
         raise InputError(f"store {store.root} does not exist; expected a folder of runs")
-    ended = (record for record in store.records() if record.result is not None)
+    ended = (record for record in (store.records() if runs is None else runs) if record.result is not None)
     return [record.id for record in ended if sum(list(_copy(record, target / record.id)))]
 
 

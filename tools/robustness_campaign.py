@@ -28,6 +28,7 @@ three minutes for 10,000 images of a network that keeps half of them.
 """
 
 import argparse
+import signal
 import subprocess
 import sys
 import time
@@ -36,6 +37,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.markdown_tables import benchmark, table
+from zerosnet.errors import InputError
 from zerosnet.experiments import cost, experiment
 from zerosnet.robustness import GUESSES, PROTOCOLS, SAMPLES, ProtocolOptions, read_radius
 from zerosnet.training import RunSpec, read_sweep, recipe
@@ -161,6 +163,16 @@ def main(arguments: Sequence[str]) -> int:
     if given.name not in known:
         print(f"name is {given.name!r}; expected one of {', '.join(known)}, then DATA and STORE", file=sys.stderr)
         return 2
+    try:  # what only the last command would find out, after hours of training
+        if given.images is not None:
+            ProtocolOptions(images=given.images)
+        if given.max_seconds is not None and not given.max_seconds > 0:
+            raise InputError(f"max-seconds is {given.max_seconds}; expected a number above 0")
+        for protocol in known[given.name].protocols if given.data is not None else ():
+            PROTOCOLS[protocol].ready()
+    except InputError as error:
+        print(f"robustness_campaign: {error}", file=sys.stderr)
+        return 2
     commands = known[given.name].commands(given.data or "DATA", given.store, given.images)
     if given.data is None:
         print("\n".join(map(" ".join, commands)))
@@ -176,11 +188,26 @@ def run(commands: Sequence[list[str]], max_seconds: float | None = None) -> int:
         if left is not None and left <= 0:
             print("the time is over; the same command goes on")
             break
-        limit = ["--max-seconds", f"{left:.0f}"] if left is not None and command[1] != "attack" else []
+        limit = ["--max-seconds", f"{max(left, 1):.0f}"] if left is not None and command[1] != "attack" else []
         print(" ".join([*command, *limit]), flush=True)
-        if code := subprocess.run([sys.executable, "-m", *command, *limit]).returncode:
+        if code := _call([sys.executable, "-m", *command, *limit]):
             return code
     return 0
+
+
+def _call(command: list[str]) -> int:
+    """Run a command and wait for its end, signals or not: they are handed on, so that it stops with a checkpoint."""
+    with subprocess.Popen(command) as process:
+        handlers = {
+            number: signal.signal(number, lambda number, frame: process.send_signal(number))
+            for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        try:
+            code = process.wait()
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+    return code if code >= 0 else 128 - code
 
 
 if __name__ == "__main__":

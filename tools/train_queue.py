@@ -4,7 +4,7 @@
 
 Networks that share a step are a group. A group is trained, shown the noises of the paper, and its blocks are switched
 off; then its records are copied into RECORDS, before the next group begins. So a cut loses one group at most, and the
-same command goes on with it if STORE is still there.
+same command goes on with it if STORE is still there: runs that had ended, but have no record yet, are measured first.
 
 Runs with a record in RUNS (results/runs) or in RECORDS are left out. With --max-seconds a group is not begun if it
 would take longer than what is left, by the measured rates (`zerosnet.experiments.cost`); the next one that fits is.
@@ -12,6 +12,7 @@ Predictions have to be committed before: see tools/register.py.
 """
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -67,7 +68,23 @@ def run(sweeps: Sequence[Path], data: Path, store: Store, records: Path, known: 
     """Take the queue as far as the clock allows; return the ids of the runs that have ended."""
     options, device, done = Options(data=data), find_device("auto"), list[str]()
     progress = Lines()
-    for group in groups(waiting(sweeps, (known, records)), store, options):
+
+    def finish(specs: Sequence[RunSpec]) -> None:
+        """Measure those that have ended, and keep their records."""
+        found = (store.get(spec) for spec in specs)
+        ended = [record for record in found if record is not None and record.result is not None]
+        measure(ended, device, data, progress.report)
+        reduce(store, records, ended)  # theirs alone: others may not have been measured yet
+        done.extend(record.id for record in ended)
+        for record in ended:
+            assert record.result is not None
+            progress.report(f"{record.id}  {record.result.test_accuracy}")
+
+    specs = waiting(sweeps, (known, records))
+    _check_writable(records)
+    if not clock.must_stop():
+        finish(specs)  # what a kill has left between the end of a training and its record
+    for group in groups(specs, store, options):
         seconds, left = cost(group).gpu_seconds, _left(clock)
         about = "?" if seconds is None else f"{seconds:.0f}"
         name = f"{len(group)} x {group[0].model} on {group[0].dataset}, about {about} s"
@@ -76,14 +93,15 @@ def run(sweeps: Sequence[Path], data: Path, store: Store, records: Path, known: 
             continue
         progress.report(f"next: {name}")
         train(group, store, options, clock=clock, progress=progress)
-        ended = [record for spec in group if (record := store.get(spec)) is not None and record.result is not None]
-        measure(ended, device, data, progress.report)
-        reduce(store, records)
-        done += [record.id for record in ended]
-        for record in ended:
-            assert record.result is not None
-            progress.report(f"{record.id}  {record.result.test_accuracy}")
+        finish(group)
     return done
+
+
+def _check_writable(folder: Path) -> None:
+    """Raise an error, before anything is trained, unless records can be kept there."""
+    there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+    if not (there.is_dir() and os.access(there, os.W_OK)):
+        raise InputError(f"records is {folder}, which cannot be written; expected a folder")
 
 
 def _left(clock: Clock) -> float:
@@ -105,6 +123,9 @@ def main(arguments: Sequence[str]) -> int:
         print(f"train_queue: {error}", file=sys.stderr)
         return 2
     print(f"{len(done)} run(s) ended; records in {given.records}")
+    if clock.signal is not None:
+        print(f"train_queue: stopped by {clock.signal.name}; the same command goes on", file=sys.stderr)
+        return 128 + clock.signal
     return 0
 
 

@@ -1,11 +1,14 @@
 """Data sets on disk: read once, checked when used again, and never in the way."""
 
 import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
 
 from zerosnet.data import DataSet, ImageSet, load
 from zerosnet.data.arrays import cache, published
@@ -63,6 +66,35 @@ def test_files_that_were_touched_are_read_again_and_replace_the_entry(reader, fo
     assert reader.calls == 2 and len(list(folder.iterdir())) == 1
 
 
+@pytest.mark.parametrize("how", ["in place", "by a move", "behind a link"])
+def test_files_replaced_by_others_of_the_same_size_and_time_are_read_again(reader, tmp_path, how):
+    path, status = reader.files[0], reader.files[0].stat()
+    if how == "behind a link":
+        path.symlink_to(path.rename(tmp_path / "first"))
+    reader()
+    time.sleep(0.05)  # the clock of a file system ticks every few milliseconds
+    new = path if how == "in place" else tmp_path / "new"
+    new.write_bytes(bytes(48))
+    os.utime(new, ns=(status.st_atime_ns, status.st_mtime_ns))
+    if how == "by a move":
+        new.replace(path)
+    elif how == "behind a link":
+        path.unlink()
+        path.symlink_to(new)
+    assert path.stat().st_mtime_ns == status.st_mtime_ns
+    assert int(reader().train.images.max()) == 0 and reader.calls == 2
+
+
+def test_files_replaced_while_they_are_read_are_not_kept(reader, folder, monkeypatch):
+    def read():
+        os.utime(reader.files[0], ns=(1, 1))
+        return Reader.read(reader)
+
+    monkeypatch.setattr(reader, "read", read)
+    reader()
+    assert not folder.exists()
+
+
 @pytest.mark.parametrize(
     "damage", [lambda old: b"", lambda old: old[:-1], lambda old: old[:-1] + b"!", lambda old: b"x"]
 )
@@ -72,6 +104,33 @@ def test_a_damaged_entry_is_replaced(reader, folder, damage):
     path.write_bytes(damage(path.read_bytes()))
     assert reader().fingerprint == whole and reader.calls == 2
     assert reader().fingerprint == whole and reader.calls == 2
+
+
+def test_a_pipe_in_place_of_an_entry_is_replaced(reader, folder):
+    reader()
+    (path,) = folder.iterdir()
+    path.unlink()
+    os.mkfifo(path)
+    reader()
+    assert reader.calls == 2 and path.is_file()
+
+
+def test_an_entry_can_be_read_by_those_who_can_read_other_files(reader, folder, tmp_path):
+    reader()
+    (path,) = folder.iterdir()
+    (tmp_path / "other").touch()
+    assert path.stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_what_killed_writers_have_left_is_removed(reader, folder):
+    folder.mkdir(parents=True)
+    left = [folder / name for name in (".tmpAbCdEf", ".small-0.1-2.tmp.safetensors", ".tmpFedCba")]
+    for path in left:
+        path.write_bytes(b"half")
+    for path in left[:2]:
+        os.utime(path, (1, 1))
+    reader()
+    assert [path.exists() for path in left] == [False, False, True]
 
 
 def test_several_may_keep_the_same_entry_at_once(reader, folder):
@@ -128,6 +187,20 @@ def test_a_loaded_data_set_is_kept(tmp_path, folder, monkeypatch):
     source = Reader(tmp_path)
     monkeypatch.setitem(published.FILES, "mnist", [path.name for path in source.files])
     monkeypatch.setitem(published.READERS, "mnist", lambda root: source.read())
+    monkeypatch.delitem(published.FINGERPRINTS, "mnist")
     first, again = load("mnist", tmp_path), load("mnist", tmp_path, validation=0.4)
     assert source.calls == 1 and first.num_classes == 10 and first.mean == SOURCES["mnist"].mean
     assert len(again.train) == 2 and again.validation is not None and len(again.validation) == 1
+
+
+def test_an_entry_that_is_not_the_known_data_set_is_not_believed(reader, folder):
+    """Such as that of an older version with a mistake in its reader."""
+    whole = reader().fingerprint
+    (path,) = folder.iterdir()
+    with safe_open(path, "pt") as entry:
+        facts, tensors = entry.metadata(), {part: entry.get_tensor(part).clone() for part in cache._PARTS}
+    tensors["train.labels"] = tensors["train.labels"].flip(0)
+    wrong = Reader.made(*(ImageSet(tensors[f"{one}.images"], tensors[f"{one}.labels"]) for one in ("train", "test")))
+    save_file(tensors, path, facts | {"fingerprint": wrong.fingerprint})
+    found = [remembered("small", reader.files, reader.read, reader.made, whole) for _ in range(2)]
+    assert [one.fingerprint for one in found] == [whole, whole] and reader.calls == 2

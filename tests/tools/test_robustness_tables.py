@@ -1,5 +1,7 @@
 """What the page on robustness says in words is what its tables say."""
 
+import signal
+import sys
 import types
 
 import pytest
@@ -122,9 +124,9 @@ def test_a_campaign_runs_its_commands_until_one_fails_or_the_time_is_over(monkey
 
     def run(command):
         ran.append(command[2:])
-        return types.SimpleNamespace(returncode=3 if fails in command else 0)
+        return 3 if fails in command else 0
 
-    monkeypatch.setattr(robustness_campaign, "subprocess", types.SimpleNamespace(run=run))
+    monkeypatch.setattr(robustness_campaign, "_call", run)
     fails = "none"
     assert main(["adversarial", "DIR", "STORE", "--images", "7"]) == 0
     trained, *attacks = ran
@@ -140,6 +142,30 @@ def test_a_campaign_runs_its_commands_until_one_fails_or_the_time_is_over(monkey
     ran.clear()
     fails = "sweep"
     assert main(["adversarial", "DIR"]) == 3 and len(ran) == 1
+    ran.clear()
+    now = iter([0.0, 89.8, 100.0])
+    assert main(["adversarial", "DIR", "--max-seconds", "90"]) == 3 and ran[0][-1] == "1"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_a_campaign_when_its_command_has_stopped(number):
+    command = "import os, signal, sys, time; signal.signal({0}, lambda *_: (time.sleep(1), sys.exit(7)));"
+    command += "os.kill(os.getppid(), {0}); time.sleep(30)"
+    before = signal.getsignal(number)
+    assert robustness_campaign._call([sys.executable, "-c", command.format(int(number))]) == 7
+    assert signal.getsignal(number) is before
+
+
+@pytest.mark.parametrize("more", [["--images", "0"], ["--max-seconds", "0"], ["--max-seconds", "nan"]])
+def test_a_campaign_refuses_wrong_numbers_before_it_trains(monkeypatch, capsys, more):
+    monkeypatch.setattr(robustness_campaign, "_call", lambda command: pytest.fail("something was run"))
+    assert main(["adversarial", "DIR", "STORE", *more]) == 2 and "expected a" in capsys.readouterr().err
+
+
+def test_a_campaign_needs_its_packages_before_it_trains(monkeypatch, capsys):
+    monkeypatch.setattr(robustness_campaign, "_call", lambda command: pytest.fail("something was run"))
+    monkeypatch.setattr("zerosnet.robustness.attacks.autoattack.PACKAGES", ())
+    assert main(["adversarial", "DIR"]) == 2 and "AutoAttack is not installed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("file", ["noise.json", "noise-more.json"])

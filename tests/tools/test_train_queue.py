@@ -1,6 +1,7 @@
 """The queue of trainings, on digits."""
 
 import json
+import signal
 
 import pytest
 
@@ -67,3 +68,41 @@ def test_nothing_is_begun_when_time_is_up(places, tmp_path, capsys):
 def test_a_file_that_does_not_exist_is_refused(places, tmp_path, capsys):
     assert queue(places, tmp_path / "none.json") == 2
     assert "none.json" in capsys.readouterr().err
+
+
+def test_runs_that_were_cut_off_before_their_record_are_measured(places, tmp_path, monkeypatch, capsys):
+    file = sweep(tmp_path / "a.json", "zerosnet20_opt")
+    with monkeypatch.context() as patch:
+
+        def killed(*arguments, **options):
+            raise KeyboardInterrupt
+
+        patch.setattr(train_queue, "ablate", killed)
+        with pytest.raises(KeyboardInterrupt):
+            queue(places, file)
+    assert not (tmp_path / "records").exists()
+    other = sweep(tmp_path / "b.json", "lmresnet20")
+    assert queue(places, file, other) == 0 and "2 run(s) ended" in capsys.readouterr().out
+    for record in Store(tmp_path / "records").records():
+        assert (record.folder / "attacks" / "paper-noise.json").exists() and (record.folder / "ablation.json").exists()
+    assert queue(places, file, other) == 0 and "0 run(s) ended" in capsys.readouterr().out
+
+
+def test_records_are_those_of_the_queue_alone(places, tmp_path):
+    """Others may not have been measured yet, or are damaged."""
+    (tmp_path / "runs" / "damaged").mkdir(parents=True)
+    (tmp_path / "runs" / "damaged" / "spec.json").write_text("{")
+    assert queue(places, sweep(tmp_path / "a.json", "zerosnet20_opt")) == 0
+    assert len(Store(tmp_path / "records").records()) == 1
+
+
+def test_records_that_cannot_be_written_are_refused_before_training(places, tmp_path, capsys):
+    (tmp_path / "records").touch()
+    assert queue(places, sweep(tmp_path / "a.json", "zerosnet20_opt")) == 2
+    assert "records" in capsys.readouterr().err and not (tmp_path / "runs").exists()
+
+
+def test_a_signal_is_told_by_the_exit_code(places, tmp_path, monkeypatch, capsys):
+    file = sweep(tmp_path / "a.json", "zerosnet20_opt")
+    monkeypatch.setattr(train_queue, "train", lambda *given, clock, progress: signal.raise_signal(signal.SIGTERM))
+    assert queue(places, file) == 128 + signal.SIGTERM and "SIGTERM" in capsys.readouterr().err

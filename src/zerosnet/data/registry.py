@@ -242,9 +242,10 @@ def load(
             data = make(*entry.read(place))
         else:
             from zerosnet.data.arrays.cache import remembered
-            from zerosnet.data.arrays.published import FILES
+            from zerosnet.data.arrays.published import FILES, FINGERPRINTS
 
-            data = remembered(name, [place / file for file in FILES[name]], partial(entry.read, place), make)
+            files = [place / file for file in FILES[name]]
+            data = remembered(name, files, partial(entry.read, place), make, FINGERPRINTS.get(name))
     return data.split(validation, split_seed) if validation else data
 
 

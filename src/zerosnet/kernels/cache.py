@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 
-from zerosnet.files import cache_folder, write_bytes
+from zerosnet.files import cache_folder, read_bytes, write_bytes
 
 _CHECK = sha256().digest_size
 
@@ -20,7 +20,7 @@ def remembered(key: str, make: Callable[[], bytes]) -> bytes:
         return make()
     path = folder / f"{sha256(key.encode()).hexdigest()[:32]}.bin"
     try:
-        entry = path.read_bytes()
+        entry = read_bytes(path)
     except OSError:
         entry = b""
     check, content = entry[:_CHECK], entry[_CHECK:]
