@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import os
 import subprocess
 import sys
 import time
@@ -188,6 +189,37 @@ def test_the_garbage_collector_rests_while_a_room_loads_and_then_is_as_before(co
         "print(loading < 100, gc.isenabled())"
     )
     assert run(code).split() == ["True", str(collects)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("collects", [True, False])
+def test_a_process_forked_while_another_thread_loads_collects_garbage_if_its_parent_did(collects):
+    code = """
+import gc, os, threading
+from zerosnet.lazy import _uncollected
+COLLECTS or gc.disable()
+loads, ended = threading.Event(), threading.Event()
+def load():
+    with _uncollected():
+        loads.set()
+        ended.wait()
+thread = threading.Thread(target=load)
+thread.start()
+loads.wait()
+child = os.fork()
+if child == 0:
+    os._exit(gc.isenabled())
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+ended.set()
+thread.join()
+print(int(gc.isenabled()))
+"""
+    assert run(code.replace("COLLECTS", str(collects))).split() == [str(int(collects))] * 2
+
+
+def test_the_garbage_collector_is_back_after_a_load_that_fails():
+    code = "import gc, sys; sys.modules['zerosnet.training.engine'] = None\ntry: from zerosnet.training import train\n"
+    assert run(f"{code}except ImportError: print(gc.isenabled())").strip() == "True"
 
 
 @pytest.mark.parametrize("freezes", [True, False])

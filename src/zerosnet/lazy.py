@@ -2,6 +2,7 @@
 
 import ast
 import gc
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,10 +40,15 @@ def exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
     return load, names, sorted(origins)
 
 
+_resting = 0  # loads that have paused the garbage collector
+
+
 @contextmanager
 def _uncollected() -> Iterator[None]:
     """Pause the garbage collector: modules that load leave no garbage, and looking for it in torch takes a while."""
+    global _resting
     running, had_torch = gc.isenabled(), "torch" in sys.modules
+    _resting += running
     gc.disable()
     try:
         yield
@@ -50,4 +56,17 @@ def _uncollected() -> Iterator[None]:
         if freezes and not had_torch and "torch" in sys.modules:  # once, before there is anything that is to go
             gc.freeze()
         if running:
+            _resting = max(_resting - 1, 0)
             gc.enable()
+
+
+def _collect_again() -> None:
+    """Wake the garbage collector in a child process: the thread that has paused it may have stayed in the parent."""
+    global _resting
+    if _resting:
+        gc.enable()
+    _resting = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_collect_again)

@@ -214,6 +214,7 @@ def test_envelopes_multiply_where_the_history_starts_afresh():
         ({"images": [[0.0]]}, "images are a list; expected a tensor"),
         ({"images": images(4, channels=1)}, "images have shape"),
         ({"model": create_model("zerosnet20_opt", replicas=2)}, "2 replicas"),
+        ({"model": create_model("streams20", replicas=2)}, "2 replicas"),
         ({"model": torch.nn.Identity()}, "Identity"),
     ],
 )

@@ -190,3 +190,17 @@ def test_networks_of_other_shapes_are_no_replicas_of_one() -> None:
     for laws in [(StreamsLaw(4),), (StreamsLaw(4), StreamsLaw(2)), (StreamsLaw(4), LambdaLaw())]:
         with pytest.raises(InputError, match=r"laws is .*expected a law of streams per replica"):
             replace(config, replicas=2, laws=laws)
+
+
+@pytest.mark.parametrize("name", ["preresnet20", "zerosnet20_tra", "streams20"])
+def test_laws_of_replicas_are_those_of_the_network(name: str) -> None:
+    config = configure(name, **({"streams": 2} if name == "streams20" else {}))
+    with pytest.raises(InputError, match=r"laws is .*expected a law of streams per replica"):
+        replace(config, replicas=2, schemes=config.schemes * 2, laws=(StreamsLaw(4), StreamsLaw(4)))
+
+
+def test_a_truth_value_is_no_number_of_streams() -> None:
+    data = configure("streams20", streams=1).to_json()
+    data["law"]["streams"] = True
+    with pytest.raises(InputError, match="streams is True; expected a whole number"):
+        Config.from_json(data)

@@ -256,6 +256,11 @@ def test_a_network_for_autoattack_sees_three_sizes_and_answers_as_before():
     assert len(FewSizes(model, 4)(images)) == 10
 
 
+def test_a_network_for_autoattack_may_be_shown_nothing():
+    """The Square attack does so if two logits of every image that is left are equal, or NaN."""
+    assert FewSizes(small_convolution(classes=10), 10)(torch.rand(0, 1, 8, 8)).shape == (0, 10)
+
+
 @pytest.mark.slow
 def test_the_packaged_autoattack_runs(networks, pair):
     pytest.importorskip("pyautoattack", reason="pip install pyautoattack")

@@ -88,9 +88,11 @@ class Config:
                     raise InputError(f"{argument} is {growth}; expected a positive number")
         if isinstance(self.law, StreamsLaw) and (self.schemes or self.shared or self.stage_change != "project-each"):
             raise InputError("start, shared or stage_change is given for a network of streams; leave it out")
-        shapes = {law.shape if isinstance(law, StreamsLaw) else None for law in self.laws}
+        shapes = {law.shape if isinstance(law, StreamsLaw) else None for law in (*self.laws, self.law)}
         if self.laws and (len(self.laws) != self.replicas or len(shapes) > 1 or None in shapes):
-            raise InputError(f"laws is {_brief(self.laws)}; expected a law of streams per replica, all of one shape")
+            raise InputError(
+                f"laws is {_brief(self.laws)}; expected a law of streams per replica, all of one shape, that of law"
+            )
         if self.init_growth and not self.structure.normalised:
             raise InputError("init_growth is given for a network whose last convolutions start at 0; leave it out")
 

@@ -97,8 +97,9 @@ def unit_images(images: Tensor) -> Tensor:
 class FewSizes(nn.Module):
     """A network that is shown batches of three sizes only: `most` images, a half and a quarter of them.
 
-    Smaller batches are filled up with their last image, whose further logits are dropped. In its fastest form a network
-    is built for every size that it sees, and attacks that leave out what they have fooled would show it hundreds.
+    Smaller batches, an empty one too, are filled up with black images, whose logits are dropped. In its fastest form a
+    network is built for every size that it sees, and attacks that leave out what they have fooled would show it
+    hundreds.
     """
 
     def __init__(self, model: nn.Module, most: int) -> None:
@@ -109,7 +110,7 @@ class FewSizes(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         count = len(images)
         size = next((size for size in self.sizes if size >= count), count)
-        more = images[-1:].detach().expand(size - count, *images.shape[1:])
+        more = images.new_zeros(size - count, *images.shape[1:])
         logits: Tensor = self.model(torch.cat([images, more]))
         return logits[:count]
 

@@ -77,6 +77,8 @@ def diagnose(
     if isinstance(model, nn.Module) and (not isinstance(model, Network) or has_streams(model)):
         if labels is not None:
             raise InputError("labels are given for a network of another package, or of several streams; expected none")
+        if isinstance(model, Network):
+            require_single(model)
         return diagnose_network(model, images, statistics=statistics, seed=seed)
     require_single(model)
     chosen = choose_statistics(model, statistics)

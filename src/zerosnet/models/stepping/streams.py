@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.errors import InputError
+from zerosnet.files import is_whole
 from zerosnet.models.layers.replicated import rows
 from zerosnet.models.stepping.history import BlockCoefficients
 from zerosnet.models.stepping.stack import Coefficients
@@ -109,7 +110,7 @@ class StreamsLaw:
         if self.mixing not in MIXINGS:
             raise InputError(f"mixing is {self.mixing!r}; expected one of {', '.join(MIXINGS)}")
         least, most = (2, 2) if self.mixing == "first-state" else (1, MOST)
-        if not isinstance(self.streams, int) or not least <= self.streams <= most:
+        if not is_whole(self.streams) or not least <= self.streams <= most:
             raise InputError(f"streams is {self.streams!r}; expected a whole number from {least} to {most}")
 
     @property
