@@ -1,6 +1,7 @@
 """Data sets on disk: read once, checked when used again, and never in the way."""
 
 import os
+import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -144,6 +145,19 @@ def test_two_folders_have_an_entry_each(reader, tmp_path, folder):
     other = Reader(tmp_path / "other")
     reader(), other(), reader(), other()
     assert (reader.calls, other.calls) == (1, 1) and len(list(folder.iterdir())) == 2
+
+
+def test_an_entry_whose_files_are_gone_is_removed_when_another_is_written(reader, tmp_path, folder):
+    for name in ("kept", "gone", "last"):
+        (tmp_path / name).mkdir()
+        if name == "last":
+            shutil.rmtree(tmp_path / "gone")
+            (folder / "small-0.safetensors").write_bytes(b"damaged")
+            (folder / "other-0.safetensors").write_bytes(b"not ours")
+        Reader(tmp_path / name)()
+    places = "".join(path.read_bytes().decode("latin1") for path in folder.iterdir())
+    assert [f"/{name}/train" in places for name in ("kept", "gone", "last")] == [True, False, True]
+    assert len(list(folder.iterdir())) == 4
 
 
 def test_images_outlive_their_entry(reader, folder):

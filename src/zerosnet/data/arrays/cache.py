@@ -87,6 +87,7 @@ def _keep(path: Path, data: DataSet, facts: dict[str, str]) -> None:
     """Write an entry. It is not flushed to the disk: one that a power cut damages is replaced."""
     make_folder(path.parent)
     _remove_abandoned(path.parent)
+    _remove_orphans(path)
     temporary = temporary_file(path)
     tensors = (data.train.images, data.train.labels, data.test.images, data.test.labels)
     try:
@@ -105,3 +106,13 @@ def _remove_abandoned(folder: Path) -> None:
         with suppress(OSError):
             if time.time() - path.stat().st_mtime > _ABANDONED:
                 path.unlink()
+
+
+def _remove_orphans(path: Path) -> None:
+    """Remove entries of the same data set whose files are all gone, such as those of a temporary folder."""
+    for other in filter(is_file, path.parent.glob(f"{path.stem.rpartition('-')[0]}-*{path.suffix}")):
+        with suppress(OSError, SafetensorError, ValueError, LookupError, TypeError):
+            with safe_open(other, "pt") as entry:
+                listed = json.loads((entry.metadata() or {})["origin"])[1]
+            if not any(Path(place).exists() for place, *_ in listed):
+                other.unlink()
