@@ -53,7 +53,7 @@ class Case:
     """How many times faster it must be than the authors' way (56 layers)."""
     dataset: str = "cifar10"
     compiled: bool | None = None
-    """Whether plain PyTorch is compiled; None is yes on a GPU."""
+    """True if plain PyTorch is compiled; None is yes on a GPU."""
 
     @property
     def name(self) -> str:

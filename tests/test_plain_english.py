@@ -8,16 +8,17 @@ ROOT = Path(__file__).parents[1]
 FILES = [path for folder in ("src", "tools", "benchmarks") for path in sorted((ROOT / folder).rglob("*.py"))]
 FRAGMENT = re.compile(r"(Of|That|So|Who|Whose|Whether|Where)\b")
 CEILING = 300
-WITH_DOCSTRINGS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def docstrings(path: Path) -> list[str]:
+    """Collect the strings that stand alone: docstrings, those of names below an assignment too."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    values = [node.value.value for node in nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)]
+    return [value.strip() for value in values if isinstance(value, str)]
 
 
 def test_no_docstring_begins_with_a_fragment() -> None:
-    found = [
-        f"{path.relative_to(ROOT)}: {text.splitlines()[0]}"
-        for path in FILES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, WITH_DOCSTRINGS) and (text := ast.get_docstring(node)) and FRAGMENT.match(text)
-    ]
+    found = [f"{path.relative_to(ROOT)}: {text}" for path in FILES for text in docstrings(path) if FRAGMENT.match(text)]
     assert found == []
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from zerosnet.environment import ORIGIN_MARKS
 from zerosnet.errors import InputError, did_you_mean
 from zerosnet.experiments import scheme_of_run
-from zerosnet.numerics import Scheme, words_of_schemes
+from zerosnet.numerics import Scheme, name_of_schemes
 
 if TYPE_CHECKING:
     from zerosnet.training import RunRecord, RunSpec
@@ -98,8 +98,7 @@ def network_text(spec: "RunSpec") -> str:
 def scheme_text(spec: "RunSpec") -> str:
     """Write the scheme of a run by its name, also if it is the model's own."""
     if spec.block_schemes is not None:
-        words = words_of_schemes([str(scheme) for scheme in spec.block_schemes])
-        return f"{spec.block_schemes[0].short_name}, {words}"
+        return name_of_schemes(spec.block_schemes)
     scheme = scheme_of_run(spec)
     return "trained" if scheme is None else scheme.short_name
 

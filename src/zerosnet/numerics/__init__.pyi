@@ -67,6 +67,7 @@ from zerosnet.numerics.wirings.depth_design import design_by_depth as design_by_
 from zerosnet.numerics.wirings.fit import Point as Point
 from zerosnet.numerics.wirings.fit import fit_law as fit_law
 from zerosnet.numerics.wirings.fitted import FittedNetwork as FittedNetwork
+from zerosnet.numerics.wirings.fitted import name_of_schemes as name_of_schemes
 from zerosnet.numerics.wirings.fitted import words_of_schemes as words_of_schemes
 from zerosnet.numerics.wirings.forecast import Forecast as Forecast
 from zerosnet.numerics.wirings.forecast import blocks_of as blocks_of

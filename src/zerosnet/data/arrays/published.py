@@ -173,7 +173,7 @@ FILES: dict[str, list[str]] = {
 """All files that a reader reads, below the data folder."""
 
 FINGERPRINTS = {"mnist": "3076a0ea8eb1aa3f", "cifar10": "76f8df5b4bb6903e", "cifar100": "5c2b728216a97089"}
-"""Of the images and labels that readers make of files whose MD5 sums are known."""
+"""Fingerprints of the data sets that readers make of files with known MD5 sums."""
 
 READERS: dict[str, Callable[[Path], tuple[ImageSet, ImageSet]]] = {
     "mnist": partial(read_idx, layout=MNIST),

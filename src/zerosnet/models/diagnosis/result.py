@@ -65,7 +65,7 @@ class Diagnosis:
     model: str
     images: int
     statistics: str
-    """Whose mean and variance the batch norms used: "running" or "batch"."""
+    """The mean and variance that the batch norms used: "running" or "batch"."""
     blocks: tuple[BlockDiagnosis, ...]
     accuracy: float | None
     """The accuracy of the whole network, if labels were given."""

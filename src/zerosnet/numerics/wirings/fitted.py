@@ -69,6 +69,11 @@ def read_network(data: dict[str, Any]) -> FittedNetwork:
     return FittedNetwork(**{**data, **lists})
 
 
+def name_of_schemes(schemes: Sequence[Scheme]) -> str:
+    """Name a network with one scheme per block: the first scheme, and what becomes of it."""
+    return f"{schemes[0].short_name}, {words_of_schemes([str(scheme) for scheme in schemes])}"
+
+
 def words_of_schemes(schemes: Sequence[str]) -> str:
     """Describe one scheme per block: one whose f is switched off from some block on, or any.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from zerosnet.experiments import RunEvidence, Summary, known_wiring, parasitic_modulus, summarise
-from zerosnet.numerics import PAPER_ROWS, Scheme, Wiring, load_law, root_condition, words_of_schemes
+from zerosnet.numerics import PAPER_ROWS, Scheme, Wiring, load_law, name_of_schemes, root_condition
 from zerosnet.report.page.chart import Series
 from zerosnet.training import RunSpec
 
@@ -40,7 +40,7 @@ class Configuration:
     def name(self) -> str:
         """The name of the scheme, or of the model if the scheme is its own."""
         if self.spec.block_schemes is not None:
-            return f"{self.spec.block_schemes[0].short_name}, {_words(self.spec)}"
+            return name_of_schemes(self.spec.block_schemes)
         return self.spec.model if self.spec.scheme is None else self.spec.scheme.short_name
 
     @property
@@ -83,10 +83,6 @@ def legible(panels: Iterable[Panel]) -> list[Panel]:
         many = len(panel.members) > _MOST_NAMED and all(split.values())
         result += [Panel(f"{panel.title}: {_PARTS[k]}", part) for k, part in split.items()] if many else [panel]
     return result
-
-
-def _words(spec: RunSpec) -> str:
-    return words_of_schemes([str(scheme) for scheme in spec.block_schemes or ()])
 
 
 def setting(spec: RunSpec) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from zerosnet.environment import ORIGIN_MARKS, UNCOMMITTED, origin_problem
 from zerosnet.experiments import Evidence, RunEvidence
-from zerosnet.numerics import words_of_schemes
+from zerosnet.numerics import name_of_schemes
 from zerosnet.report.page.commands import attack_command, train_command
 from zerosnet.report.page.configurations import setting
 from zerosnet.report.page.html import Html, element
@@ -110,7 +110,7 @@ def _row(run: RunEvidence) -> list[object]:
     result = record.result
     scheme = named(spec.scheme) if spec.scheme else "the model's own"
     if spec.block_schemes is not None:
-        scheme = f"{spec.block_schemes[0].short_name}, {words_of_schemes([*map(str, spec.block_schemes)])}"
+        scheme = name_of_schemes(spec.block_schemes)
     commands = [train_command(spec), *(attack_command([run], name) for name in run.attacks)]
     shown = element("details", element("summary", "show"), (element("pre", line) for line in commands), class_="long")
     status = record.status if result is None or result.reason is None else f"{record.status}: {result.reason}"
