@@ -42,7 +42,6 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from tools.register import largest_root
 from tools.screen_sweeps import screen_known, screen_map
 from zerosnet.experiments import experiment
 from zerosnet.numerics import (
@@ -55,6 +54,7 @@ from zerosnet.numerics import (
     is_zero_stable,
     load_law,
 )
+from zerosnet.numerics.wirings.companion import largest_root
 from zerosnet.training import RunSpec
 
 RESULTS = Path(__file__).parents[1] / "results"

@@ -50,6 +50,12 @@ def test_schemes_stand_side_by_side(capsys):
         assert f"{found.prediction.accuracy:.1f} (" in out
 
 
+def test_a_scheme_unlike_those_measured_has_a_reason_in_place_of_an_accuracy(capsys):
+    _, out, _ = compare(capsys, "euler", "0;1")
+    (predicted,) = (line.split() for line in out.splitlines() if line.startswith("predicted test"))
+    assert predicted[-1] == "-" and out.splitlines()[-1].startswith("no accuracy for euler(0): the law was fitted on")
+
+
 def test_growth_is_that_of_the_networks_depth(capsys):
     _, out, _ = compare(capsys, "euler", "1,1,1;1", "--layers", "20")
     assert out.count("-fold over 9 blocks") == 2
