@@ -84,7 +84,7 @@ def parsed_scheme(text: str) -> "Scheme":
 
 def _parse(text: str) -> "Scheme":
     """Read a scheme; numbers without a semicolon are what a shell leaves of one without quotes."""
-    from zerosnet.numerics import Forecast, Scheme
+    from zerosnet.numerics import Scheme
 
     if text and not text.strip("+-,./0123456789 "):
         raise InputError(

@@ -57,7 +57,6 @@ class FittedNetwork:
             return Wiring.per_block(map(Scheme.parse, self.block_schemes), self.blocks, self.stage_change)
         return Wiring.of(Scheme.parse(self.scheme), self.blocks, self.stage_change, self.beta_growth)
 
-
     @property
     def typical_root(self) -> float:
         """The typical root of its blocks, as of its wiring, which takes longer to build."""
