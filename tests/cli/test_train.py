@@ -11,7 +11,6 @@ import pytest
 import torch
 from tests.data.pictures import write_folder
 
-from zerosnet.cli.main import run
 from zerosnet.data import DataSet, load
 from zerosnet.training import Result, RunSpec, Store, recipe
 
@@ -36,14 +35,9 @@ def small_digits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def zerosnet(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+def zerosnet(tmp_path: Path, call: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
-
-    def command(*words: str) -> tuple[int, str, str]:
-        code = run(list(words))
-        return code, *capsys.readouterr()
-
-    return command
+    return call
 
 
 TRAIN = ("train", "zerosnet20_opt", "--dataset", "digits", "--recipe", "quick", "--epochs", "1", "--device", "cpu")
