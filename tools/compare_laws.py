@@ -198,8 +198,8 @@ def printed() -> None:
         "root condition": np.array([means[bool(is_zero_stable(Scheme.parse(point.scheme)))] for point in points]),
     }
     for measure in MEASURES:
-        values = [load_law(measure).predict(point.wiring).accuracy or np.nan for point in points]
-        predicted[f"law of {measure}"] = np.array(values)
+        law = load_law(measure)
+        predicted[f"law of {measure}"] = np.array([100 - law.error_of(law.quantity(point.wiring)) for point in points])
     for name, accuracies in predicted.items():
         misses = accuracies - measured
         print(f"| {name} | {rms(misses):.2f} | {np.abs(misses).max():.1f} |")

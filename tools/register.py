@@ -46,6 +46,7 @@ from zerosnet.environment import environment, today
 from zerosnet.experiments import wiring_of_run
 from zerosnet.models import configure
 from zerosnet.numerics import AccuracyLaw, Scheme, Wiring, is_zero_stable, load_law
+from zerosnet.numerics.wirings.companion import largest_root
 from zerosnet.training import RunSpec, read_sweep
 
 MEASURES = ("parts", "contributions", "shares")
@@ -129,10 +130,6 @@ def _count_line() -> tuple[float, float]:
 def by_count(wiring: Wiring) -> float:
     log_a, slope = _count_line()
     return 100 - exp(log_a + slope * log(max(1, int(wiring.blocks_above()))))
-
-
-def largest_root(scheme: Scheme) -> float:
-    return float(np.abs(np.roots([float(c) for c in scheme.rho])).max())
 
 
 def ordered(specs: Sequence[RunSpec], entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -13,6 +13,19 @@ def plain_width(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Run a command; its exit code, stdout and stderr."""
+
+    def call(*words: object) -> tuple[int, str, str]:
+        code = run([str(word) for word in words])
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return code, out, err
+
+    return call
+
+
+@pytest.fixture
 def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., None]:
     """Run a command that has to be refused: exit code 2, nothing on stdout, one line on stderr with all these texts."""
 

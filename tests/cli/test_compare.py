@@ -7,15 +7,8 @@ import sys
 import pytest
 
 from zerosnet.cli.drawings import sparkline
-from zerosnet.cli.main import run
 from zerosnet.numerics import forecast
 from zerosnet.training import Result, RunSpec, Store
-
-
-def compare(capsys, *arguments):
-    code = run(["compare", *arguments])
-    printed = capsys.readouterr()
-    return code, printed.out, printed.err
 
 
 @pytest.fixture
@@ -39,8 +32,8 @@ def store(tmp_path):
     return store
 
 
-def test_schemes_stand_side_by_side(capsys):
-    code, out, _ = compare(capsys, "zerosnet(-9/5)", "-3,5,-1;4")
+def test_schemes_stand_side_by_side(call):
+    code, out, _ = call("compare", "zerosnet(-9/5)", "-3,5,-1;4")
     assert code == 0
     assert "zerosnet(-9/5)" in out and "zerosnet(-1/5)" in out
     assert "yes (strongly stable)" in out and "no (unstable)" in out
@@ -50,21 +43,27 @@ def test_schemes_stand_side_by_side(capsys):
         assert f"{found.prediction.accuracy:.1f} (" in out
 
 
-def test_growth_is_that_of_the_networks_depth(capsys):
-    _, out, _ = compare(capsys, "euler", "1,1,1;1", "--layers", "20")
+def test_a_scheme_unlike_those_measured_has_a_reason_in_place_of_an_accuracy(call):
+    _, out, _ = call("compare", "euler", "0;1")
+    (predicted,) = (line.split() for line in out.splitlines() if line.startswith("predicted test"))
+    assert predicted[-1] == "-" and out.splitlines()[-1].startswith("no accuracy for euler(0): the law was fitted on")
+
+
+def test_growth_is_that_of_the_networks_depth(call):
+    _, out, _ = call("compare", "euler", "1,1,1;1", "--layers", "20")
     assert out.count("-fold over 9 blocks") == 2
 
 
-def test_schemes_as_json_have_their_forecasts(capsys):
-    code, out, _ = compare(capsys, "euler", "leapfrog", "--layers", "20", "--json")
+def test_schemes_as_json_have_their_forecasts(call):
+    code, out, _ = call("compare", "euler", "leapfrog", "--layers", "20", "--json")
     first, second = json.loads(out)
     assert code == 0
     assert (first["name"], second["name"]) == ("euler", "leapfrog")
     assert first["zero_stable"] and len(second["forecast"]["shares"]) == 9
 
 
-def test_runs_of_all_seeds_stand_side_by_side_with_what_was_predicted(capsys, store):
-    code, out, err = compare(capsys, "zerosnet20_opt", "zerosnet20-", "--store", str(store.root))
+def test_runs_of_all_seeds_stand_side_by_side_with_what_was_predicted(call, store):
+    code, out, err = call("compare", "zerosnet20_opt", "zerosnet20-", "--store", str(store.root))
     assert code == 0, err
     lines = {line.split("  ")[0]: line for line in out.splitlines()}
     assert "92.00 ± 1.41" in lines["test"] and "80.00" in lines["test"]
@@ -74,27 +73,27 @@ def test_runs_of_all_seeds_stand_side_by_side_with_what_was_predicted(capsys, st
     assert "zerosnet diagnose RUN" in out  # of the second, nobody has measured the used depth
 
 
-def test_runs_as_json_have_curves(capsys, store):
-    code, out, _ = compare(capsys, "zerosnet20_opt", "zerosnet20-", "--store", str(store.root), "--json")
+def test_runs_as_json_have_curves(call, store):
+    code, out, _ = call("compare", "zerosnet20_opt", "zerosnet20-", "--store", str(store.root), "--json")
     optimum, other = json.loads(out)
     assert code == 0
     assert optimum["curve"] == pytest.approx([0.46, 0.92]) and optimum["used_depth"] == [8, 8]
     assert len(optimum["runs"]) == 2 and other["runs"][0]["test_accuracy"] == 0.80
 
 
-def test_both_kinds_are_drawn(capsys, store, tmp_path):
-    assert compare(capsys, "euler", "1,1,1;1", "--plot", str(tmp_path / "a.png"))[0] == 0
+def test_both_kinds_are_drawn(call, store, tmp_path):
+    assert call("compare", "euler", "1,1,1;1", "--plot", str(tmp_path / "a.png"))[0] == 0
     words = ("zerosnet20_opt", "zerosnet20-", "--store", str(store.root))
-    assert compare(capsys, *words, "--plot", str(tmp_path / "b.png"))[0] == 0
+    assert call("compare", *words, "--plot", str(tmp_path / "b.png"))[0] == 0
     assert all((tmp_path / name).stat().st_size > 10_000 for name in ("a.png", "b.png"))
 
 
 @pytest.mark.parametrize(
     "words", [("euler", "leapfrog", "1,1,1;1", "zerosnet(-9/5)"), ("zerosnet20_opt", "zerosnet20-")]
 )
-def test_tables_fit_80_columns(capsys, store, monkeypatch, words):
+def test_tables_fit_80_columns(call, store, monkeypatch, words):
     monkeypatch.setenv("COLUMNS", "80")
-    _, out, _ = compare(capsys, *words, "--store", str(store.root))
+    _, out, _ = call("compare", *words, "--store", str(store.root))
     assert max(map(len, out.splitlines())) <= 80
 
 

@@ -11,24 +11,17 @@ import pytest
 import torch
 
 from zerosnet.cli.commands import doctor as checkup
-from zerosnet.cli.main import run
 
 
-def doctor(capsys, *arguments: object) -> tuple[int, str, str]:
-    code = run(["doctor", *map(str, arguments)])
-    printed = capsys.readouterr()
-    return code, printed.out, printed.err
-
-
-def test_it_tells_people(capsys) -> None:
-    code, out, err = doctor(capsys)
+def test_it_tells_people(call) -> None:
+    code, out, err = call("doctor")
     assert (code, err) == (0, "")
     for part in ("torch " + torch.__version__.partition("+")[0], "engine", "tensorboard", "export", "Store runs"):
         assert part in out
 
 
-def test_it_tells_programs(capsys, tmp_path: Path) -> None:
-    code, out, _ = doctor(capsys, "--json", "--store", tmp_path / "new")
+def test_it_tells_programs(call, tmp_path: Path) -> None:
+    code, out, _ = call("doctor", "--json", "--store", tmp_path / "new")
     found = json.loads(out)
     assert code == 0
     assert found["store"] == {"folder": str(tmp_path / "new"), "runs": 0, "writable": True}

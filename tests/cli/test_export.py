@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from zerosnet.cli.main import run
 from zerosnet.environment import environment
 from zerosnet.models import create_model, from_pretrained, save_model, save_pretrained
 from zerosnet.training import Result, RunSpec, Store
@@ -28,15 +27,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def export(capsys, *arguments: object) -> tuple[int, str, str]:
-    code = run(["export", *map(str, arguments)])
-    printed = capsys.readouterr()
-    return code, printed.out, printed.err
-
-
-def test_a_run_is_exported_for_its_own_images(capsys, store: Path, tmp_path: Path) -> None:
+def test_a_run_is_exported_for_its_own_images(call, store: Path, tmp_path: Path) -> None:
     path = tmp_path / "net.pt2"
-    code, out, err = export(capsys, "s1-", "--store", store, "-o", path, "--json")
+    code, out, err = call("export", "s1-", "--store", store, "-o", path, "--json")
     assert code == 0, err
     written = json.loads(out)
     assert written["input"] == ["batch", 1, 8, 8] and written["logits"] == ["batch", 10]
@@ -44,29 +37,29 @@ def test_a_run_is_exported_for_its_own_images(capsys, store: Path, tmp_path: Pat
     assert torch.export.load(path).module()(torch.zeros(4, 1, 8, 8)).shape == (4, 10)
 
 
-def test_without_a_file_its_name_is_that_of_the_network(capsys, store: Path, tmp_path: Path, monkeypatch) -> None:
+def test_without_a_file_its_name_is_that_of_the_network(call, store: Path, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     for form, name in (("torch-export", "s1-.pt2"), ("hub", "s1--hub")):
-        code, out, err = export(capsys, "s1-", "--store", store, "--format", form)
+        code, out, err = call("export", "s1-", "--store", store, "--format", form)
         assert code == 0, err
         assert out.startswith(f"{name}: ") and (tmp_path / name).exists()
 
 
-def test_a_weights_file_of_a_run_becomes_onnx(capsys, store: Path, tmp_path: Path) -> None:
+def test_a_weights_file_of_a_run_becomes_onnx(call, store: Path, tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
     (weights,) = store.glob("*/weights.safetensors")
-    code, out, err = export(capsys, weights, "--format", "onnx", "-o", tmp_path / "net.onnx")
+    code, out, err = call("export", weights, "--format", "onnx", "-o", tmp_path / "net.onnx")
     assert code == 0, err
     assert "(batch, 1, 8, 8) to (batch, 10)" in out and "differ from the network's by at most" in out
     assert (tmp_path / "net.onnx").stat().st_size > 1e6
 
 
 @pytest.mark.parametrize("by", ["id", "folder"])
-def test_a_run_goes_to_the_hub_with_its_card(capsys, store: Path, tmp_path: Path, by: str) -> None:
+def test_a_run_goes_to_the_hub_with_its_card(call, store: Path, tmp_path: Path, by: str) -> None:
     (weights,) = store.glob("*/weights.safetensors")
     name = weights.parent.name if by == "id" else weights.parent
-    code, out, err = export(capsys, name, "--store", store, "--format", "hub", "-o", tmp_path / "net")
+    code, out, err = call("export", name, "--store", store, "--format", "hub", "-o", tmp_path / "net")
     assert code == 0, err
     assert "by at most 0.0e+00" in out
     card = (tmp_path / "net" / "README.md").read_text()
@@ -76,14 +69,14 @@ def test_a_run_goes_to_the_hub_with_its_card(capsys, store: Path, tmp_path: Path
     assert from_pretrained(tmp_path / "net").config.name == "zerosnet20_opt"
 
 
-def test_names_and_hub_folders_are_exported_too(capsys, tmp_path: Path) -> None:
+def test_names_and_hub_folders_are_exported_too(call, tmp_path: Path) -> None:
     save_pretrained(create_model("preresnet20", seed=3), tmp_path / "net")
-    code, out, err = export(capsys, tmp_path / "net", "-o", tmp_path / "copy")  # a folder: hub
+    code, out, err = call("export", tmp_path / "net", "-o", tmp_path / "copy")  # a folder: hub
     assert code == 0, err
     one, two = (from_pretrained(tmp_path / name).state_dict() for name in ("net", "copy"))
     assert all(torch.equal(one[key], two[key]) for key in one)
     arguments = ("zerosnet20", "--scheme", "zerosnet(10)", "--format", "hub", "-o", tmp_path / "named")
-    code, out, err = export(capsys, *arguments)
+    code, out, err = call("export", *arguments)
     assert code == 0, err
     assert "untrained zerosnet20" in out
 

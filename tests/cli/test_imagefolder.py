@@ -13,7 +13,6 @@ import pytest
 import torch
 from tests.data.pictures import write_folder
 
-from zerosnet.cli.main import run
 from zerosnet.experiments.ablation import ablate, read_ablation
 from zerosnet.training import Store
 
@@ -23,15 +22,10 @@ SHORT = ("--batch", "12", "--epochs", "1", "--device", "cpu", "--workers", "0")
 
 
 @pytest.fixture
-def zerosnet(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+def zerosnet(tmp_path: Path, call: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
     write_folder(tmp_path / "tiny")
-
-    def command(*words: str) -> tuple[int, str, str]:
-        code = run(list(words))
-        return code, *capsys.readouterr()
-
-    return command
+    return call
 
 
 def test_train_then_evaluate_gives_the_same_accuracies(zerosnet: Run) -> None:

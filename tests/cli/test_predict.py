@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from zerosnet.cli.main import run
+from zerosnet.numerics import load_law
 
 
 def predict(*arguments: str) -> int:
@@ -44,15 +45,30 @@ def test_a_restart_at_stage_changes_changes_the_shares(capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize(
-    ("options", "why"), [(["--dataset", "mnist"], "fitted on cifar10"), (["--layers", "326"], "basic blocks")]
+    ("arguments", "why"),
+    [
+        (["zerosnet(-9/5)", "--dataset", "mnist"], "fitted on cifar10"),
+        (["zerosnet(-9/5)", "--layers", "326"], "basic blocks"),
+        (["0;1"], "largest root is"),
+    ],
 )
 def test_no_accuracy_is_given_if_the_law_was_not_calibrated(
-    options: list[str], why: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = document(capsys, "zerosnet(-9/5)", *options)
+    found = document(capsys, *arguments)
     assert found["accuracy"] is None and found["interval"] is None
     assert why in found["calibration"]["why_not"]
     assert all(share > 0 for share in found["shares"])
+
+
+def test_the_schemes_without_accuracy_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert predict("euler", "0;1", "10;1") == 0
+    low, high = load_law().roots
+    reasons = capsys.readouterr().out.splitlines()[-2:]
+    assert reasons[0] == (
+        f"no accuracy for euler(0): the law was fitted on schemes whose largest root is {low:g} to {high:g}, not 0"
+    )
+    assert reasons[1].startswith("no accuracy for ") and reasons[1].endswith("not 10")
 
 
 def test_one_scheme_is_shown_with_a_bar_per_block(capsys: pytest.CaptureFixture[str]) -> None:

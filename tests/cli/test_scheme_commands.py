@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from zerosnet.cli.main import run
 from zerosnet.numerics import PAPER_ROWS, Scheme
 
 SCHEME_KEYS = [
@@ -22,17 +21,6 @@ SCHEME_KEYS = [
     "error_constant",
     "reason",
 ]
-
-
-@pytest.fixture
-def call(capsys):
-    def call(*arguments: str):
-        code = run(list(arguments))
-        printed = capsys.readouterr()
-        assert "Traceback" not in printed.err
-        return code, printed.out, printed.err
-
-    return call
 
 
 @pytest.fixture

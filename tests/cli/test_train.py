@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -10,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 from tests.data.pictures import write_folder
+from tests.few_digits import few_digits, one_thread
 
-from zerosnet.cli.main import run
 from zerosnet.data import DataSet, load
 from zerosnet.training import Result, RunSpec, Store, recipe
 
@@ -21,29 +20,21 @@ Run = Callable[..., tuple[int, str, str]]
 @pytest.fixture(autouse=True)
 def small_digits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """64 training and 30 test images, one thread."""
-    data = load("digits")
-    small = replace(data, train=data.train.subset(torch.arange(64)), test=data.test.subset(torch.arange(30)))
+    small = few_digits(64, 30)
 
     def read(name: str, *arguments: Any, **options: Any) -> DataSet:
         return small if name == "digits" else load(name, *arguments, **options)
 
     monkeypatch.setattr("zerosnet.training.engine.load", read)
     monkeypatch.setattr("zerosnet.data.load", read)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+    with one_thread():
+        yield
 
 
 @pytest.fixture
-def zerosnet(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+def zerosnet(tmp_path: Path, call: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
-
-    def command(*words: str) -> tuple[int, str, str]:
-        code = run(list(words))
-        return code, *capsys.readouterr()
-
-    return command
+    return call
 
 
 TRAIN = ("train", "zerosnet20_opt", "--dataset", "digits", "--recipe", "quick", "--epochs", "1", "--device", "cpu")

@@ -1,13 +1,12 @@
 """Tiny data for the documentation's commands: a few digits, and a fake CIFAR-10 in the official layout."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from tests.data.test_published import write_batch
+from tests.few_digits import few_digits, one_thread
 
 from zerosnet.data import DataSet, load
 from zerosnet.data.arrays.published import CIFAR10
@@ -15,8 +14,7 @@ from zerosnet.data.arrays.published import CIFAR10
 
 @pytest.fixture(scope="session")
 def small_digits() -> DataSet:
-    data = load("digits")
-    return replace(data, train=data.train.subset(torch.arange(64)), test=data.test.subset(torch.arange(30)))
+    return few_digits(64, 30)
 
 
 @pytest.fixture
@@ -34,7 +32,5 @@ def tiny(
     for table, count in ((CIFAR10.train, 26), (CIFAR10.test, 20)):
         for seed, name in enumerate(table):
             monkeypatch.setitem(table, name, write_batch(folder / CIFAR10.folder / name, seed, count))
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield folder
-    torch.set_num_threads(threads)
+    with one_thread():
+        yield folder

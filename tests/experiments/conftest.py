@@ -1,12 +1,10 @@
 """A store of runs that were never run, and an experiment small enough to be run in a test."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
-import torch
+from tests.few_digits import few_digits, one_thread
 
-from zerosnet.data import load
 from zerosnet.experiments import Column, Experiment, Scale, TableRow, TrainingPlan
 from zerosnet.experiments.paper.declare import cells, table
 from zerosnet.experiments.readings import ACCURACY, Reading, under_noise
@@ -22,18 +20,15 @@ MEASURES = (
 
 
 @pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+def alone() -> Iterator[None]:
+    with one_thread():
+        yield
 
 
-@pytest.fixture
-def few_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(name="few_digits")
+def only_few_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     """96 training and 24 test images wherever digits are read."""
-    data = load("digits")
-    few = replace(data, train=data.train.subset(torch.arange(96)), test=data.test.subset(torch.arange(24)))
+    few = few_digits(96, 24)
     for room in ("training.engine", "data.for_test"):
         monkeypatch.setattr(f"zerosnet.{room}.load", lambda name, root=None, **options: few)
 

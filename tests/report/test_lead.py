@@ -1,13 +1,18 @@
 """The first figure and its headline follow the networks that are there."""
 
+import re
+from pathlib import Path
+
 import pytest
 from tests.report.synthetic import specs_of_rows, write_run
 
-from zerosnet.experiments import read_evidence
+from zerosnet.experiments import experiment, read_evidence
 from zerosnet.numerics import load_law
 from zerosnet.report.page.configurations import all_facts, panels
-from zerosnet.report.page.lead import LeadFigure, LeadPoint, find_lead, headline
-from zerosnet.training import Store
+from zerosnet.report.page.lead import LeadFigure, LeadPoint, find_lead, headline, lead_section
+from zerosnet.training import Store, read_sweep
+
+SWEEPS = Path(__file__).parents[2] / "results/sweeps"
 
 
 def lead_of(tmp_path, specs):
@@ -36,6 +41,25 @@ def test_other_networks_are_drawn_against_their_effective_depth(tmp_path):
 def test_too_few_networks_give_way_to_those_of_the_package(tmp_path):
     lead = lead_of(tmp_path, specs_of_rows(seeds=(1,))[:3])
     assert len(lead.points) == len(load_law().networks) and "when this package was made" in lead.what
+
+
+def test_every_network_with_a_prediction_is_drawn_and_named(tmp_path):
+    specs = [*specs_of_rows(seeds=(1,)), *read_sweep(SWEEPS / "depth.json")[:2]]
+    lead = lead_of(tmp_path, specs)
+    assert len(lead.points) == len({point.name for point in lead.points}) == 12
+    others = [point for point in lead.points if point.zero_stable is None]
+    assert [point.name.rpartition(" after ")[2] for point in others] == [
+        "5 multistep blocks, 56 layers",
+        "2 multistep blocks, 56 layers",
+    ]
+    assert all(point.modulus == pytest.approx(1 / 3) for point in others), "roots do not depend on betas"
+    assert "a scheme per block, or trained coefficients" in str(lead_section(lead))
+
+
+def test_networks_with_equal_moduli_of_different_depth_are_compared(tmp_path):
+    page = str(lead_section(lead_of(tmp_path, experiment("mosaics").specs("demo"))))
+    assert re.search(r"points</b><span>for effective depth \d+ in place of \d+, at equal moduli", page)
+    assert "zero-stable networks less the others" not in page
 
 
 def figure(predictors, moduli):

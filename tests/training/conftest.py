@@ -1,12 +1,12 @@
 """A data set and networks small enough to be trained in a test."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import pytest
 import torch
+from tests.few_digits import few_digits, one_thread
 
-from zerosnet.data import DataSet, load
+from zerosnet.data import DataSet
 from zerosnet.numerics import Scheme
 from zerosnet.training import Recipe, RunSpec, recipe
 
@@ -15,12 +15,9 @@ LAMBDAS = ("-9/5", "1/2", "10")
 
 
 @pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Bits depend on the number of threads; times on how many others use the cores."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+def alone() -> Iterator[None]:
+    with one_thread():
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -32,8 +29,7 @@ def nothing_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def small_digits() -> DataSet:
     """96 training and 40 test images of digits."""
-    data = load("digits")
-    return replace(data, train=data.train.subset(torch.arange(96)), test=data.test.subset(torch.arange(40)))
+    return few_digits(96, 40)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from typer import Context
 
-    from zerosnet.numerics import Scheme
+    from zerosnet.numerics import Forecast, Scheme
 
 JSON_HELP = "One JSON document on stdout, nothing else."
 PLOT_HELP = "Draw it into FILE (.png, .svg or .pdf)."
@@ -178,6 +178,17 @@ def print_table(
     for row in rows:
         table.add_row(*(Text(value, style=styles.get(value.partition(" ")[0], "")) for value in row))
     console().print(table)
+
+
+def print_reasons(forecasts: "Sequence[Forecast]") -> None:
+    """Print why the law predicts no accuracy for some or all of these networks."""
+    names: dict[str, list[str]] = {}
+    for one in forecasts:
+        if one.prediction.why_not is not None:
+            names.setdefault(one.prediction.why_not, []).append(one.scheme.short_name)
+    for why_not, schemes in names.items():
+        which = "" if len(schemes) == len(forecasts) else f" for {', '.join(schemes)}"
+        print(f"no accuracy{which}: {why_not}")
 
 
 def number_text(value: Any) -> str:

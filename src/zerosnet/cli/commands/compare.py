@@ -90,9 +90,7 @@ def _compare_schemes(schemes: "list[Scheme]", layers: int, dataset: str, json: b
         names = [scheme.name for scheme in schemes]
         output.console().print(f"{layers} layers, {len(found[0].shares)} blocks, before training", style="bold")
         print_side_by_side(names, [_facts_of_scheme(one) for one in found])
-        why_not = found[0].prediction.why_not
-        if why_not is not None:
-            print(f"no accuracy: {why_not}")
+        output.print_reasons(found)
 
     def figure() -> Any:
         from zerosnet.report import schemes_figure
@@ -121,7 +119,7 @@ def _facts_of_scheme(found: "Forecast") -> dict[str, str]:
         "growth": f"{grown.constant:.3g}-fold over {grown.blocks} blocks",
         "effective depth": f"{found.effective_depth:.1f} of {len(found.shares)} blocks",
         "shares of blocks": sparkline([float(share) for share in found.shares]),
-        "last share": f"{100 * float(found.shares[-1]):.2g} %",
+        "last share": f"{100 * float(found.shares[-1]):.3g} %",
         "predicted test": predicted,
         "limited by": found.limit,
     }

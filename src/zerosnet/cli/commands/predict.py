@@ -15,7 +15,8 @@ _HELP = """Predict how much of its depth a network uses, and its test accuracy, 
 
 The share of a block is how much it adds to the state, relative to the state; its part is how much of what the head
 reads comes from it. Both are computed for the network at initialisation. The accuracy law was fitted to trained
-networks on CIFAR-10 (recipe paper); for other data, and for depths far from these, only shares are given.
+networks on CIFAR-10 (recipe paper); for other data, and for depths or largest roots far from these, only shares are
+given.
 
 Examples: zerosnet predict "zerosnet(-9/5)"; zerosnet predict "1,1,1;1" --beta-growth 1.839 --layers 110."""
 
@@ -105,9 +106,7 @@ def _show_several(found: "list[Forecast]") -> None:
     columns = ("scheme", "effective depth", "parameters in use", "accuracy")
     title = f"{found[0].layers} layers, {len(found[0].shares)} blocks, before training"
     output.print_table(title, columns, lines, right=columns[1:])
-    why_not = found[0].prediction.why_not
-    if why_not is not None:
-        print(f"no accuracy: {why_not}")
+    output.print_reasons(found)
 
 
 def _counts(found: "Forecast") -> bool:

@@ -11,6 +11,10 @@ and c = e_1. A block in start-up is y_{n+1} = y_n + f_n; older streams that do n
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
+from statistics import median
+
+import numpy as np
 
 from zerosnet.errors import InputError
 from zerosnet.numerics.rationals import Number
@@ -87,6 +91,27 @@ def scheme_of_step(step: Step, alphas: int, betas: int) -> Scheme:
 def grown(scheme: Scheme, factor: Number) -> Scheme:
     """The scheme with its betas multiplied by a factor."""
     return Scheme(scheme.alphas, [beta * factor for beta in scheme.betas])
+
+
+def largest_root(scheme: Scheme) -> float:
+    """The largest modulus of a root: by this factor the state grows or fades from block to block, without f."""
+    return float(np.abs(np.roots([float(c) for c in scheme.rho])).max())
+
+
+def typical_root(schemes: Sequence[Scheme]) -> float:
+    """The median over blocks of the largest root, divided by the median growth of beta from block to block.
+
+    A network whose betas grow as fast as its state is one whose state stays, in another gauge, and the quotient is the
+    same for both. The median ignores the blocks of start-up.
+
+    Examples:
+        >>> typical_root([Scheme([2], [4**n]) for n in range(9)])
+        0.5
+    """
+    betas = [abs(float(scheme.betas[0])) for scheme in schemes]
+    growth = [after / before if after and before else 1.0 for before, after in pairwise(betas)]
+    roots = {scheme.alphas: largest_root(scheme) for scheme in schemes}
+    return median(roots[scheme.alphas] for scheme in schemes) / median(growth or [1.0])
 
 
 def _reach(coefficients: Vector) -> int:

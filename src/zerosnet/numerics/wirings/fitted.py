@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from zerosnet.numerics.scheme import Scheme
+from zerosnet.numerics.wirings.companion import largest_root, typical_root
 from zerosnet.numerics.wirings.wiring import Wiring
 
 
@@ -54,6 +56,13 @@ class FittedNetwork:
         if self.block_schemes:
             return Wiring.per_block(map(Scheme.parse, self.block_schemes), self.blocks, self.stage_change)
         return Wiring.of(Scheme.parse(self.scheme), self.blocks, self.stage_change, self.beta_growth)
+
+    @property
+    def typical_root(self) -> float:
+        """The typical root of its blocks, as of its wiring, which takes longer to build."""
+        if self.block_schemes:
+            return typical_root([Scheme.parse(text) for text in self.block_schemes])
+        return largest_root(Scheme.parse(self.scheme)) / float(Fraction(self.beta_growth))
 
 
 def network_json(network: FittedNetwork) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from zerosnet.numerics import rationals as num
 from zerosnet.numerics.display import html_table
 from zerosnet.numerics.rationals import Number, number
 from zerosnet.numerics.scheme import Scheme
+from zerosnet.numerics.wirings.companion import largest_root
 from zerosnet.numerics.wirings.fitted import FittedNetwork
 from zerosnet.numerics.wirings.law import AccuracyLaw, Prediction, load_law
 from zerosnet.numerics.wirings.measures import effective_depth, effective_parameters
@@ -131,7 +132,7 @@ class Forecast:
             return f"{counting} of {blocks} blocks reach the head; nothing in the coefficients limits them."
         steps = self.scheme.steps - 1
         early, late = self.shares[steps : steps + 3], self.shares[-3:]
-        growth = float(np.abs(np.roots([float(c) for c in self.scheme.rho])).max())
+        growth = largest_root(self.scheme)
         if (said := _limit_of_betas(growth, abs(float(self.beta_growth)))) is not None:
             return said
         if growth > _FASTER:

@@ -13,10 +13,10 @@ that are older than `threshold.json`, and `wirings.json`, hold D = sum_n p_n v_n
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from math import ceil, exp, log, sqrt
+from math import ceil, exp, floor, isclose, log, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ import numpy.typing as npt
 
 from zerosnet.errors import InputError
 from zerosnet.numerics.display import html_table
+from zerosnet.numerics.scheme import Scheme
+from zerosnet.numerics.wirings.companion import largest_root, typical_root
 from zerosnet.numerics.wirings.fitted import FittedNetwork, network_json, read_network
 from zerosnet.numerics.wirings.measures import effective_parameters, weighted_depth
 from zerosnet.numerics.wirings.stages import parameters_by_stage
@@ -171,7 +173,24 @@ class AccuracyLaw:
             return f"the law was fitted on networks of {max(stages)} stages, not {len(wiring.stages)}"
         if not least <= len(wiring.steps) <= most:
             return f"the law is used from {least} to {most} blocks, not for {len(wiring.steps)}"
-        return None
+        return self._unlike_roots(wiring.schemes()) if wiring.alphas else None
+
+    def _unlike_roots(self, schemes: Sequence[Scheme]) -> str | None:
+        """Explain that the largest root of these schemes is outside of what was measured; None if it is not."""
+        root, (low, high) = typical_root(schemes), self.roots
+        if low <= root <= high:
+            return None
+        grows = not isclose(root, largest_root(schemes[-1]))
+        return (
+            f"the law was fitted on schemes whose largest root is {low:g} to {high:g}, not {root:.3g}"
+            f"{' (divided by the growth of beta)' if grows else ''}"
+        )
+
+    @cached_property
+    def roots(self) -> tuple[float, float]:
+        """The range of the largest roots of the schemes it was fitted on, rounded outwards to hundredths."""
+        found = [network.typical_root for network in self.networks]
+        return floor(100 * min(found)) / 100, ceil(100 * max(found)) / 100
 
     def fitted(self, wiring: Wiring) -> FittedNetwork | None:
         """The network of this wiring that the law was fitted on; None if there is none."""

@@ -14,6 +14,7 @@ _MOST_NAMED = 12  # lines of a chart that can be told apart
 # zero-stable lines are cool and whole, others warm and dashed; within each kind the marks differ too
 _COOL, _WARM, _NEUTRAL = (0, 6, 2, 4), (1, 3, 7), (5, 4, 7)
 _PAPER_NAMES = {row.scheme: row.label for row in PAPER_ROWS}
+SIDES = {True: "zero-stable", False: "not zero-stable", None: "a scheme per block, or trained coefficients"}
 _PARTS = {True: "the paper's schemes and named networks", False: "other schemes, by their coefficients"}
 
 
@@ -33,8 +34,20 @@ class Configuration:
 
     @property
     def zero_stable(self) -> bool | None:
-        """The root condition's answer; None if the coefficients are trained, or if it cannot be decided."""
+        """The root condition's answer; None for trained coefficients, a scheme per block, or if it is undecided."""
         return None if self.scheme is None else is_stable(self.scheme)
+
+    @property
+    def answer(self) -> str:
+        """Whether it is zero-stable, in a word for tables."""
+        other = "trained" if self.spec.block_schemes is None else "per block"
+        return {True: "yes", False: "no", None: other}[self.zero_stable]
+
+    @property
+    def label(self) -> str:
+        """The name of its scheme, with its layers and what is unusual: unique among networks of one recipe."""
+        name = self.name if self.scheme is None else self.scheme.short_name
+        return ", ".join([name, _layers(self.spec), *_unusual(self.spec)])
 
     @property
     def name(self) -> str:
@@ -87,17 +100,25 @@ def legible(panels: Iterable[Panel]) -> list[Panel]:
 
 def setting(spec: RunSpec) -> str:
     """Data set, depth and recipe, with what was changed in it: "cifar10, 56 layers, recipe paper (epochs 3)"."""
-    depth = re.search(r"\d+", spec.model)
     changed = ", ".join(f"{key} {value}" for key, value in spec.changes.items())
-    words = [spec.dataset, f"{depth[0]} layers" if depth else spec.model, f"recipe {spec.recipe.name}"]
-    words[-1] += f" ({changed})" if changed else ""
-    words += [] if spec.precision is None else [spec.precision]
+    recipe = f"recipe {spec.recipe.name}" + (f" ({changed})" if changed else "")
+    per_block = [] if spec.block_schemes is None else ["a scheme per block"]
+    return ", ".join([spec.dataset, _layers(spec), recipe, *_unusual(spec), *per_block])
+
+
+def _layers(spec: RunSpec) -> str:
+    depth = re.search(r"\d+", spec.model)
+    return f"{depth[0]} layers" if depth else spec.model
+
+
+def _unusual(spec: RunSpec) -> list[str]:
+    """Describe the options of a run that change its network or its arithmetic; most runs have none."""
+    words = [] if spec.precision is None else [spec.precision]
     words += [] if spec.stage_change is None else [f"stage change {spec.stage_change}"]
     words += [] if spec.beta_growth is None else [f"beta growth {spec.beta_growth}"]
     words += [] if spec.init_growth is None else [f"initial growth {spec.init_growth}"]
-    words += [] if spec.block_schemes is None else ["a scheme per block"]
     words += [] if spec.validation is None else [f"{spec.validation:g} held out"]
-    return ", ".join(words)
+    return words
 
 
 def as_series(panel: Panel, points: Sequence[Sequence[tuple[float, float]]]) -> list[Series]:
@@ -108,7 +129,7 @@ def as_series(panel: Panel, points: Sequence[Sequence[tuple[float, float]]]) -> 
         kind, place = one.zero_stable, seen[one.zero_stable]
         seen[kind] += 1
         colours = {True: _COOL, False: _WARM, None: _NEUTRAL}[kind]
-        word = {True: "zero-stable", False: "not zero-stable", None: "trained coefficients"}[kind]
+        word = SIDES[kind]
         series.append(
             Series(
                 name=word if many else one.name,
@@ -141,6 +162,7 @@ class NetworkFacts:
         predicted: The accuracy law's answer, if it was calibrated for this network. Networks that it was fitted on are
             predicted by the law that is fitted to the others.
         used_depth: Mean over the runs whose blocks were switched off.
+        modulus: The largest parasitic modulus of a block's scheme; None if no scheme is known.
     """
 
     one: Configuration
@@ -172,8 +194,18 @@ def facts_of(one: Configuration) -> NetworkFacts:
         None if wiring is None else wiring.effective_depth(),
         None if wiring is None else _predicted(one.spec, wiring),
         sum(used) / len(used) if used else None,
-        None if one.scheme is None or not one.scheme.alphas else parasitic_modulus(one.scheme),
+        max(map(_modulus, {scheme.alphas: scheme for scheme in _schemes(one, wiring)}.values()), default=None),
     )
+
+
+def _schemes(one: Configuration, wiring: Wiring | None) -> Sequence[Scheme]:
+    """The scheme of a configuration, or those of its blocks."""
+    if one.scheme is not None:
+        return [one.scheme]
+    return () if wiring is None or not wiring.alphas else wiring.schemes()
+
+
+_modulus = cache(parasitic_modulus)
 
 
 def all_facts(members: Iterable[Configuration]) -> list[NetworkFacts]:

@@ -61,10 +61,9 @@ def _table(title: str, members: Sequence[Configuration]) -> Html:
 
 def _row(one: Configuration) -> list[object]:
     found = _ablations(one)
-    word = {True: "yes", False: "no", None: "trained"}[one.zero_stable]
     return [
         one.name,
-        word,
+        one.answer,
         found[0].blocks,
         "" if (depth := facts_of(one).effective_depth) is None else f"{depth:.1f}",
         _mean_and_range([a.used_blocks for a in found]),

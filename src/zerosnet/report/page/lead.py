@@ -2,29 +2,31 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from math import sqrt
+from itertools import pairwise, permutations
+from math import isclose, sqrt
 from statistics import fmean
 
 from zerosnet.experiments import parasitic_modulus, spearman
 from zerosnet.numerics import Scheme, is_zero_stable, load_law
 from zerosnet.report.page.chart import Chart, Series, figures
-from zerosnet.report.page.configurations import NetworkFacts
+from zerosnet.report.page.configurations import SIDES, NetworkFacts
 from zerosnet.report.page.html import Html, element, signed
 
 LEAST = 4  # networks, below which there is nothing to compare
 _APART = 5.0  # points between two groups of networks
-_KINDS = ((True, "zero-stable", 0), (False, "not zero-stable", 1))
+_SAME = 1e-6  # moduli that differ by less are equal
+_DEEPER = 3.0  # blocks of effective depth between two networks of equal moduli
+_PLACES = {True: 0, False: 1, None: 2}  # of colour and mark
 _DEPTH, _PREDICTED = "effective depth, from the coefficients", "predicted from the coefficients, %"
 
 
 @dataclass(frozen=True)
 class LeadPoint:
-    """A network in the first figure; accuracies in per cent."""
+    """A network in the first figure; accuracies in per cent. The modulus is None if no scheme is known."""
 
     name: str
     predictor: float
-    modulus: float
+    modulus: float | None
     accuracy: float
     zero_stable: bool | None
 
@@ -64,9 +66,8 @@ def _points(facts: Sequence[NetworkFacts], predictor: Callable[[NetworkFacts], f
     points = []
     for one in facts:
         x = predictor(one)
-        if x is not None and one.best is not None and one.modulus is not None and one.scheme is not None:
-            stable = one.one.zero_stable
-            points.append(LeadPoint(one.scheme.short_name, x, one.modulus, one.best.mean, stable))
+        if x is not None and one.best is not None:
+            points.append(LeadPoint(one.one.label, x, one.modulus, one.best.mean, one.one.zero_stable))
     return points
 
 
@@ -75,8 +76,9 @@ def _packaged() -> LeadFigure:
     points = []
     for one in load_law().networks:
         scheme = Scheme.parse(one.scheme)
-        stable = is_zero_stable(scheme)
-        points.append(LeadPoint(scheme.short_name, one.left_out, parasitic_modulus(scheme), one.accuracy, stable))
+        stable = None if one.block_schemes else is_zero_stable(scheme)
+        name = f"{one.label}, {2 * sum(one.blocks) + 2} layers"
+        points.append(LeadPoint(name, one.left_out, parasitic_modulus(scheme), one.accuracy, stable))
     return LeadFigure(points, f"{len(points)} networks on CIFAR-10, measured when this package was made", _PREDICTED)
 
 
@@ -145,12 +147,13 @@ def _charts(lead: LeadFigure) -> list[Chart]:
     return [first, second]
 
 
-def _series(points: Sequence[LeadPoint], x: Callable[[LeadPoint], float]) -> list[Series]:
+def _series(points: Sequence[LeadPoint], x: Callable[[LeadPoint], float | None]) -> list[Series]:
     found = []
-    for kind, name, place in _KINDS:
-        alike = [one for one in points if one.zero_stable is kind]
+    for kind, place in _PLACES.items():
+        alike = [one for one in points if one.zero_stable is kind and x(one) is not None]
         if alike:
-            look = Series(name, [(x(one), one.accuracy) for one in alike], place, place, line=False)
+            places = [(float(x(one) or 0), one.accuracy) for one in alike]
+            look = Series(SIDES[kind], places, place, place, line=False)
             found.append(replace(look, titles=[f"{one.name}: {one.accuracy:.1f} %" for one in alike]))
     return found
 
@@ -165,17 +168,32 @@ def _numbers(lead: LeadFigure) -> list[tuple[str, str]]:
     if lead.is_accuracy:
         error = sqrt(fmean((one.predictor - one.accuracy) ** 2 for one in lead.points))
         return [(f"{error:.2f} points", "error of the predicted accuracy, root mean square"), *ranks]
-    sides = [[one.accuracy for one in lead.points if one.zero_stable is kind] for kind in (True, False)]
-    if not all(sides):
+    twins = _twins(lead.points)
+    if twins is None:
         return ranks
-    difference = signed(f"{fmean(sides[0]) - fmean(sides[1]):+.1f} points")
-    return [*ranks, (difference, "zero-stable networks less the others, means")]
+    deep, shallow = twins
+    difference = signed(f"{deep.accuracy - shallow.accuracy:+.1f} points")
+    what = f"for effective depth {deep.predictor:.0f} in place of {shallow.predictor:.0f}, at equal moduli of the roots"
+    return [*ranks, (difference, what)]
+
+
+def _twins(points: Sequence[LeadPoint]) -> tuple[LeadPoint, LeadPoint] | None:
+    """Find the two networks that roots do not tell apart and depth does most, the deeper one first."""
+    pairs = [
+        (one, other)
+        for one, other in permutations(points, 2)
+        if one.zero_stable is other.zero_stable
+        and one.modulus is not None
+        and other.modulus is not None
+        and isclose(one.modulus, other.modulus, abs_tol=_SAME)
+        and one.predictor >= other.predictor + _DEEPER
+    ]
+    return max(pairs, key=lambda pair: pair[0].predictor - pair[1].predictor, default=None)
 
 
 def _correlations(lead: LeadFigure) -> tuple[float, float]:
-    accuracies = [one.accuracy for one in lead.points]
-    found = []
-    for values in ([one.predictor for one in lead.points], [one.modulus for one in lead.points]):
-        rank = spearman(values, accuracies)
-        found.append(0.0 if rank is None else rank.rho)
-    return found[0], found[1]
+    rooted = [(one.modulus, one.accuracy) for one in lead.points if one.modulus is not None]
+    predicted = [(one.predictor, one.accuracy) for one in lead.points]
+    ranks = (spearman([x for x, _ in pairs], [y for _, y in pairs]) for pairs in (predicted, rooted))
+    by_predictor, by_modulus = (0.0 if rank is None else rank.rho for rank in ranks)
+    return by_predictor, by_modulus

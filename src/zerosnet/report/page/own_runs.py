@@ -67,15 +67,15 @@ def _table(caption: str, facts: Sequence[NetworkFacts]) -> Html:
 
 
 def _row(one: NetworkFacts) -> list[object]:
-    scheme, stable = one.scheme, {True: "yes", False: "no", None: "trained"}[one.one.zero_stable]
+    scheme = one.scheme
     own = one.one.spec.scheme is None
-    name: object = one.one.spec.model if own or scheme is None else named(scheme)
+    name: object = one.one.name if own or scheme is None else named(scheme)
     if own and scheme is not None:
         name = [one.one.spec.model, " ", element("small", named(scheme), class_="printed")]
     ended = sum(run.record.result is not None for run in one.one.runs)
     return [
         name,
-        stable,
+        one.one.answer,
         None if scheme is None else roots_icon(scheme),
         None if one.shares is None else shares_icon(one.shares),
         _number(one.effective_depth),
