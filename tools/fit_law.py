@@ -7,11 +7,14 @@ images, with normalisation and with coefficients that are not trained. LM-ResNet
 k = -1/20, the mean of its start values. Networks whose initial weights grow (`init_growth`) have two readings and are
 left out: their coefficients do not determine them. So are runs that did not finish. Schemes per block, growing betas, f
 switched off and other stage changes count like all others. Runs of one wiring count once, by their mean.
+
+Which blocks survive training is counted from the shares of the trained blocks of the same runs (ablation.json).
 """
 
 import json
 from collections import defaultdict
 from collections.abc import Sequence
+from math import log
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -21,6 +24,8 @@ from zerosnet.models import configure
 from zerosnet.numerics import AccuracyLaw, Wiring
 from zerosnet.numerics.wirings.fit import Point, fit_law
 from zerosnet.numerics.wirings.law import LAW_FILE
+from zerosnet.numerics.wirings.stages import parameters_by_stage
+from zerosnet.numerics.wirings.survival import ALIVE, count_survival, start_weights
 from zerosnet.training import RunSpec
 
 RUNS = Path(__file__).parents[1] / "results" / "runs"
@@ -82,13 +87,42 @@ def _wired(spec: RunSpec, wiring: Wiring) -> Wired:
 
 def fitted(runs: Path = RUNS) -> list[AccuracyLaw]:
     """Fit all laws, of the best and of the last epoch."""
-    laws = []
+    laws, survival = [], count_survival(*trained_blocks(runs)[:2])
     for epoch in EPOCHS:
         points = read_points(epoch, runs=runs)
         shares = fit_law(points, "shares", epoch=epoch)
         contributions = fit_law(points, "contributions", epoch=epoch)
-        laws += [fit_law(points, "parts", epoch=epoch, floor=True, rival=shares), contributions, shares]
+        laws += [
+            fit_law(points, "parts", epoch=epoch, floor=True, rival=shares, survival=survival),
+            contributions,
+            shares,
+        ]
     return laws
+
+
+class TrainedBlocks(NamedTuple):
+    """All blocks of all networks: weight at the start, whether alive after training, share then, and stage."""
+
+    start: list[float]
+    alive: list[bool]
+    share: list[float]
+    stage: list[int]
+
+
+def trained_blocks(runs: Path = RUNS) -> TrainedBlocks:
+    """Read what became of every block whose trained share was recorded."""
+    found = TrainedBlocks([], [], [], [])
+    for point, names in read_groups("best", runs=runs):
+        wiring, per_block = point.wiring, parameters_by_stage(point.wiring.counts)
+        weights = start_weights(wiring.shares(), wiring.head_parts(), per_block)
+        for path in (runs / name / "ablation.json" for name in names):
+            shares = json.loads(path.read_text()).get("ratios") if path.exists() else None
+            if shares is not None:
+                found.start.extend(weights.tolist())
+                found.share.extend(shares)
+                found.alive.extend(share >= ALIVE for share in shares)
+                found.stage.extend(round(log(parameters, 4)) for parameters in per_block)
+    return found
 
 
 def as_text(laws: Sequence[AccuracyLaw]) -> str:

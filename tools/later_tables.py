@@ -1,8 +1,9 @@
-"""Tables about networks that were trained after the law of parts was written down: what it predicted, and what came.
+"""Tables about networks that were trained after a law of parts was written down: what it predicted, and what came.
 
-Predictions are read from results/predictions as they were registered; no number is computed anew. A network whose
-initial weights grow has two readings, both registered: its shares at initialisation, where it is the same function as
-with growing betas, and its coefficients, as if initial weights did not matter.
+Predictions are read from results/predictions as they were registered; no number is computed anew. A network may stand
+in several files, since new forms of the law predicted what was not trained yet: the newest file counts, for all laws. A
+network whose initial weights grow has two readings, both registered: its shares at initialisation, where it is the same
+function as with growing betas, and its coefficients, as if initial weights did not matter.
 """
 
 import json
@@ -30,35 +31,34 @@ GROUPS = {
     "layers-110": "110 layers",
     "best-designs": "best designs",
     "small-betas": "small betas",
+    "threshold-betas": "betas at the threshold",
+    "decay": "small betas, other decay",
 }
-"""Files whose networks were predicted by the law of parts before training, without and with a floor."""
+"""Files of predictions, one per sweep, and what their networks are called."""
 
-SINCE = ("small-betas",)
-"""Files that were written after the threshold: their law of parts has one."""
+NEWER = ("with-floor", "threshold", "survival")
+"""Files in which later forms of the law predicted what was not trained before them; the newest comes last."""
 
 KNOWN = ("plain-torch",)
 """Groups of networks that the law was fitted on, trained in another arithmetic: no test of the law."""
 
 LAWS = {
-    "threshold": "parts above a threshold",
-    "with floor": "parts, with floor",
-    "parts": "parts, without floor",
+    "parts": "law of its day",
     "shares": "shares",
     "count": "blocks with a share of 10 %",
     "root_condition": "root condition",
     "constant": "a constant",
 }
-SHOWN = ("threshold", "with floor", "shares", "root_condition")
-FILES = {"threshold": "threshold", "with floor": "with-floor"}
-"""Files of predictions by later forms of the law of parts; a form predicts only what was not trained before it."""
+SHOWN = ("parts", "shares", "root_condition")
 
 UNKNOWN = "–"
 PLAIN = "predicted_accuracy"
 READINGS = {PLAIN: "", "predicted_accuracy_by_coefficients": ", read from coefficients"}
 _INITIAL = ", read from initial shares"
-MISS = "Miss of the newest"
-LARGEST = "Largest miss, by the newest law that predicted it"
+MISS = "Miss"
+LARGEST = "Largest miss"
 _NONE = "None of them is trained yet."
+USUAL = {"recipe": {"name": "paper"}}
 _NETWORK = ("model", "scheme", "block_schemes", "beta_growth", "init_growth", "stage_change", "recipe")
 
 
@@ -66,40 +66,59 @@ class Network(NamedTuple):
     """A network with what every law predicted for it, by reading, and its mean accuracy over the seeds, in percent.
 
     Attributes:
-        newest: What every law predicted in the file of the newest form, by reading; empty if that has none. All laws
-            there are fitted to the same runs.
-        inside: Whether the accuracy lies in the 90 % interval of the newest form; None if that has none.
+        inside: Whether the accuracy lies in the 90 % interval of the law of parts; None if that has none.
+        by_package: Whether the law of parts was the one in the package, which knows which blocks survive.
     """
 
     name: str
     predicted: dict[str, dict[str, float]]
     measured: float
     runs: int
-    newest: dict[str, float]
     inside: bool | None
+    by_package: bool
+
+
+class _Entry(NamedTuple):
+    """What one file predicted for a run."""
+
+    given: dict[str, Any]
+    by_package: bool
 
 
 @cache
 def later(results: Path = RESULTS) -> dict[str, list[Network]]:
     """Collect the networks that were trained after their prediction, by file; seeds are joined.
 
-    A network that two files predict counts in the first of them.
+    A network that two files of GROUPS predict counts in the first of them.
     """
-    forms = {law: _by_run(results / f"predictions/{file}.json") for law, file in FILES.items()}
-    found: dict[tuple[str, str], dict[str, tuple[dict[str, Any], float]]] = {}
+    newest = {run: entry for file in (*GROUPS, *NEWER) for run, entry in _predicted(results, file).items()}
+    found: dict[tuple[str, str], dict[str, tuple[_Entry, float]]] = {}
     for file in GROUPS:
-        for one in _entries(results / f"predictions/{file}.json"):
-            result = results / "runs" / one["run"] / "result.json"
-            if result.exists() and "parts" in one["predicted_accuracy"] and not _was_fitted(one):
-                key = json.dumps([one.get(name) for name in _NETWORK])
+        for run, (one, _) in _predicted(results, file).items():
+            result = results / "runs" / run / "result.json"
+            if result.exists():
+                key = json.dumps([one.get(name, USUAL.get(name)) for name in _NETWORK])
                 place = next((known for known in found if known[1] == key), (file, key))
                 accuracy = 100 * json.loads(result.read_text())["best_test_accuracy"]
-                found.setdefault(place, {})[one["run"]] = one, accuracy
+                found.setdefault(place, {})[run] = newest[run], accuracy
     groups: dict[str, list[Network]] = {}
     for (file, _), seeds in found.items():
-        runs = list(seeds.values())
-        groups.setdefault(file, []).append(_network(runs, forms, since=file in SINCE))
+        groups.setdefault(file, []).append(_network(list(seeds.values())))
     return groups
+
+
+def _predicted(results: Path, file: str) -> dict[str, _Entry]:
+    """Read the accuracies that a file predicts by a law of parts, by run."""
+    path = results / f"predictions/{file}.json"
+    if not path.exists():
+        return {}
+    data = json.loads(path.read_text())
+    by_package = "survival" in data["laws"]["parts"]
+    return {
+        one["run"]: _Entry(one, by_package)
+        for one in data["predictions"]
+        if "parts" in one.get(PLAIN, {}) and not _was_fitted(one)
+    }
 
 
 def errors(results: Path = RESULTS) -> str:
@@ -111,15 +130,10 @@ def errors(results: Path = RESULTS) -> str:
         for reading, words in _readings(file).items():
             name = _group(file, found) + words
             rows.append([name, str(len(found)), *_cells(found, reading)])
-    if tests := tested(results):
-        same = [error(tests, law, by_newest=True) for law in LAWS]
-        rows.append(["**predicted by the law in the package**", str(len(tests)), *same, largest(tests)])
-    every = [(file, one) for file, networks in later(results).items() if file not in KNOWN for one in networks]
-    if every:
-        rows.append(["**all**, as predicted", str(len(every)), *_cells([one for _, one in every])])
-    rest = [one for file, one in every if file != CONTROL]
-    if rest and len(rest) < len(every):
-        rows.append(["all but initial weights", str(len(rest)), *_cells(rest)])
+    if found := by_package(results):
+        rows.append(["**by the law in the package**", str(len(found)), *_cells(found)])
+    if found := tested(results):
+        rows.append(["**all**", str(len(found)), *_cells(found)])
     heads = ["Networks", "Number", *LAWS.values(), LARGEST]
     return _without_empty(heads, rows)
 
@@ -156,9 +170,10 @@ def waiting(results: Path = RESULTS) -> str:
     """Name the groups that are predicted and not trained, with the number of runs if only some are missing."""
     names = []
     for file, name in GROUPS.items():
-        runs = {one["run"]: one for one in _entries(results / f"predictions/{file}.json")}
+        path = results / f"predictions/{file}.json"
+        runs = {one["run"]: one for one in _entries(path)} if path.exists() else {}
         missing = [one for run, one in runs.items() if not (results / "runs" / run / "result.json").exists()]
-        if len(missing) == len(runs):
+        if missing and len(missing) == len(runs):
             names.append(name)
         elif missing:
             restarts = all("stage_change" in one for one in missing)
@@ -173,33 +188,16 @@ def is_later(runs: Iterable[str]) -> bool:
 
 @cache
 def _later_runs() -> set[str]:
-    return {
-        one["run"]
-        for file in GROUPS
-        for one in _entries(RESULTS / f"predictions/{file}.json")
-        if "parts" in one["predicted_accuracy"] and not _was_fitted(one)
-    }
+    return {run for file in GROUPS for run in _predicted(RESULTS, file)}
 
 
-def _network(
-    seeds: Sequence[tuple[dict[str, Any], float]], forms: dict[str, dict[str, Any]], *, since: bool = False
-) -> Network:
-    """Join the seeds of a network; `since`: it was predicted by the law with a threshold only."""
-    one = seeds[0][0]
-    predicted = {}
-    measured, newest = mean(value for _, value in seeds), one if since else forms["threshold"].get(one["run"])
-    given = {} if newest is None else dict(newest["predicted_accuracy"])
-    if given:
-        given["threshold"] = given.pop("parts")
-    for reading in (reading for reading in READINGS if reading in one and not since):
-        later_forms = {law: known[one["run"]] for law, known in forms.items() if one["run"] in known}
-        newer = {law: entry[reading]["parts"] for law, entry in later_forms.items()}
-        predicted[reading] = {**later_forms["with floor"][reading], **one[reading], **newer}
-        given |= {law: predicted[reading][law] for law in ("with floor", "parts") if given and reading == PLAIN}
-    if since:
-        predicted[PLAIN] = given
-    inside = None if newest is None else newest["interval"][0] <= measured <= newest["interval"][1]
-    return Network(_name(one), predicted, measured, len(seeds), given, inside)
+def _network(seeds: Sequence[tuple[_Entry, float]]) -> Network:
+    """Join the seeds of a network."""
+    (one, by_package), _ = seeds[0]
+    measured, interval = mean(value for _, value in seeds), one.get("interval")
+    inside = None if interval is None else interval[0] <= measured <= interval[1]
+    predicted = {reading: one[reading] for reading in READINGS if reading in one}
+    return Network(_name(one), predicted, measured, len(seeds), inside, by_package)
 
 
 def _name(one: dict[str, Any]) -> str:
@@ -237,9 +235,7 @@ def _cells(found: Sequence[Network], reading: str = "predicted_accuracy") -> lis
 
 
 def _miss(one: Network, reading: str = "predicted_accuracy") -> float:
-    """The miss of the newest form of the law of parts that predicted a network."""
-    given = one.predicted[reading]
-    return given.get("threshold", given.get("with floor", 0.0)) - one.measured
+    return one.predicted[reading]["parts"] - one.measured
 
 
 def misses(found: Sequence[Network], law: str, reading: str = "predicted_accuracy") -> list[float]:
@@ -256,25 +252,20 @@ def _entries(path: Path) -> list[dict[str, Any]]:
     return found
 
 
-def _by_run(path: Path) -> dict[str, dict[str, Any]]:
-    return {one["run"]: one for one in _entries(path)}
-
-
 def rms(values: Sequence[float]) -> float:
     return sqrt(mean(value * value for value in values))
 
 
 def tested(results: Path = RESULTS) -> list[Network]:
-    """List the networks that the newest form of the law predicted before they were trained."""
-    return [one for file, ones in later(results).items() if file not in KNOWN for one in ones if one.newest]
+    """List the networks that were trained after their prediction, but those that a law had been fitted on."""
+    return [one for file, ones in later(results).items() if file not in KNOWN for one in ones]
 
 
-def error(found: Sequence[Network], law: str, *, by_newest: bool = False) -> str:
-    """Write the error of a law; `by_newest`: as fitted to the same runs as the newest form."""
-    given = [one.newest if by_newest else one.predicted["predicted_accuracy"] for one in found]
-    misses = [predicted[law] - one.measured for predicted, one in zip(given, found) if law in predicted]
-    return f"{rms(misses):.2f}" if misses else UNKNOWN
+def by_package(results: Path = RESULTS) -> list[Network]:
+    """List those that the law in the package predicted."""
+    return [one for one in tested(results) if one.by_package]
 
 
-def largest(found: Sequence[Network]) -> str:
-    return f"{max((one.newest['threshold'] - one.measured for one in found), key=abs):+.1f}"
+def error(found: Sequence[Network], law: str) -> str:
+    """Write the error of a law on the networks that it predicted."""
+    return f"{rms(misses(found, law)):.2f}" if found else UNKNOWN

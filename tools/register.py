@@ -47,6 +47,8 @@ from zerosnet.experiments import wiring_of_run
 from zerosnet.models import configure
 from zerosnet.numerics import AccuracyLaw, Scheme, Wiring, is_zero_stable, load_law
 from zerosnet.numerics.wirings.companion import largest_root
+from zerosnet.numerics.wirings.stages import parameters_by_stage
+from zerosnet.numerics.wirings.survival import start_weights
 from zerosnet.training import RunSpec, read_sweep
 
 MEASURES = ("parts", "contributions", "shares")
@@ -82,6 +84,7 @@ def entry(spec: RunSpec) -> dict[str, Any]:
             "effective_depth": round(wiring.effective_depth(), 2),
             "effective_parameters": round(laws["parts"].quantity(wiring), 2),
             "blocks_above_10_percent": int(wiring.blocks_above()),
+            "survivors": survivors(wiring),
             "interval": None if interval is None or why_not else [round(end, 2) for end in interval],
             "shares": [float(f"{share:.3g}") for share in wiring.shares()],
         }
@@ -90,6 +93,13 @@ def entry(spec: RunSpec) -> dict[str, Any]:
         if spec.init_growth is not None:
             found["predicted_accuracy_by_coefficients"] = entry(replace(spec, init_growth=None))["predicted_accuracy"]
     return found
+
+
+def survivors(wiring: Wiring) -> list[int]:
+    """Count the blocks of every stage that survive training, by the law."""
+    alive = start_weights(wiring.shares(), wiring.head_parts(), parameters_by_stage(wiring.counts))
+    counted = np.split(alive >= load_law().survival.least, np.cumsum(wiring.counts)[:-1])
+    return [int(stage.sum()) for stage in counted]
 
 
 def _is_trained(spec: RunSpec) -> bool:

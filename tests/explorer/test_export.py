@@ -47,7 +47,7 @@ def test_a_view_is_the_servers_answer_in_fewer_digits(exported, client):
     answer = client.get("/api/view", params={"family": "zerosnet", "param": "-2", "blocks": 27}).json()
     assert views[at]["analysis"]["alphas"] == answer["analysis"]["alphas"]
     assert views[at]["forecast"]["shares"] == pytest.approx(answer["forecast"]["shares"], rel=1e-4)
-    assert views[at]["forecast"]["counts_half"] == pytest.approx(answer["forecast"]["counts_half"], rel=1e-4)
+    assert views[at]["forecast"]["survivors"] == answer["forecast"]["survivors"]
     assert views[at]["forecast"]["accuracy"] == pytest.approx(answer["forecast"]["accuracy"], abs=0.01)
     assert views[at]["envelope"][:28] == pytest.approx(answer["envelope"]["log10"], abs=0.006)
 

@@ -57,30 +57,26 @@ def test_every_group_has_the_error_of_every_law_as_it_was_registered(results):
         "initial weights that grow, read from initial shares",
         "initial weights that grow, read from coefficients",
         "f switched off, equal depth, restart",
-        "**predicted by the law in the package**",
-        "**all**, as predicted",
-        "all but initial weights",
+        "**by the law in the package**",
+        "**all**",
     ]
-    assert [cells[0] for cells in found.values()] == ["6", "2", "2", "16", "14", "24", "22"]
-    assert found["f switched off, equal depth, restart"][1].endswith(" (14)"), "two were trained before the threshold"
-    assert found["betas that grow or shrink"][1] == "–"
-    assert float(found["f switched off, equal depth, restart"][2]) == pytest.approx(0.5, abs=0.01)
-    assert float(found["betas that grow or shrink"][2]) <= 0.51, "seeds are joined"
-    assert float(found["initial weights that grow, read from coefficients"][2]) > 10
-    assert all(float(cells[5]) > float(cells[2]) for name, cells in found.items() if "initial" not in name), "count"
+    assert [cells[0] for cells in found.values()] == ["6", "2", "2", "16", "4", "24"]
+    assert float(found["betas that grow or shrink"][1]) <= 0.51, "seeds are joined"
+    assert float(found["initial weights that grow, read from coefficients"][1]) > 8
+    assert all(float(cells[3]) > float(cells[1]) for name, cells in found.items() if "initial" not in name), "count"
 
 
-def test_the_newest_law_is_compared_with_others_that_were_fitted_to_the_same_runs(results):
+def test_all_laws_are_taken_from_the_newest_file_that_predicted_a_network(results):
+    newest = {
+        one["run"]: one[later_tables.PLAIN]
+        for file in later_tables.NEWER
+        for one in json.loads((RESULTS / f"predictions/{file}.json").read_text())["predictions"]
+        if later_tables.PLAIN in one
+    }
     found = later_tables.tested(results)
-    entries = json.loads((RESULTS / "predictions/threshold.json").read_text())["predictions"]
-    given = {one["run"]: one["predicted_accuracy"] for one in entries if "predicted_accuracy" in one}
-    assert len(found) == 14
-    for one in found:
-        assert any(
-            one.newest["shares"] == known["shares"] and one.newest["threshold"] == known["parts"]
-            for known in given.values()
-        )
-    assert all(one.inside is not None for one in found)
+    assert len(found) == 24
+    assert all(one.predicted[later_tables.PLAIN] in newest.values() for one in found if one.inside is not None)
+    assert {"restart" in one.name for one in later_tables.by_package(results)} == {True}, "they are not trained yet"
 
 
 def test_runs_that_are_missing_are_counted(results, tmp_path):
@@ -93,20 +89,19 @@ def test_runs_that_are_missing_are_counted(results, tmp_path):
     assert "restart at stage changes (4)" in later_tables.waiting(tmp_path)
 
 
-def test_every_network_stands_with_both_laws_and_its_miss(results):
+def test_every_network_stands_with_its_predictions_and_its_miss(results):
     found = rows(later_tables.networks(results))
     assert len(found) == 6 + 2 * 2 + 16
     names = [name for _, name, *_ in found]
     assert len(set(names)) == len(names), "no two are called alike"
     wanted = f"{Scheme.parse('-3,5,-1;4').short_name} (restart)"
     restart = next(cells for _, name, *cells in found if name.startswith(wanted))
-    newer, parts, shares, _, measured, seeds, miss = restart
-    assert float(parts) - float(shares) > 10, "the two laws differ most here"
-    assert float(newer) == pytest.approx(float(parts), abs=1)
+    parts, shares, _, measured, seeds, miss = restart
+    assert float(parts) - float(shares) > 5, "the two laws differ here"
     assert seeds == "1" and float(parts) - float(measured) == pytest.approx(float(miss), abs=0.11)
     assert any("f switched off after 2 multistep blocks" in name for name in names)
     control = [cells for _, name, *cells in found if "1.841^n" in name]
-    assert len(control) == 2 and control[0][4] == control[1][4], "one measurement, two readings"
+    assert len(control) == 2 and control[0][3] == control[1][3], "one measurement, two readings"
 
 
 def test_a_refit_takes_schemes_per_block_and_restart_and_leaves_initial_growth_out(results):

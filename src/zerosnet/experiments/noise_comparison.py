@@ -23,6 +23,8 @@ NOISES = ("Gaussian 0.02", "Gaussian 0.04", "uniform [-0.08, 0]", "constant -0.4
 """The noises that are looked at: the largest of every kind and sign, and a Gaussian one of half the size."""
 DEPTH = "log of effective parameters"
 ROOTS = "root condition"
+LAYERS = "56"
+"""Layers of most networks, which their names do not mention."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,10 @@ class NoisyNetwork:
     @property
     def name(self) -> str:
         """The scheme, and what is unusual about the network."""
-        return self.scheme if self.spec is None else wired_name(self.spec, self.scheme)
+        if self.spec is None:
+            return self.scheme
+        layers = "".join(filter(str.isdigit, self.spec.model))
+        return wired_name(self.spec, self.scheme) + (f", {layers} layers" if layers != LAYERS else "")
 
     def loss(self, noise: str) -> float:
         """The part of the clean accuracy that a noise takes away, in percent."""

@@ -170,7 +170,7 @@ def _view(**named: str | None) -> dict[str, Any]:
     region["boundary"] = region["boundary"][::_BOUNDARY]
     growth = documents.envelope_document(scheme, MOST_BLOCKS)["log10"]
     promised = documents.forecast_document(scheme, 56)
-    kept = ("shares", "parts", "counts_half", "effective_depth", "accuracy", "interval", "layers", "limit")
+    kept = ("shares", "parts", "survivors", "effective_depth", "accuracy", "interval", "layers", "limit")
     calibration = {name: promised["calibration"][name] for name in ("why_not", "constants")}
     return {
         "analysis": facts(scheme),

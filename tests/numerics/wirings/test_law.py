@@ -7,7 +7,7 @@ import pytest
 
 from zerosnet.errors import InputError
 from zerosnet.numerics import PAPER_ROWS, Scheme, euler, is_zero_stable, zerosnet
-from zerosnet.numerics.wirings.batch import head_contributions_of_many
+from zerosnet.numerics.wirings.batch import head_contributions_of_many, shares_of_many
 from zerosnet.numerics.wirings.fit import Point, fit_law
 from zerosnet.numerics.wirings.law import MEASURES, AccuracyLaw, load_law
 from zerosnet.numerics.wirings.wiring import Wiring
@@ -175,7 +175,9 @@ def test_an_extreme_growth_stays_finite() -> None:
 def test_many_predictions_agree_with_single_ones() -> None:
     law = load_law()
     per_block = np.repeat([1.0, 4.0, 16.0], 9)
-    accuracy = law.accuracy_of(head_contributions_of_many([[1.0], [0.9]], [1.0, 1.0]) ** 2, per_block)
+    alphas, betas = [[1.0], [0.9]], [1.0, 1.0]
+    parts = head_contributions_of_many(alphas, betas) ** 2
+    accuracy = law.accuracy_of(shares_of_many(alphas, betas), parts, per_block)
     singles = [law.predict(Wiring.of(euler(a))).accuracy for a in (1.0, 0.9)]
     assert accuracy.tolist() == pytest.approx(singles)
 

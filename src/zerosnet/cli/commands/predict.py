@@ -85,6 +85,7 @@ def _show_one(found: "Forecast") -> None:
     predicted = found.prediction
     rows = [
         ("effective depth", f"{found.effective_depth:.1f} of {len(found.shares)} blocks"),
+        ("survive training", f"{found.survivors.sum()} of {len(found.shares)} blocks"),
         ("parameters in use", f"{_used_text(found)} ({_USED})" if _counts(found) else _TOO_MANY),
         ("accuracy", _accuracy_text(found)),
     ]
@@ -111,7 +112,7 @@ def _show_several(found: "list[Forecast]") -> None:
 
 def _counts(found: "Forecast") -> bool:
     """Tell whether the law counts blocks of which each has an equal part; in very deep networks it does not."""
-    return bool(len(found.shares) * found.law.half(found.wiring.counts).mean() < 0.5)
+    return bool(len(found.shares) * found.law.half < 0.5)
 
 
 def _used_text(found: "Forecast") -> str:

@@ -9,33 +9,35 @@ const MANY = 120; // bars, which are drawn as one shape then
 const LEAST = 1e-6; // smaller ones are drawn as this
 
 export function drawForecast(rooms, legend, forecast) {
-  const { shares, parts, counts_half: half } = forecast;
+  const { shares, parts, survivors } = forecast;
   rooms.words.replaceChildren(...words(forecast));
-  drawBlocks(rooms, legend, { shares, parts, counts: Array(3).fill(shares.length / 3), line: half, noted: "a block with this part counts half" });
+  drawBlocks(rooms, legend, { shares, parts, counts: Array(3).fill(shares.length / 3), survivors, noted: "dies in training" });
 }
 
-// shares and parts, block by block; counts: blocks of every stage; line: a part of every block that is marked, and what it means
-export function drawBlocks(rooms, legend, { shares, parts, counts, line, noted }) {
+// shares and parts, block by block; counts: blocks of every stage; line: a part of every block that is marked, or survivors: the
+// blocks that are not drawn pale; noted: what that means
+export function drawBlocks(rooms, legend, { shares, parts, counts, line, survivors, noted }) {
   const low = Math.max(Math.log10(LEAST), Math.floor(Math.log10(Math.max(LEAST, Math.min(0.001, ...shares, ...parts)))));
-  bars(rooms.shares, shares, counts, low, "share of the new state", "share");
-  bars(rooms.parts, parts, counts, low, "part of what the head reads", "part", line);
+  bars(rooms.shares, shares, counts, low, "share of the new state", "share", { survivors });
+  bars(rooms.parts, parts, counts, low, "part of what the head reads", "part", { line, survivors });
   legend.replaceChildren(...(counts.length > 1 ? STAGES : []).map((name, i) => key("square", { class: `stage s${i}` }, `${name} stage`)),
-    key("line", { class: "half-line" }, noted));
+    survivors ? key("square", { class: "stage s0 dies" }, noted) : key("line", { class: "half-line" }, noted));
 }
 
-function words({ shares, effective_depth: depth, accuracy, interval, calibration, layers, limit }) {
+function words({ shares, survivors, effective_depth: depth, accuracy, interval, calibration, layers, limit }) {
   const known = accuracy !== null;
   const predicted = known
     ? [html("strong", {}, `${accuracy.toFixed(1)} %`), ` on CIFAR-10 (90 % interval ${interval.map((end) => end.toFixed(1)).join(" to ")})`]
     : [`none: ${calibration.why_not}`];
   return [
-    html("p", {}, `With ${layers} layers, effective depth `, html("strong", {}, depth.toFixed(1)), ` of ${shares.length} blocks; predicted accuracy `, predicted, "."),
+    html("p", {}, `With ${layers} layers, effective depth `, html("strong", {}, depth.toFixed(1)), ` of ${shares.length} blocks, of which ${survivors.filter(Boolean).length} survive training; predicted accuracy `, predicted, "."),
     html("p", { class: "limit" }, limit)];
 }
 
-function bars(room, values, counts, low, title, noun, half = null) {
+function bars(room, values, counts, low, title, noun, { line, survivors } = {}) {
   const blocks = values.length;
   const stages = counts.flatMap((count, i) => Array(count).fill(i));
+  const lives = (n) => !survivors || survivors[n];
   const marked = counts.length > 1 ? counts.map((count, i) => count * (i + 1)) : [1 / 3, 2 / 3, 1].map((part) => Math.round(part * blocks));
   const chart = plot(room, {
     label: `${title}, block by block: from ${short(Math.min(...values), 2)} to ${short(Math.max(...values), 2)}`,
@@ -48,12 +50,13 @@ function bars(room, values, counts, low, title, noun, half = null) {
   const topOf = (value) => py(Math.max(low + 0.02, Math.log10(value)));
   if (blocks > MANY) {
     const outline = (value, n) => `M${(px(n + 1) - width / 2).toFixed(2)} ${floor.toFixed(1)}V${topOf(value).toFixed(1)}h${width.toFixed(2)}V${floor.toFixed(1)}z`;
-    counts.forEach((_, i) => chart.put(svg("path", { class: `stage s${i}`, d: values.map((value, n) => (stages[n] === i ? outline(value, n) : "")).join("") })));
+    const shape = (i, alive) => values.map((value, n) => (stages[n] === i && lives(n) === alive ? outline(value, n) : "")).join("");
+    counts.forEach((_, i) => [true, false].forEach((alive) => chart.put(svg("path", { class: `stage s${i}${alive ? "" : " dies"}`, d: shape(i, alive) }))));
   } else values.forEach((value, n) => {
     const top = topOf(value);
-    chart.put(svg("rect", { class: `stage s${stages[n]}`, x: (px(n + 1) - width / 2).toFixed(1), y: top.toFixed(1), width: width.toFixed(1), height: (floor - top).toFixed(1) },
-      svg("title", {}, `block ${n + 1}: ${noun} ${short(value, 3)}`)));
+    chart.put(svg("rect", { class: `stage s${stages[n]}${lives(n) ? "" : " dies"}`, x: (px(n + 1) - width / 2).toFixed(1), y: top.toFixed(1), width: width.toFixed(1), height: (floor - top).toFixed(1) },
+      svg("title", {}, `block ${n + 1}: ${noun} ${short(value, 3)}${lives(n) ? "" : ", dies in training"}`)));
   });
-  if (half !== null) chart.line(half.flatMap((part, n) => [[n + 0.5, Math.log10(part)], [n + 1.5, Math.log10(part)]]), { class: "half-line" });
+  if (line) chart.line(line.flatMap((part, n) => [[n + 0.5, Math.log10(part)], [n + 1.5, Math.log10(part)]]), { class: "half-line" });
   chart.show();
 }

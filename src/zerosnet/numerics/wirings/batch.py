@@ -76,8 +76,21 @@ def accuracy_of_pairs(roots: npt.ArrayLike, blocks: Any = BLOCKS) -> Floats:
     counts = block_counts(blocks)
     trace, norm = 2 * r.real, np.abs(r) ** 2
     alphas = np.stack([1 + trace, -(trace + norm), norm], axis=-1)
-    parts = np.square(head_contributions_of_many(alphas, np.abs(1 - r) ** 2, counts))
-    return load_law().accuracy_of(parts, parameters_by_stage(counts))
+    return accuracies_of_many(alphas, np.abs(1 - r) ** 2, counts)
+
+
+def accuracies_of_many(
+    alphas: npt.ArrayLike,
+    betas: npt.ArrayLike,
+    blocks: Any = BLOCKS,
+    stage_change: str = "project-each",
+    beta_growth: npt.ArrayLike = 1.0,
+) -> Floats:
+    """Predict the accuracies (...) of the schemes with alphas (..., steps). Calibration is not checked."""
+    counts = block_counts(blocks)
+    shares = shares_of_many(alphas, betas, counts, stage_change, beta_growth)
+    parts = np.square(head_contributions_of_many(alphas, betas, counts, stage_change, beta_growth))
+    return load_law().accuracy_of(shares, parts, parameters_by_stage(counts))
 
 
 def pair_of(scheme: Scheme) -> complex | None:

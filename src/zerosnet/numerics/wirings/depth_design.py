@@ -18,11 +18,10 @@ from zerosnet.numerics.designs.search import design
 from zerosnet.numerics.display import html_table
 from zerosnet.numerics.rationals import number
 from zerosnet.numerics.scheme import Scheme
-from zerosnet.numerics.wirings.batch import head_contributions_of_many, shares_of_many
+from zerosnet.numerics.wirings.batch import accuracies_of_many, head_contributions_of_many, shares_of_many
 from zerosnet.numerics.wirings.gains import stage_gain
-from zerosnet.numerics.wirings.law import load_law
 from zerosnet.numerics.wirings.measures import HEAD_TAU, effective_depth
-from zerosnet.numerics.wirings.stages import BLOCKS, block_counts, parameters_by_stage
+from zerosnet.numerics.wirings.stages import BLOCKS, block_counts
 from zerosnet.numerics.wirings.step import Floats
 
 if TYPE_CHECKING:
@@ -46,12 +45,7 @@ def _by_head(alphas: Floats, betas: Floats, counts: tuple[int, ...], change: str
     return effective_depth(np.square(head_contributions_of_many(alphas, betas, counts, change, growth)), HEAD_TAU)
 
 
-def _by_accuracy(alphas: Floats, betas: Floats, counts: tuple[int, ...], change: str, growth: npt.ArrayLike) -> Floats:
-    parts = np.square(head_contributions_of_many(alphas, betas, counts, change, growth))
-    return load_law().accuracy_of(parts, parameters_by_stage(counts))
-
-
-OBJECTIVES: dict[str, Callable[..., Floats]] = {"depth": _by_shares, "head": _by_head, "accuracy": _by_accuracy}
+OBJECTIVES: dict[str, Callable[..., Floats]] = {"depth": _by_shares, "head": _by_head, "accuracy": accuracies_of_many}
 """Effective depth; the same sum of the parts of what the head reads; accuracy by the law, calibrated or not."""
 
 

@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from zerosnet.errors import InputError
 from zerosnet.numerics.wirings.fitted import FittedNetwork
-from zerosnet.numerics.wirings.law import COUNTS, AccuracyLaw, used
+from zerosnet.numerics.wirings.law import COUNTS, EVERY_BLOCK, AccuracyLaw, used
 from zerosnet.numerics.wirings.stages import parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats
+from zerosnet.numerics.wirings.survival import Survival
 from zerosnet.numerics.wirings.wiring import Wiring
 
 Bools = npt.NDArray[np.bool_]
@@ -63,6 +64,7 @@ def fit_law(
     *,
     floor: bool = False,
     rival: AccuracyLaw | None = None,
+    survival: Survival = EVERY_BLOCK,
     dataset: str = "cifar10",
     recipe: str = "paper",
     epoch: str = "best",
@@ -72,6 +74,7 @@ def fit_law(
     Args:
         floor: Fit an error that no depth removes, too.
         rival: Another law, fitted to the same points; disagreement with it widens intervals.
+        survival: Which blocks of a law of parts survive training; it is not fitted to accuracies.
     """
     if len(points) < _LEAST_POINTS:
         raise InputError(f"points has {len(points)} entries; expected at least {_LEAST_POINTS} for the constants")
@@ -80,7 +83,7 @@ def fit_law(
             raise InputError(f"accuracy is {point.accuracy!r}; expected percent, from 0 to below 100")
     if rival is not None and [n.accuracy for n in rival.networks] != [point.accuracy for point in points]:
         raise InputError("rival was fitted to other networks; expected one that was fitted to the same points")
-    quantities = _Quantities(points, measure)
+    quantities = _Quantities(points, measure, survival.least)
     log_errors = np.log([100 - point.accuracy for point in points])
     everything = np.ones(len(points), dtype=np.bool_)
     best = _fit(quantities, log_errors, everything, floor)
@@ -101,20 +104,21 @@ def fit_law(
             )
         )
     constants = exp(best.log_a), exp(best.log_tau), best.p
-    return AccuracyLaw(measure, *constants, dataset, recipe, epoch, tuple(networks), best.floor, rival)
+    return AccuracyLaw(measure, *constants, dataset, recipe, epoch, tuple(networks), best.floor, rival, survival)
 
 
 class _Quantities:
     """log(D) of all networks as a function of log(tau)."""
 
-    def __init__(self, points: Sequence[Point], measure: str) -> None:
+    def __init__(self, points: Sequence[Point], measure: str, least: float) -> None:
         self.count = COUNTS[measure]
         longest = max(len(point.wiring.steps) for point in points)
         self.weights, self.parameters = (np.zeros((len(points), longest)) for _ in range(2))
         for row, point in enumerate(points):
-            blocks = len(point.wiring.steps)
-            self.weights[row, :blocks] = used(point.wiring, measure)
-            self.parameters[row, :blocks] = parameters_by_stage(point.wiring.counts)
+            wiring, blocks = point.wiring, len(point.wiring.steps)
+            parameters = parameters_by_stage(wiring.counts)
+            self.weights[row, :blocks] = used(measure, wiring.shares(), wiring.head_parts(), parameters, least)
+            self.parameters[row, :blocks] = parameters
 
     def __call__(self, log_tau: float) -> Floats:
         counted = self.count(self.weights, self.parameters, exp(log_tau))

@@ -6,6 +6,7 @@ from math import log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from zerosnet.errors import InputError
 from zerosnet.numerics import rationals as num
@@ -18,6 +19,7 @@ from zerosnet.numerics.wirings.law import AccuracyLaw, Prediction, load_law
 from zerosnet.numerics.wirings.measures import effective_depth, effective_parameters
 from zerosnet.numerics.wirings.stages import parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats
+from zerosnet.numerics.wirings.survival import living_parts, start_weights
 from zerosnet.numerics.wirings.wiring import BOTTLENECK_STEM, STEM, Wiring, wiring_of
 
 if TYPE_CHECKING:
@@ -99,7 +101,14 @@ class Forecast:
     def effective_parameters(self) -> float:
         """D of the accuracy law, in units of a block of the first stage."""
         per_block = parameters_by_stage(self.wiring.counts)
-        return float(effective_parameters(self.parts, per_block, self.law.tau))
+        parts = living_parts(self.shares, self.parts, per_block, self.law.survival.least)
+        return float(effective_parameters(parts, per_block, self.law.tau))
+
+    @property
+    def survivors(self) -> npt.NDArray[np.bool_]:
+        """Whether every block is expected to survive training, by its share and its part of what the head reads."""
+        weights = start_weights(self.shares, self.parts, parameters_by_stage(self.wiring.counts))
+        return np.asarray(weights >= self.law.survival.least)
 
     @cached_property
     def prediction(self) -> Prediction:
@@ -189,7 +198,7 @@ class Forecast:
             "beta_growth": num.to_json(self.beta_growth),
             "shares": self.shares.tolist(),
             "parts": self.parts.tolist(),
-            "counts_half": self.law.half(self.wiring.counts).tolist(),
+            "survivors": self.survivors.tolist(),
             "effective_depth": self.effective_depth,
             "effective_parameters": self.effective_parameters,
             "accuracy": predicted.accuracy,
@@ -198,7 +207,13 @@ class Forecast:
             "calibration": {
                 "calibrated": predicted.calibrated,
                 "why_not": predicted.why_not,
-                "constants": {"a": law.a, "tau": law.tau, "p": law.p, "floor": law.floor},
+                "constants": {
+                    "a": law.a,
+                    "tau": law.tau,
+                    "p": law.p,
+                    "floor": law.floor,
+                    "survival": law.survival.least,
+                },
                 "dataset": law.dataset,
                 "recipe": law.recipe,
                 "epoch": law.epoch,

@@ -1,19 +1,22 @@
 """The accuracy law: test error from the coefficients of a wiring alone.
 
-    error = a D^-p + floor,   D = sum_n p_n max(0, 1 - sqrt(tau r_n / v_n))
+    error = a D^-p + floor,   D = sum_n p_n max(0, 1 - sqrt(tau / v_n)) over the blocks that survive training
 
-with p_n the parameters of block n in units of the first stage's (4^stage), r_n its width (2^stage) and v_n the part of
-the second moment of what the head reads that comes from block n. The floor is the error that no depth removes. The
-constants are fitted to trained networks and stored with what they were fitted on; see `fit`.
+with p_n the parameters of block n in units of the first stage's (4^stage) and v_n the part of the second moment of what
+the head reads that comes from block n. Which blocks survive is told by their shares and parts (`survival`). The floor is
+the error that no depth removes. The constants are fitted to trained networks and stored with what they were fitted on;
+see `fit`.
 
 Predictions were registered with two other laws too, which have no floor and D = sum_n p_n u_n / (u_n + tau): u_n is the
 square root of the part (`contributions`), or the share of the block (`shares`). The law of shares is the rival of the
 law of parts: if the two disagree about a network, the interval is wider. Under the name `parts`, files of predictions
-that are older than `threshold.json`, and `wirings.json`, hold D = sum_n p_n v_n / (v_n + tau).
+hold the law of their day: `survival.json` and later ones this law; `threshold.json`, `wirings-threshold.json` and
+`small-betas.json` D = sum_n p_n max(0, 1 - sqrt(tau r_n / v_n)) over all blocks, r_n = 2^stage; all older ones
+D = sum_n p_n v_n / (v_n + tau).
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import ceil, exp, floor, isclose, log, sqrt
@@ -31,6 +34,7 @@ from zerosnet.numerics.wirings.fitted import FittedNetwork, network_json, read_n
 from zerosnet.numerics.wirings.measures import effective_parameters, weighted_depth
 from zerosnet.numerics.wirings.stages import parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats
+from zerosnet.numerics.wirings.survival import Survival, living_parts
 from zerosnet.numerics.wirings.wiring import Wiring
 
 LAW_FILE = Path(__file__).with_name("law.json")
@@ -40,6 +44,7 @@ COUNTS: dict[str, Callable[[npt.ArrayLike, npt.ArrayLike, float], Floats]] = {
     "shares": weighted_depth,
 }
 MEASURES = tuple(COUNTS)
+EVERY_BLOCK = Survival(0.0)
 COVERAGE = 0.9
 """The level of a prediction interval."""
 
@@ -79,6 +84,7 @@ class AccuracyLaw:
         measure: What D is made of, "parts", "contributions" or "shares".
         epoch: Whose accuracy, "best" or "last".
         rival: Another law; disagreement with it widens the interval.
+        survival: Which blocks of a law of parts survive training.
     """
 
     measure: str
@@ -91,6 +97,7 @@ class AccuracyLaw:
     networks: tuple[FittedNetwork, ...]
     floor: float = 0.0
     rival: "AccuracyLaw | None" = None
+    survival: Survival = EVERY_BLOCK
 
     def __post_init__(self) -> None:
         if self.measure not in MEASURES:
@@ -131,17 +138,20 @@ class AccuracyLaw:
 
     def quantity(self, wiring: Wiring) -> float:
         """D of a wiring."""
-        weights = used(wiring, self.measure)
-        return float(COUNTS[self.measure](weights, parameters_by_stage(wiring.counts), self.tau))
+        return float(self._quantities(wiring.shares(), wiring.head_parts(), parameters_by_stage(wiring.counts)))
 
-    def half(self, counts: Iterable[int]) -> Floats:
-        """The part, contribution or share at which each block counts half, for stages of so many blocks."""
-        parameters = np.array(parameters_by_stage(counts))
-        return 4 * self.tau * np.sqrt(parameters) if self.measure == "parts" else np.full(len(parameters), self.tau)
+    def _quantities(self, shares: npt.ArrayLike, parts: npt.ArrayLike, per_block: npt.ArrayLike) -> Floats:
+        weights = used(self.measure, shares, parts, per_block, self.survival.least)
+        return np.asarray(COUNTS[self.measure](weights, per_block, self.tau))
 
-    def accuracy_of(self, weights: npt.ArrayLike, per_block: npt.ArrayLike) -> Floats:
-        """Accuracy in percent from what the measure takes of every block (..., N); calibration is not checked."""
-        quantities = np.asarray(COUNTS[self.measure](weights, per_block, self.tau))
+    @property
+    def half(self) -> float:
+        """The part, contribution or share at which a block that survives counts half."""
+        return 4 * self.tau if self.measure == "parts" else self.tau
+
+    def accuracy_of(self, shares: npt.ArrayLike, parts: npt.ArrayLike, per_block: npt.ArrayLike) -> Floats:
+        """Accuracy in percent from shares and parts of all blocks (..., N); calibration is not checked."""
+        quantities = self._quantities(shares, parts, per_block)
         errors = self.a * np.maximum(quantities, _LEAST) ** -self.p + self.floor
         return np.asarray(100 - np.minimum(errors, 100.0))
 
@@ -206,7 +216,8 @@ class AccuracyLaw:
         runs = sum(network.runs for network in self.networks)
         facts = {"runs": runs, "leave_one_out_rmse": self.rmse, "log_halfwidth": self.log_halfwidth()}
         rival = None if self.rival is None else self.rival.measure
-        return {**self.constants(), **facts, "rival": rival, "networks": networks}
+        survival = {} if self.survival == EVERY_BLOCK else {"survival": self.survival.to_json()}
+        return {**self.constants(), **survival, **facts, "rival": rival, "networks": networks}
 
     def constants(self) -> dict[str, Any]:
         """What it is and its constants, without the networks."""
@@ -221,7 +232,9 @@ class AccuracyLaw:
                 f"a law in JSON has no {missing[0]}; expected an object with {', '.join(_FIELDS)}, networks"
             )
         networks = map(read_network, data["networks"])
-        return cls(**{name: data[name] for name in _FIELDS}, networks=tuple(networks), rival=rival)
+        survival = Survival(**data["survival"]) if "survival" in data else EVERY_BLOCK
+        facts = {name: data[name] for name in _FIELDS}
+        return cls(**facts, networks=tuple(networks), rival=rival, survival=survival)
 
 
 _LEAST = 1e-9  # of D, where no block counts
@@ -232,11 +245,13 @@ def _log_ratio(accuracy: float, other: float) -> float:
     return log((100 - accuracy) / (100 - other))
 
 
-def used(wiring: Wiring, measure: str) -> Floats:
-    """Compute what a measure takes of every block: its share, its part, or the square root of its part."""
+def used(
+    measure: str, shares: npt.ArrayLike, parts: npt.ArrayLike, per_block: npt.ArrayLike, least: float = 0.0
+) -> Floats:
+    """Compute what a measure takes of every block: its share, its part if it survives, or the root of its part."""
     if measure == "shares":
-        return wiring.shares()
-    return wiring.head_parts() if measure == "parts" else np.sqrt(wiring.head_parts())
+        return np.asarray(shares)
+    return living_parts(shares, parts, per_block, least) if measure == "parts" else np.sqrt(parts)
 
 
 @cache

@@ -14,8 +14,6 @@ TAU = 0.1
 HEAD_TAU = 0.005
 """Part of what the head reads at which a block counts half if blocks are counted; the accuracy law has its own tau."""
 
-_LEAST = 1e-300  # in place of 0 in a denominator
-
 
 def effective_depth(shares: npt.ArrayLike, tau: float = TAU) -> Floats:
     """sum_n s_n / (s_n + tau): a block counts fully if its share is far above tau, and s_n / tau far below it.
@@ -34,19 +32,17 @@ def weighted_depth(shares: npt.ArrayLike, per_block: npt.ArrayLike, tau: float =
 
 
 def effective_parameters(parts: npt.ArrayLike, per_block: npt.ArrayLike, tau: float) -> Floats:
-    """sum_n p_n max(0, 1 - sqrt(tau r_n / v_n)): the parameters of blocks that the head reads well enough.
+    """sum_n p_n max(0, 1 - sqrt(tau / v_n)): the parameters of blocks that the head reads well enough.
 
-    v_n is the part of what the head reads that comes from block n, p_n its parameters, and r_n = sqrt(p_n / p_0) its
-    width relative to the first block's. A block whose part is below tau r_n does not count; one with
-    four times that part counts half.
+    v_n is the part of what the head reads that comes from block n (0 if it dies, see `survival`), and p_n its
+    parameters. A block whose part is below tau does not count; one with four times that part counts half.
 
     Examples:
-        >>> float(effective_parameters([0.5, 0.16, 0.005], [1, 4, 16], tau=0.02)).__round__(3)
+        >>> float(effective_parameters([0.5, 0.08, 0.005], [1, 4, 16], tau=0.02)).__round__(3)
         2.8
     """
     v, p = np.asarray(parts, dtype=np.float64), np.asarray(per_block, dtype=np.float64)
-    least = tau * np.sqrt(p / p.flat[0])
-    counted = 1 - np.sqrt(least / np.maximum(np.maximum(v, least), _LEAST))
+    counted = 1 - np.sqrt(tau / np.maximum(v, tau))
     return np.asarray((p * counted).sum(axis=-1))
 
 

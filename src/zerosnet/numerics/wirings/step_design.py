@@ -1,12 +1,13 @@
 """The best steps beta_n for given alphas: how much every block should write, by what the head reads of it.
 
-The law counts D = sum_n p_n max(0, 1 - sqrt(tau r_n / v_n)), v_n the part of what the head reads that comes from block
-n and r_n = sqrt(p_n) its width. With free betas the parts of the multistep blocks are free too, whatever the alphas
-are: v_n is proportional to beta_n^2 g_n, g_n the gain from block n to the head. So D has one best value for all
-schemes, but for their start-up blocks. At the best value its derivative by v_n, p_n sqrt(tau r_n / v_n^3) / 2, is the
-same for all blocks that count:
+The law counts D = sum_n p_n max(0, 1 - sqrt(tau / v_n)), v_n the part of what the head reads that comes from block
+n. With free betas the parts of the multistep blocks are free too, whatever the alphas are: v_n is proportional to
+beta_n^2 g_n, g_n the gain from block n to the head. So D has one best value for all schemes, but for their start-up
+blocks. At the best value its derivative by v_n, p_n sqrt(tau / v_n^3) / 2, is the same for all blocks that count:
 
-    v_n = (p_n sqrt(r_n))^(2/3) level,   the level such that all parts add up to 1.
+    v_n = p_n^(2/3) level,   the level such that all parts add up to 1.
+
+A block that is given a part survives training by the law, unless the network is far deeper than those it was fitted on.
 
 In very deep networks blocks with few parameters are better left out (part 0). If blocks are counted in place of
 parameters, all parts are equal.
@@ -100,8 +101,8 @@ def best_betas(
         blocks=counts,
         objective=objective,
         betas=tuple(float(beta) for beta in betas),
-        value=value.shown(made.head_parts()),
-        constant=value.shown(plain.head_parts()),
+        value=value.of(made),
+        constant=value.of(plain),
     )
 
 
@@ -114,18 +115,18 @@ class _ByLaw:
     def __call__(self, parts: Floats) -> float:
         return float(effective_parameters(parts, self.parameters, self.tau))
 
-    def shown(self, parts: Floats) -> float:
+    def of(self, wiring: Wiring) -> float:
         """Predicted accuracy in percent."""
-        return 100 - load_law().error_of(self(parts))
+        return 100 - load_law().error_of(load_law().quantity(wiring))
 
     def best(self, blocks: Bools, total: float) -> Floats:
         """Parts of chosen blocks, with this sum, that make D largest.
 
-        With q = (p sqrt(r))^(2/3) of those blocks that have most parameters, D is sum p - sqrt(tau (sum q)^3 / total).
+        With q = p^(2/3) of those blocks that have most parameters, D is sum p - sqrt(tau (sum q)^3 / total).
         """
         parameters = self.parameters[blocks]
         order = np.argsort(-parameters, kind="stable")
-        weights = parameters[order] ** (5 / 6)
+        weights = parameters[order] ** (2 / 3)
         found = np.cumsum(parameters[order]) - np.sqrt(self.tau * np.cumsum(weights) ** 3 / total)
         counted = int(np.argmax(found)) + 1
         parts = np.zeros(len(parameters))
@@ -142,7 +143,9 @@ class _ByBlocks:
     def __call__(self, parts: Floats) -> float:
         return float(weighted_depth(parts, self.weights, HEAD_TAU))
 
-    shown = __call__
+    def of(self, wiring: Wiring) -> float:
+        """The number of blocks of a network."""
+        return self(wiring.head_parts())
 
     def best(self, blocks: Bools, total: float) -> Floats:
         """Parts of chosen blocks, with this sum, that make the number largest: equal ones."""

@@ -230,19 +230,20 @@ class Wiring:
     def effective_parameters(
         self, per_block: Sequence[float] | None = None, tau: float | None = None, stem: float = STEM
     ) -> float:
-        """sum_n p_n max(0, 1 - sqrt(tau r_n / v_n)), v_n the part of what the head reads that comes from block n.
+        """sum_n p_n max(0, 1 - sqrt(tau / v_n)) over blocks that survive, v_n the part of what the head reads of block n.
 
-        p_n are the parameters of block n: `per_block`, or 4^stage, how they grow from stage to stage; r_n is
-        sqrt(p_n / p_0), its width relative to the first block's. tau is that of the accuracy law by default; the error
-        of that law is a power of this number, plus a floor.
+        p_n are the parameters of block n: `per_block`, or 4^stage, how they grow from stage to stage. tau is that of
+        the accuracy law by default; the error of that law is a power of this number, plus a floor.
         """
         from zerosnet.numerics.wirings.law import load_law
+        from zerosnet.numerics.wirings.survival import living_parts
 
         weights = parameters_by_stage(self.counts) if per_block is None else [float(p) for p in per_block]
         if len(weights) != len(self.steps):
             raise InputError(f"per_block has {len(weights)} entries; expected {len(self.steps)}, one per block")
-        least = load_law().tau if tau is None else _positive(tau, "tau")
-        return float(measures.effective_parameters(self.head_parts(stem), weights, least))
+        law = load_law()
+        parts = living_parts(self.shares(stem), self.head_parts(stem), weights, law.survival.least)
+        return float(measures.effective_parameters(parts, weights, law.tau if tau is None else _positive(tau, "tau")))
 
     def blocks_above(self, least: float = 0.1, stem: float = STEM) -> int:
         """How many blocks have at least this share."""

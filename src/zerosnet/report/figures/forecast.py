@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _GRID = 240
 _REACH = 1.5
+_PALE = 0.3
 
 
 def forecast_figure(found: Forecast) -> "Figure":
@@ -21,10 +22,8 @@ def forecast_figure(found: Forecast) -> "Figure":
         upper, lower = figure.subplots(2, 1, sharex=True)
         _bars(upper, found, found.shares, "share in the new state")
         _bars(lower, found, found.parts, "part of what the head reads")
-        half = found.law.half(found.wiring.counts)
-        edges = [n - 0.5 for n in range(len(half) + 1)]
-        lower.stairs(half, edges, baseline=None, color=GREY, linestyle=":", linewidth=0.9)
-        lower.annotate("counts half", (edges[-1], half[-1]), color=GREY, fontsize=7, va="bottom", ha="right")
+        if not found.survivors.all():
+            upper.set_title("pale: dies in training", loc="right", color=GREY, fontsize=8)
         lower.set_xlabel("block")
         predicted = found.prediction
         said = "" if predicted.accuracy is None else f", predicted accuracy {predicted.accuracy:.1f} %"
@@ -37,7 +36,9 @@ def _bars(axes: "Axes", found: Forecast, heights: Any, title: str) -> None:
     first = 0
     for stage, colour in zip(found.wiring.stages, CYCLE):
         blocks = range(first, first + stage.blocks)
-        axes.bar(blocks, [max(float(heights[n]), 1e-9) for n in blocks], color=colour, width=0.8)
+        drawn = axes.bar(blocks, [max(float(heights[n]), 1e-9) for n in blocks], color=colour, width=0.8)
+        for n, bar in zip(blocks, drawn):
+            bar.set_alpha(1.0 if found.survivors[n] else _PALE)
         first += stage.blocks
     axes.set_yscale("log")
     low = max(1e-6, min(1e-3, float(min(heights)) / 2))

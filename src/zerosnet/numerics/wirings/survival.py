@@ -1,0 +1,87 @@
+"""Which blocks survive training: those that are read well enough at the start.
+
+Training keeps a block or lets it die: its share ends near 10 % and above, or far below 1 %, and hardly ever between.
+Which of both follows from the coefficients. Block n survives if
+
+    max(s_n, sqrt(v_n)) >= least sqrt(r_n),   r_n = sqrt(p_n / p_0),
+
+with s_n its share, v_n its part of what the head reads, p_n its parameters and r_n its width relative to the first
+block's. So a block has to be read by the next one, or by the head. `least` is counted from trained networks.
+"""
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zerosnet.errors import InputError
+from zerosnet.numerics.wirings.step import Floats
+
+Bools = npt.NDArray[np.bool_]
+
+ALIVE = 0.01
+"""Share from which a trained block counts as alive."""
+
+
+@dataclass(frozen=True)
+class Survival:
+    """The threshold, and how often it is wrong.
+
+    Attributes:
+        least: The weight from which a block of the first stage survives.
+        blocks: Trained blocks that it was counted from.
+        wrong: Those of them that it misjudges.
+    """
+
+    least: float
+    blocks: int = 0
+    wrong: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.least >= 0:
+            raise InputError(f"least is {self.least!r}; expected a number from 0 on")
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+def start_weights(shares: npt.ArrayLike, parts: npt.ArrayLike, per_block: npt.ArrayLike) -> Floats:
+    """max(s_n, sqrt(v_n)) / sqrt(r_n), which is compared with the threshold; blocks lie along the last axis.
+
+    Examples:
+        >>> start_weights([0.5, 0.2], [0.01, 0.09], [1, 16]).tolist()
+        [0.5, 0.15]
+    """
+    p = np.asarray(per_block, dtype=np.float64)
+    read = np.maximum(np.asarray(shares, dtype=np.float64), np.sqrt(np.asarray(parts, dtype=np.float64)))
+    return np.asarray(read / (p / p.flat[0]) ** 0.25)
+
+
+def living_parts(shares: npt.ArrayLike, parts: npt.ArrayLike, per_block: npt.ArrayLike, least: float) -> Floats:
+    """Parts of the blocks that survive, and 0 for those that die."""
+    return np.where(start_weights(shares, parts, per_block) >= least, np.asarray(parts, dtype=np.float64), 0.0)
+
+
+def count_survival(weights: npt.ArrayLike, alive: npt.ArrayLike) -> Survival:
+    """Find the threshold that misjudges the fewest blocks, between the two weights nearest to it.
+
+    Args:
+        weights: `start_weights` of trained blocks.
+        alive: Whether each was alive after training.
+
+    Examples:
+        >>> count_survival([0.01, 0.02, 0.08, 0.5], [False, False, True, True])
+        Survival(least=0.04, blocks=4, wrong=0)
+    """
+    found, lives = np.asarray(weights, dtype=np.float64), np.asarray(alive, dtype=np.bool_)
+    if found.ndim != 1 or found.shape != lives.shape or not (lives.any() and not lives.all()):
+        raise InputError(f"weights has shape {found.shape}; expected one per block, of blocks that live and that die")
+    order = np.argsort(found, kind="stable")
+    ordered, lives = found[order], lives[order]
+    lost = np.concatenate([[0], np.cumsum(lives)])  # alive below the threshold, if it stands before the n-th block
+    kept = np.concatenate([[0], np.cumsum(~lives)])
+    wrong = lost + (kept[-1] - kept)
+    best = int(wrong[1:-1].argmin()) + 1
+    return Survival(sqrt(ordered[best - 1] * ordered[best]), len(found), int(wrong[best]))
