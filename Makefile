@@ -44,7 +44,7 @@ results: $(VENV)/.run
 	$(BIN)/python -m tools.package_numbers results/runs benchmarks/results
 	$(BIN)/python -m tools.fit_law
 	$(BIN)/python -m tools.page_numbers
-	$(BIN)/python docs/figures/draw.py --records
+	PYTHONPATH=. $(BIN)/python docs/figures/draw.py --records
 	$(BIN)/zerosnet report results/runs -o results/report.html
 
 clean:

@@ -69,7 +69,7 @@ COUNTS: dict[str, Callable[[Floats, float], Floats]] = {
 SQUARED, THRESHOLD = "u^2/(u^2+tau^2)", "max(0,1-tau/u)"
 LEAST = 1e-9  # of D, if no block counts
 NEAREST = "weight in the head", "rms weight in all later reads", "chain of reads"
-"""Uses that do best; docs/law.md compares them."""
+"""Uses that do best."""
 
 WITH_FLOOR = ("u/(u+tau)", "u^2/(u^2+tau^2)", "max(0,1-tau/u)")
 
@@ -237,22 +237,6 @@ def table(epoch: str, chosen: Sequence[Form], runs: Path = RUNS) -> list[list[st
     for name, predict, constants in laws:
         lines.append([name, constants, *(f"{error(points, way, predict):.2f}" for way in ways)])
     return lines
-
-
-def best_forms() -> str:
-    """Compare the forms that do best, for docs/law.md."""
-    chosen = [Form(use, SQUARED, floor=floor) for use in NEAREST for floor in (False, True)]
-    for by_width in (False, True):
-        chosen += [Form(use, THRESHOLD, floor=True, by_width=by_width) for use in NEAREST]
-    (_, _, *heads), *rows = table("best", chosen)
-    words = {f", {SQUARED}, 4^stage": ", squared", f", {THRESHOLD}, 4^stage": ", above a threshold"}
-    names = [name for name, *_ in rows[-len(chosen) :]]
-    for long, short in words.items():
-        names = [name.replace(long, short) for name in names]
-    return markdown_table(["Form", *heads], [[name, *row[2:]] for name, row in zip(names, rows[-len(chosen) :])])
-
-
-TABLES: dict[str, Callable[[], str]] = {"law, best forms": best_forms}
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ from tools.later_tables import rms
 from tools.markdown_tables import ROOT, span, table
 from zerosnet.experiments import parasitic_modulus, spearman
 from zerosnet.numerics import PAPER_ROWS, FittedNetwork, Scheme, forecast, is_zero_stable, load_law
+from zerosnet.numerics.wirings.fit import fit_law
 from zerosnet.training import RunSpec
 
 PREDICTIONS = ROOT / "results/predictions"
@@ -102,7 +103,8 @@ def left_out() -> dict[str, tuple[int, float]]:
         "blocks with a share of 10 %": (2, error(lambda o, i: 100 - exp(line(count, log_errors, o, i)))),
         "shares": (3, load_law("shares").rmse),
         "weights in the head": (3, load_law("contributions").rmse),
-        "**parts of what the head reads, above a threshold**": (4, load_law("parts").rmse),
+        "parts of what the head reads, of all blocks": (4, fit_law(read_points("best"), floor=True).rmse),
+        "**parts of what the head reads, of blocks that survive**": (5, load_law("parts").rmse),
     }
 
 
@@ -169,6 +171,16 @@ def _deep(zero_stable: bool, schemes: Sequence[Scheme] | None = None) -> list[fl
     return found
 
 
+def small_betas(alphas: str = "1/3,5/9,1/9", most: float = 0.07) -> str:
+    """List the betas below `most` that were trained with these alphas at 56 layers, and the accuracies."""
+    alike = [network for network in load_law().networks if network.plain and network.blocks == (9, 9, 9)]
+    schemes = [(Scheme.parse(one.scheme), one.accuracy) for one in alike if one.scheme.startswith(f"{alphas};")]
+    found = sorted((float(scheme.betas[0]), accuracy) for scheme, accuracy in schemes)
+    shown = [(beta, accuracy) for beta, accuracy in found if 0.01 < beta < most]
+    betas, accuracies = (", ".join(texts) for texts in zip(*((f"{b:.3f}", f"{a:.1f}") for b, a in shown)))
+    return f"{betas} reach {accuracies} %"
+
+
 def _network(scheme: str) -> FittedNetwork:
     return next(network for network in load_law().networks if network.plain and network.scheme == scheme)
 
@@ -209,6 +221,11 @@ TABLES: dict[str, Callable[[], str]] = {
 }
 VALUES: dict[str, Callable[[], str]] = {
     **later_sentences.VALUES,
+    "survival, threshold": lambda: f"{load_law().survival.least:.3f}",
+    "survival, threshold %": lambda: f"{100 * load_law().survival.least:.1f}",
+    "survival, blocks": lambda: f"{load_law().survival.blocks:,}",
+    "survival, wrong": lambda: str(load_law().survival.wrong),
+    "small betas, sequence": small_betas,
     "law a": lambda: f"{load_law().a:.1f}",
     "law tau": lambda: f"{load_law().tau:.5f}",
     "law p": lambda: f"{load_law().p:.3f}",

@@ -18,7 +18,6 @@ from functools import cache, partial
 from pathlib import Path
 
 from tools import (
-    compare_laws,
     cost_tables,
     diagnose_tables,
     fault_tables,
@@ -55,7 +54,6 @@ TABLES: dict[str, Callable[[], str]] = {
     **speed_tables.TABLES,
     **cost_tables.TABLES,
     **law_tables.TABLES,
-    **compare_laws.TABLES,
     **diagnose_tables.TABLES,
     **fault_tables.TABLES,
     **mosaic_tables.TABLES,

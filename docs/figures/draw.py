@@ -3,6 +3,8 @@
 python docs/figures/draw.py              all of them
 python docs/figures/draw.py NAME...      some
 python docs/figures/draw.py --records    those that are drawn from records (`make results`)
+
+Some read records by programs of tools/: call it with PYTHONPATH=. in the root of the repository.
 """
 
 import sys
@@ -14,7 +16,7 @@ from block import block_and_network_figure
 from effective_depth import effective_depth_figure
 from from_ode import from_ode_figure
 from lambda_family import lambda_family_figure
-from law import depth_design_drawn, law_figure, map_figure
+from law import depth_design_drawn, law_figure, map_figure, survival_figure
 from measured import measured_figure, pairs_figure
 from root_condition import root_condition_figure
 from tour import speed_figure, tour_diagnosis_figure, tour_forecast_figure, tour_scheme_figure
@@ -38,6 +40,7 @@ FIGURES: "dict[str, Callable[[], Figure]]" = {
     "measured.png": measured_figure,
     "pairs.png": pairs_figure,
     "law.png": law_figure,
+    "survival.png": survival_figure,
     "map.png": map_figure,
     "depth_design.png": depth_design_drawn,
     "noise.png": noise_drawn,
@@ -50,7 +53,7 @@ FIGURES: "dict[str, Callable[[], Figure]]" = {
 }
 
 
-RECORDS = ("measured", "pairs", "law", "map", "noise", "noise_law", "corruptions", "tour_forecast", "speed")
+RECORDS = ("measured", "pairs", "law", "survival", "map", "noise", "noise_law", "corruptions", "tour_forecast", "speed")
 
 
 def main(names: list[str]) -> None:

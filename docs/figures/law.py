@@ -4,10 +4,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tools.fit_law import trained_blocks
+
 from zerosnet.experiments import parasitic_modulus
 from zerosnet.numerics import FittedNetwork, Scheme, depth_trade_off, is_zero_stable, load_law
 from zerosnet.report import accuracy_map, depth_design_figure
-from zerosnet.report.figures.style import BLUE, GREY, INK, VERMILION, new_figure, styled
+from zerosnet.report.figures.style import BLUE, CYCLE, GREY, INK, VERMILION, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,12 +20,17 @@ OTHER: dict[str, Any] = {"color": VERMILION, "marker": "s", "linestyle": "", "ma
 
 RING: dict[str, Any] = {"color": INK, "marker": "o", "linestyle": "", "markersize": 10, "markerfacecolor": "none"}
 RESULTS = Path(__file__).parents[2] / "results"
+_LEAST = 1e-6  # smaller weights and shares are drawn at the edge
 
 
 def registered() -> dict[tuple[Any, ...], float]:
     """Predictions of the law that were on record before training, by wiring, for networks that were trained since."""
     found = {}
-    for one in json.loads((RESULTS / "predictions/threshold.json").read_text())["predictions"]:
+    files = ("survival", "threshold-betas")
+    entries = [
+        one for file in files for one in json.loads((RESULTS / f"predictions/{file}.json").read_text())["predictions"]
+    ]
+    for one in entries:
         usual = one["dataset"] == "cifar10" and one["recipe"] == {"name": "paper"} and "predicted_accuracy" in one
         if usual and (RESULTS / "runs" / one["run"] / "result.json").exists():
             schemes = tuple(one.get("block_schemes", ()))
@@ -65,6 +72,30 @@ def law_figure() -> "Figure":
         predicted.plot([], [], **OTHER, label="not zero-stable")
         predicted.plot([], [], **RING, label="committed before training")
         predicted.legend(loc="upper left")
+    return figure
+
+
+def survival_figure() -> "Figure":
+    """Draw the share of every trained block against its weight at the start, and the threshold between them."""
+    found, least = trained_blocks(), load_law().survival.least
+    with styled():
+        figure = new_figure(7.2, 4.2)
+        axes = figure.subplots()
+        for stage, (name, colour) in enumerate(zip(("first", "second", "third"), CYCLE)):
+            places = [i for i, at in enumerate(found.stage) if at == stage]
+            start = [max(found.start[i], _LEAST) for i in places]
+            share = [max(found.share[i], _LEAST) for i in places]
+            axes.plot(start, share, ".", color=colour, markersize=3, alpha=0.5, label=f"{name} stage")
+        axes.axvline(least, color=INK, linewidth=0.8, linestyle=":")
+        axes.annotate(
+            f"{100 * least:.1f} %", (least, 2e-6), xytext=(4, 0), textcoords="offset points", color=INK, fontsize=8
+        )
+        axes.set(xscale="log", yscale="log", xlim=(1e-4, 1.2), ylim=(1e-6, 2))
+        axes.set_xlabel(
+            "weight before training: what the next block or the head reads of it, over the root of its width"
+        )
+        axes.set_title("Share of every block after training", loc="left")
+        axes.legend(loc="upper left", markerscale=3)
     return figure
 
 

@@ -98,8 +98,8 @@ def _show_one(found: "Forecast") -> None:
     )
     print("\nblock   share    " + " " * _BAR + " part of what the head reads")
     print(f" stem  {'':8}  {'':{_BAR}}  {_percent(found.stem_part)}")
-    for block, (share, part) in enumerate(zip(found.shares, found.parts)):
-        print(f"{block:5}  {_percent(share)}  {_bar(share)}  {_percent(part)}")
+    for block, (share, part, survives) in enumerate(zip(found.shares, found.parts, found.survivors)):
+        print(f"{block:5}  {_percent(share)}  {_bar(share)}  {_percent(part)}{'' if survives else '  dies'}")
 
 
 def _show_several(found: "list[Forecast]") -> None:

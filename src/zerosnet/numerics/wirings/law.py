@@ -3,9 +3,8 @@
     error = a D^-p + floor,   D = sum_n p_n max(0, 1 - sqrt(tau / v_n)) over the blocks that survive training
 
 with p_n the parameters of block n in units of the first stage's (4^stage) and v_n the part of the second moment of what
-the head reads that comes from block n. Which blocks survive is told by their shares and parts (`survival`). The floor is
-the error that no depth removes. The constants are fitted to trained networks and stored with what they were fitted on;
-see `fit`.
+the head reads that comes from block n. Shares and parts tell which blocks survive (`survival`). The floor is the error
+that no depth removes. The constants are fitted to trained networks and stored with what they were fitted on; see `fit`.
 
 Predictions were registered with two other laws too, which have no floor and D = sum_n p_n u_n / (u_n + tau): u_n is the
 square root of the part (`contributions`), or the share of the block (`shares`). The law of shares is the rival of the
