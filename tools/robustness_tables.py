@@ -204,6 +204,21 @@ def _straight(noise: str = GAUSSIAN) -> str:
     return str(MatchedDifference(found.value, found.low, found.high, len(networks())))
 
 
+def _excluded(differs: Callable[[str], bool]) -> str:
+    """Count and name the noises under which an interval excludes zero."""
+    found = [noise for noise in NOISES if differs(noise)]
+    return f"{len(found)} of {len(NOISES)} noises" + (f" ({', '.join(found)})" if found else "")
+
+
+def _roots_matter(noise: str) -> bool:
+    effect = explain_loss(networks(), noise)[ROOTS]
+    return not effect.low < 0 < effect.high
+
+
+def _differs(by: str) -> Callable[[str], bool]:
+    return lambda noise: (found := _matched(noise, by)) is not None and found.certain
+
+
 def _corruption_speed() -> str:
     """Write down how long the corruptions took."""
     one = benchmark("corruptions-cuda")
@@ -239,6 +254,10 @@ VALUES: dict[str, Callable[[], str]] = {
     "noise law errors": lambda: _errors("parts"),
     "noise root errors": lambda: _errors("root_condition"),
     "noise, equal accuracy": lambda: str(_matched(GAUSSIAN, "clean accuracy")),
+    "noise, roots told": lambda: _excluded(_roots_matter),
+    "noise, equal accuracy told": lambda: _excluded(_differs("clean accuracy")),
+    "noise, equal depth told": lambda: _excluded(_differs("predicted depth")),
+    "noise, beside accuracy told": lambda: _excluded(lambda noise: adjusted_difference(networks(), noise).certain),
     "noise, by depth": lambda: f"{100 * explain_loss(networks(), GAUSSIAN, [DEPTH]).explained:.0f}",
     "noise, by roots": lambda: f"{100 * explain_loss(networks(), GAUSSIAN)[ROOTS].alone:.0f}",
 }

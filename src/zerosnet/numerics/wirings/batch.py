@@ -70,7 +70,7 @@ def accuracy_of_pairs(roots: npt.ArrayLike, blocks: Any = BLOCKS) -> Floats:
 
     Examples:
         >>> accuracy_of_pairs([0j, 0.9 + 0j]).round().tolist()
-        [94.0, 73.0]
+        [94.0, 74.0]
     """
     r = np.asarray(roots, dtype=np.complex128)
     counts = block_counts(blocks)

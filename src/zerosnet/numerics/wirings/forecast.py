@@ -106,7 +106,7 @@ class Forecast:
 
     @property
     def survivors(self) -> npt.NDArray[np.bool_]:
-        """Whether every block is expected to survive training, by its share and its part of what the head reads."""
+        """True for every block that is expected to survive training (`survival`)."""
         weights = start_weights(self.shares, self.parts, parameters_by_stage(self.wiring.counts))
         return np.asarray(weights >= self.law.survival.least)
 

@@ -232,8 +232,9 @@ class Wiring:
     ) -> float:
         """sum_n p_n max(0, 1 - sqrt(tau / v_n)) over the blocks that survive training.
 
-        v_n is the part of what the head reads that comes from block n. p_n are the parameters of block n: `per_block`, or 4^stage, how they grow from stage to stage. tau is that of
-        the accuracy law by default; the error of that law is a power of this number, plus a floor.
+        v_n is the part of what the head reads that comes from block n, p_n its parameters: `per_block`, or 4^stage, how
+        they grow from stage to stage. tau is that of the accuracy law by default; the error of that law is a power of
+        this number, plus a floor.
         """
         from zerosnet.numerics.wirings.law import load_law
         from zerosnet.numerics.wirings.survival import living_parts
