@@ -21,7 +21,6 @@ from tools import (
     compare_laws,
     cost_tables,
     diagnose_tables,
-    fault_tables,
     law_tables,
     mosaic_tables,
     robustness_tables,
@@ -57,7 +56,6 @@ TABLES: dict[str, Callable[[], str]] = {
     **law_tables.TABLES,
     **compare_laws.TABLES,
     **diagnose_tables.TABLES,
-    **fault_tables.TABLES,
     **mosaic_tables.TABLES,
     **robustness_tables.TABLES,
     **screening.TABLES,
@@ -70,7 +68,6 @@ VALUES: dict[str, Callable[[], str]] = {
     **cost_tables.VALUES,
     **law_tables.VALUES,
     **mosaic_tables.VALUES,
-    **fault_tables.VALUES,
     **robustness_tables.VALUES,
     **verify_tables.VALUES,
 }
