@@ -85,7 +85,7 @@ def left_out() -> dict[str, tuple[int, float]]:
     schemes = [Scheme.parse(network.scheme) for network in networks]
     stable = np.array([bool(is_zero_stable(scheme)) for scheme in schemes])
     modulus = np.array([parasitic_modulus(scheme) for scheme in schemes])
-    count = np.array([log(max(1, _blocks_above(network))) for network in networks])
+    count = np.array([log(max(1, network.wiring.blocks_above())) for network in networks])
     log_errors = np.log(100 - accuracy)
 
     def error(predict: Callable[[np.ndarray, int], float]) -> float:
@@ -187,10 +187,6 @@ def _network(scheme: str) -> FittedNetwork:
 
 def _worst() -> FittedNetwork:
     return max(load_law().networks, key=lambda network: abs(network.left_out - network.accuracy))
-
-
-def _blocks_above(network: FittedNetwork) -> int:
-    return network.wiring.blocks_above()
 
 
 def designs() -> str:

@@ -1,19 +1,23 @@
 """Tables of what was measured at full scale, in Markdown; `page_numbers` writes them into the pages."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from statistics import mean
 
-from tools.fgsm_controls import HEADS, control_lines
 from tools.markdown_tables import table
 from zerosnet.data import source
 from zerosnet.environment import ORIGIN_MARKS, origin_problem
-from zerosnet.experiments import EXPERIMENTS, Evidence, Measured, MeasuredCell, RunEvidence, collect, summarise
-from zerosnet.numerics import words_of_schemes
-from zerosnet.report.page.configurations import Configuration, panels
+from zerosnet.experiments import EXPERIMENTS, Evidence, Measured, MeasuredCell, RunEvidence, collect, summarise, welch
+from zerosnet.numerics import Scheme, words_of_schemes
+from zerosnet.report.page.configurations import Configuration, is_stable, panels
 from zerosnet.report.page.runs_section import origin_legend
 from zerosnet.training import RunSpec
 
 _MARK = "⚠"  # as in the HTML report
 _NOTHING = "Nothing has been measured yet."
+_CONTROL_HEADS = ("Attack", "eps", "zero-stable, %", "not zero-stable, %", "difference of the means")
+_CONTROLS = {"clean": "none", "fgsm": "FGSM", "pgd-20": "PGD-20", "random signs": "random signs", "huge eps": "PGD-20"}
+_SIGNED = 2  # the paper's eps are for inputs in [-1, 1], those of attacks for [0, 1]
 
 
 def runs_table(evidence: Evidence) -> str:
@@ -33,9 +37,12 @@ def all_tables(evidence: Evidence) -> str:
 
 
 def fgsm_controls(evidence: Evidence) -> str:
-    """Compare FGSM, PGD and random signs: zero-stable networks against the others."""
+    """Compare FGSM with PGD and with random signs of the same radius, on all test images.
+
+    The unit is a scheme, with the mean of its seeds, as in the findings.
+    """
     lines = control_lines(evidence)
-    return table(HEADS, lines) if lines else _NOTHING
+    return table(_CONTROL_HEADS, lines) if lines else _NOTHING
 
 
 def overview(evidence: Evidence) -> str:
@@ -154,3 +161,35 @@ def _percentages(fractions: Sequence[float | None]) -> str:
         return "diverged"
     each = ", ".join(f"{value:.2f}" for value in values)
     return each if len(values) == 1 else f"{each}: {summarise(values)}"
+
+
+def control_lines(evidence: Evidence) -> list[tuple[str, ...]]:
+    """A line for every attack and radius: lowest and highest accuracy of either side, and what they differ by."""
+    wanted = set(EXPERIMENTS["table-fgsm"].specs("full"))
+    found: dict[tuple[str, float], dict[Scheme, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for run in evidence.runs:
+        attack = run.attacks.get("paper-fgsm")
+        if run.record.spec not in wanted or run.scheme is None or attack is None:
+            continue
+        whole = max((row.images for row in attack.rows), default=0)
+        for row in attack.rows:
+            if row.images == whole:
+                setting = _CONTROLS.get(row.method, row.method), _SIGNED * (row.eps or 0.0)
+                found[setting][run.scheme].append(100 * row.accuracy)
+    return [_control_line(*setting, schemes) for setting, schemes in found.items()]
+
+
+def _control_line(name: str, eps: float, schemes: dict[Scheme, list[float]]) -> tuple[str, ...]:
+    stable, others = ([mean(each) for one, each in schemes.items() if is_stable(one) is kind] for kind in (True, False))
+    difference = welch(stable, others)
+    return (
+        name,
+        f"{eps:g}",
+        _lowest_to_highest(stable),
+        _lowest_to_highest(others),
+        "" if difference is None else str(difference),
+    )
+
+
+def _lowest_to_highest(values: Sequence[float]) -> str:
+    return f"{min(values):.2f} to {max(values):.2f}" if values else "not run"

@@ -20,7 +20,6 @@ from pathlib import Path
 from tools import (
     cost_tables,
     diagnose_tables,
-    fault_tables,
     law_tables,
     mosaic_tables,
     robustness_tables,
@@ -55,7 +54,6 @@ TABLES: dict[str, Callable[[], str]] = {
     **cost_tables.TABLES,
     **law_tables.TABLES,
     **diagnose_tables.TABLES,
-    **fault_tables.TABLES,
     **mosaic_tables.TABLES,
     **robustness_tables.TABLES,
     **screening.TABLES,
@@ -68,7 +66,6 @@ VALUES: dict[str, Callable[[], str]] = {
     **cost_tables.VALUES,
     **law_tables.VALUES,
     **mosaic_tables.VALUES,
-    **fault_tables.VALUES,
     **robustness_tables.VALUES,
     **verify_tables.VALUES,
 }

@@ -1,9 +1,10 @@
-"""Tables and numbers about what was survived: fuzzing, the siege of the explorer, and the check of the records."""
+"""Tables and numbers about what was survived: faults, fuzzing, the siege of the explorer, the check of the records."""
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
-from tools.markdown_tables import ROOT, benchmark, table
+from tools.markdown_tables import BENCHMARKS, ROOT, benchmark, table
 from zerosnet.experiments import Verification, verify_store
 
 RUNS = ROOT / "results/runs"
@@ -14,6 +15,49 @@ _OUTCOMES = {
     "reported as a failure": ("exit code 1", "exit code 130"),
     "failures of ours": ("failure",),
 }
+
+
+def survived() -> str:
+    """List every kind of fault: how often it struck, and how many stores ended as their undisturbed twins."""
+    return table(("Fault", "Times", "Stores", "Ended as the undisturbed twin"), [*_on_cpu(), *_on_gpu()])
+
+
+def _on_cpu() -> list[tuple[str, ...]]:
+    """Make a row per kind of fault."""
+    record = benchmark("torture-cpu")
+    rows = [_row(record, case, f"`kill -9`: {_code(case)}") for case in record["kills_by_case"]]
+    rows.append(_row(record, "full disk", "full disk, in the middle of a write"))
+    rows.append(_row(record, "damaged file", "damaged, truncated or missing file"))
+    rows.append(_row(record, "power cut", "power cut: what was not flushed is lost"))
+    return rows
+
+
+def _row(record: dict[str, Any], case: str, title: str) -> tuple[str, ...]:
+    chains = [chain for chain in record["chains"] if chain["case"] == case]
+    faults = sum(len(chain["faults"]) for chain in chains)
+    same = sum(chain["failure"] is None for chain in chains)
+    return (title, f"{faults:,}", f"{len(chains)}", f"{same}")
+
+
+def _code(case: str) -> str:
+    command, _, rest = case.partition(", ")
+    return f"`{command}`, {rest}"
+
+
+def _on_gpu() -> list[tuple[str, ...]]:
+    """Make a row per number of networks trained as one; none before they were measured."""
+    if not (BENCHMARKS / "torture-cuda.json").exists():
+        return []
+    rows: list[tuple[str, ...]] = []
+    chains = benchmark("torture-cuda")["chains"]
+    for replicas in sorted({chain["replicas"] for chain in chains}):
+        mine = [chain for chain in chains if chain["replicas"] == replicas]
+        networks = "1 network" if replicas == 1 else f"{replicas} networks as one"
+        kills, same = sum(len(chain["kills"]) for chain in mine), sum(bool(chain["identical"]) for chain in mine)
+        rows.append(
+            (f"`kill -9`: `train` through our kernels on a GPU, {networks}", f"{kills}", f"{len(mine)}", f"{same}")
+        )
+    return rows
 
 
 def fuzzed() -> str:
@@ -66,12 +110,15 @@ def _soak(name: str) -> Callable[[], str]:
 
 
 TABLES: dict[str, Callable[[], str]] = {
+    "faults survived": survived,
     "fuzzing": fuzzed,
     "verdicts against 60 digits": verdicts,
     "training on busy cores": busy,
     "checks of the records": checks,
 }
 VALUES: dict[str, Callable[[], str]] = {
+    "kills survived": lambda: f"{benchmark('torture-cpu')['kills']:,}",
+    "power states": lambda: f"{benchmark('torture-cpu')['flush_order']['states']:,}",
     "fuzz cases": lambda: f"{benchmark('fuzz-cpu')['cases']:,}",
     "fuzz failures": lambda: str(len(benchmark("fuzz-cpu")["failures"])),
     "fuzz schemes": lambda: f"{benchmark('fuzz-cpu')['numerics']['schemes']:,}",

@@ -22,13 +22,13 @@ SCHEMES = {
 }
 
 
-def diagnosis(scheme: str) -> "Diagnosis":
+def diagnosis(scheme: str, model: str = "zerosnet56") -> "Diagnosis":
     import torch
 
     from zerosnet.models import create_model, diagnose
 
     images = torch.randn(32, 3, 32, 32, generator=torch.Generator().manual_seed(0))
-    return diagnose(create_model("zerosnet56", scheme=scheme, seed=0), images)
+    return diagnose(create_model(model, scheme=scheme, seed=0), images)
 
 
 def effective_depth_figure() -> "Figure":

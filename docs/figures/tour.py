@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from effective_depth import diagnosis
+
 from zerosnet.numerics import Scheme, forecast
 from zerosnet.report import diagnosis_figure, forecast_figure, scheme_figure
 from zerosnet.report.figures.style import BLUE, GREY, VERMILION, new_figure, styled
@@ -26,12 +28,7 @@ def tour_forecast_figure() -> "Figure":
 
 def tour_diagnosis_figure() -> "Figure":
     """Draw what `zerosnet diagnose zerosnet20 --scheme "1,1,1;1" --plot` draws."""
-    import torch
-
-    from zerosnet.models import create_model, diagnose
-
-    images = torch.randn(32, 3, 32, 32, generator=torch.Generator().manual_seed(0))
-    return diagnosis_figure(diagnose(create_model("zerosnet20", scheme="1,1,1;1", seed=0), images))
+    return diagnosis_figure(diagnosis("1,1,1;1", "zerosnet20"))
 
 
 def speed_figure() -> "Figure":

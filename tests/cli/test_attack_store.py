@@ -103,12 +103,15 @@ def test_results_from_the_store_are_marked(store, opt, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nobody", "--protocol", "paper-noise"], "run is 'nobody'; there is none"),
+        (["nobody", "--protocol", "paper-noise"], "run is 'nobody'; expected the id"),
         (["zerosnet20", "--protocol", "paper-noise"], "2 runs in store"),
         (["preresnet20", "--protocol", "pgd"], "protocol is 'pgd'; expected one of paper-noise"),
         (["preresnet20", "--protocol", "paper-noise", "--images", "0"], "images is 0"),
         (["preresnet20", "--protocol", "pgd-whitebox", "--restarts", "-1"], "restarts is -1"),
-        (["preresnet20", "--protocol", "paper-noise", "--restarts", "2"], "protocol paper-noise makes none"),
+        (
+            ["preresnet20", "--protocol", "paper-noise", "--restarts", "2"],
+            "paper-noise does not take it",
+        ),
         (["preresnet20", "--protocol", "paper-noise", "--device", "tpu"], "device is 'tpu'"),
     ],
 )
@@ -142,7 +145,7 @@ def test_every_pass_of_an_attack_is_reported_to_its_bar(store, opt):
 
 def test_eps_is_for_protocols_that_have_no_radii_of_their_own(store, opt, refused):
     words = ["attack", opt[0], "--protocol", "paper-noise", "--store", str(store.root)]
-    refused([*words, "--eps", "8/255"], "expected one of pgd-whitebox, autoattack")
+    refused([*words, "--eps", "8/255"], "expected one that does: pgd-whitebox, autoattack")
     refused([*words, "--eps", "8"], "eps is '8' (8/255?)")
 
 

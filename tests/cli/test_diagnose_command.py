@@ -144,7 +144,7 @@ def test_plot_draws_a_file(call, tmp_path):
         (["zerosnet20"], "needs a scheme"),
         (["resnetv2_50"], "(did you mean timm:resnetv2_50?)"),
         (["resnet18"], "(did you mean timm:resnet18 or torchvision:resnet18?)"),
-        (["nowhere.safetensors"], "no such file"),
+        (["nowhere.safetensors"], "is no file"),
         (["zerosnet20_opt", "--dataset", "cifar11"], "cifar11"),
         (["zerosnet20_opt.cifar10", "--dataset", "digits"], "images of 1 channels; zerosnet20_opt.cifar10 takes 3"),
         (["zerosnet20_opt", "--statistics", "best"], "statistics is 'best'"),

@@ -92,6 +92,7 @@ def test_networks_of_timm_and_torchvision_are_diagnosed_by_name(capsys: pytest.C
         (["no_such_package.module:f"], "cannot be found"),
         (["builders_of_networks:nothing"], "returns int; expected a torch.nn.Module"),
         (["builders_of_networks:number"], "is int; expected a function"),
+        (["os.path:join"], "os.path:join cannot be called without arguments"),
         (["timm:resnet18", "--dataset", "digits"], "--dataset is given for timm:resnet18"),
     ],
 )

@@ -85,7 +85,7 @@ def test_names_and_hub_folders_are_exported_too(call, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["nowhere", "--format", "onnx", "-o", "n.onnx"], "no network called 'nowhere'; expected a run in store"),
-        (["nowhere.safetensors", "--format", "onnx", "-o", "n.onnx"], "no such file"),
+        (["nowhere.safetensors", "--format", "onnx", "-o", "n.onnx"], "is no file"),
         (["zerosnet20_opt", "--format", "tflite", "-o", "n.tflite"], "expected one of onnx, torch-export, hub"),
         (["zerosnet20_opt", "--format", "onnx", "-o", "n.pt2"], "ends in .onnx"),
         (["zerosnet20", "--format", "onnx", "-o", "n.onnx"], "needs a scheme"),

@@ -57,9 +57,3 @@ def test_a_fingerprint_tells_data_that_have_changed():
     assert replace(data, test=ImageSet(images, data.test.labels)).fingerprint != data.fingerprint
     labels = data.train.labels.roll(1)
     assert replace(data, train=ImageSet(data.train.images, labels)).fingerprint != data.fingerprint
-
-
-def test_values_are_frozen():
-    data = load("digits")
-    with pytest.raises(AttributeError):
-        data.mean = (0.0,)

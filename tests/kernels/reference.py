@@ -105,7 +105,7 @@ class ReferenceKernels:
         return px.patches(activate(x, norm), 2)
 
     def gather_patches(self, columns: Tensor, x: Tensor, norm: NormGradient, training: bool) -> Tensor:
-        return self._masked(px.gather_patches(columns), x, norm, training)
+        return self._masked(px.fold_patches(columns, stride=2), x, norm, training)
 
     def take_even(self, x: Tensor) -> Tensor:
         return x[:, :, ::2, ::2].contiguous()

@@ -10,7 +10,6 @@ from tests.models.converted import Post, awake, chain, close, gradients, images,
 from torch import Tensor, nn
 from torch.nn import functional
 
-import zerosnet.models
 from zerosnet.errors import InputError
 from zerosnet.models import MultistepStage, create_model, multistep
 from zerosnet.numerics import Scheme
@@ -33,10 +32,6 @@ NETWORKS = {
 LIGHT = {"resnet26": ({}, 32), "convnext_atto": ({}, 32), "vit_tiny_patch16_224": ({"img_size": 32, "depth": 4}, 32)}
 OPT = Scheme.parse("zerosnet(-9/5)")
 SCHEMES = ["zerosnet(-9/5)", "leapfrog", "adams-bashforth(2)", "1/2,1/2;1,1/2", "1/2;3/4", "1;0,1"]
-
-
-def test_the_function_is_where_the_documentation_says():
-    assert zerosnet.models.multistep is multistep
 
 
 @pytest.mark.parametrize("name", NETWORKS)

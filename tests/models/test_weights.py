@@ -139,7 +139,7 @@ def test_foreign_files_are_refused(tmp_path):
 
 
 def test_missing_files_are_refused(tmp_path):
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="is no file"):
         load_model(tmp_path / "nowhere.safetensors")
 
 

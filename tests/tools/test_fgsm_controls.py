@@ -4,8 +4,7 @@ import json
 
 import pytest
 from tests.report.synthetic import write_run
-from tools.fgsm_controls import control_lines
-from tools.measured_tables import KINDS
+from tools.measured_tables import KINDS, control_lines
 
 from zerosnet.experiments import EXPERIMENTS, read_evidence, scheme_of_run
 from zerosnet.numerics import is_zero_stable

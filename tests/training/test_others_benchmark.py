@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 from benchmarks import others
-from benchmarks.others import CASES, IMAGES, on
+from benchmarks.others import CASES, on
 from benchmarks.training import Case
 
 CPU = torch.device("cpu")
@@ -44,7 +44,3 @@ def test_what_does_not_fit_or_fails_is_left_out(monkeypatch, capsys):
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_nothing_is_timed_without_a_gpu():
     assert others.run() == {"skipped": "no CUDA device"}
-
-
-def test_cases_have_names_of_their_own_and_data_sets_of_known_size():
-    assert len({case.name for case in CASES}) == len(CASES) and {case.dataset for case in CASES} <= set(IMAGES)

@@ -91,7 +91,7 @@ def test_runs_are_found_by_id_or_by_a_part_only_they_have(tmp_path):
     assert store.find("-s1-").spec.seed == 1 and store.find("s2").spec.seed == 2
     with pytest.raises(InputError, match=r"3 runs in store .*: zerosnet20_opt-.*; expected one of these ids"):
         store.find("zerosnet20")
-    with pytest.raises(InputError, match="there is none of that name"):
+    with pytest.raises(InputError, match="expected the id, or a part of it, of a run in store"):
         store.find("resnet")
 
 
@@ -144,5 +144,5 @@ def test_no_name_leads_out_of_the_store(tmp_path, name):
     (tmp_path / "runs").mkdir()
     for folder in (tmp_path, tmp_path / "outside", tmp_path / "runs"):
         (folder / "spec.json").write_text(json.dumps(SPEC.to_json()))
-    with pytest.raises(InputError, match="there is none of that name"):
+    with pytest.raises(InputError, match="expected the id, or a part of it, of a run in store"):
         Store(tmp_path / "runs").find(name)

@@ -8,9 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from benchmarks.torture import PLAN, power
-from benchmarks.torture.chains import FAULTS
-from benchmarks.torture.damage import TARGETS, damage
+from benchmarks.torture import power
 from benchmarks.torture.disk import Event, Full, Log, watch
 
 ROOT = Path(__file__).parents[2]
@@ -89,13 +87,6 @@ def test_a_full_disk_takes_half_a_write(tmp_path: Path) -> None:
     with Path(os.devnull).open("wb") as null:
         assert "No space left" in in_a_child(tmp_path, Full(number=3, note=null.fileno()))[0]
     assert (tmp_path / "a" / "metrics.jsonl").read_bytes() == b"01234"
-
-
-def test_the_plan_has_what_was_promised() -> None:
-    kills = sum(count for case, count in PLAN.items() if case in FAULTS and case != "full disk")
-    assert kills >= 1000
-    assert PLAN["full disk"] >= 100 and PLAN["damaged file"] >= 100 and PLAN["power cut"] >= 20
-    assert {target.state for target in TARGETS} == {"begun", "ended", "attacked"} and callable(damage)
 
 
 @pytest.mark.slow

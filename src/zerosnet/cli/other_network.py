@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from zerosnet.errors import InputError, did_you_mean
@@ -51,7 +52,14 @@ def find_other(name: str, seed: int) -> OtherNetwork:
     torch.manual_seed(seed)
     if package in _PACKAGES:
         return OtherNetwork(_PACKAGES[package](rest), name)
-    made = _function(name, package, rest)()
+    build = _function(name, package, rest)
+    try:
+        signature(build).bind()
+    except ValueError:  # of a compiled function, whose arguments are not known
+        pass
+    except TypeError as error:
+        raise InputError(f"{name} cannot be called without arguments ({error}); expected a function that can") from None
+    made = build()
     model, example = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
     if not isinstance(model, torch.nn.Module):
         raise InputError(f"{name} returns {type(model).__name__}; expected a torch.nn.Module, or one and an example")

@@ -63,23 +63,13 @@ def outer_sum(x: Tensor, gradient: Tensor) -> Tensor:
     return parts.view(replicas, pieces, *parts.shape[1:]).sum(1, dtype=wide)
 
 
-def fold_patches(columns: Tensor) -> Tensor:
-    """The adjoint of `patches` with stride 1: (K, B, H, W, 9 C) to (K, B, H, W, C)."""
-    height, width = columns.shape[2:4]
+def fold_patches(columns: Tensor, stride: int = 1) -> Tensor:
+    """The adjoint of `patches`: (K, B, H, W, 9 C) to (K, B, stride H, stride W, C)."""
+    height, width = (stride * size for size in columns.shape[2:4])
     total = columns.new_zeros(*columns.shape[:2], height + 2, width + 2, columns.shape[-1] // 9)
     for tap, column in enumerate(columns.chunk(9, -1)):
         dy, dx = divmod(tap, 3)
-        total[:, :, dy : dy + height, dx : dx + width] += column
-    return total[:, :, 1:-1, 1:-1]
-
-
-def gather_patches(columns: Tensor) -> Tensor:
-    """The adjoint of `patches` with stride 2: (K, B, H/2, W/2, 9 C) to (K, B, H, W, C)."""
-    height, width = columns.shape[2:4]
-    total = columns.new_zeros(*columns.shape[:2], 2 * height + 2, 2 * width + 2, columns.shape[-1] // 9)
-    for tap, column in enumerate(columns.chunk(9, -1)):
-        dy, dx = divmod(tap, 3)
-        total[:, :, dy : dy + 2 * height : 2, dx : dx + 2 * width : 2] += column
+        total[:, :, dy : dy + height : stride, dx : dx + width : stride] += column
     return total[:, :, 1:-1, 1:-1]
 
 

@@ -31,23 +31,23 @@ def attack(
     ),
     store: str = typer.Option("runs", help="The folder that holds the runs."),
     data: str | None = typer.Option(None, help="The folder that holds the data set, and CIFAR-10-C if it is there."),
-    device: str = typer.Option("auto", help="auto, cpu or cuda."),
+    device: str = typer.Option("auto", help="auto, cpu, cuda or cuda:N."),
     eps: Annotated[
         list[str] | None,
-        typer.Option(help="Radius, 8/255 or 0.03, in place of the protocol's; may be repeated."),
+        typer.Option(help="Radius of the attack, such as 8/255 or 0.03, instead of the protocol's; may be repeated."),
     ] = None,
-    restarts: int | None = typer.Option(None, help="Restarts of pgd-whitebox (5)."),
-    samples: int | None = typer.Option(None, help="Noisy samples of an image for smoothing (10,000)."),
-    images: int | None = typer.Option(None, help="Use so many test images, chosen at random by seed 1 (all)."),
-    again: bool = typer.Option(False, "--again", help="Measure anew what the store has already."),
+    restarts: int | None = typer.Option(None, help="Random restarts of pgd-whitebox; 5 by default."),
+    samples: int | None = typer.Option(None, help="Noisy samples per image for smoothing; 10,000 by default."),
+    images: int | None = typer.Option(None, help="Number of test images, chosen at random by seed 1; all by default."),
+    again: bool = typer.Option(False, "--again", help="Measure again what the store has already."),
     plot: str | None = typer.Option(None, metavar="FILE", help=output.PLOT_HELP),
     json: bool = typer.Option(False, "--json", help="One JSON document on stdout: a list of objects, one per run."),
 ) -> None:
     """Run a robustness protocol on finished runs; the results are kept in the store, beside the runs.
 
-    Runs of the same architecture are attacked side by side. Every adversarial number comes with its sanity checks;
-    failed ones are shown as warnings, and those that could not be made are named. Of a trained network that comes with
-    zerosnet, such as zerosnet20_opt.cifar10, nothing is kept.
+    Runs of the same architecture are attacked side by side. Every adversarial number comes with its sanity checks:
+    failed ones are printed as warnings, and those that could not be made are named. For a trained network that comes
+    with zerosnet, such as zerosnet20_opt.cifar10, results are printed and not kept.
     """
     import sys
     from contextlib import ExitStack, redirect_stdout

@@ -30,8 +30,8 @@ Examples: zerosnet compare "zerosnet(-9/5)" "1,1,1;1"; zerosnet compare zerosnet
 def compare(
     context: typer.Context,
     first: str = typer.Argument(metavar="A B ...", help='Schemes, such as "zerosnet(-9/5)", or runs.'),
-    layers: int = typer.Option(56, help="Of schemes: the layers of the network, 20 to 1298."),
-    dataset: str = typer.Option("cifar10", help="Of schemes: the data set that accuracy is predicted for."),
+    layers: int = typer.Option(56, help="For schemes: the layers of the network, 20 to 1298."),
+    dataset: str = typer.Option("cifar10", help="For schemes: the data set that accuracy is predicted for."),
     store: str = typer.Option("runs", help="The folder that holds the runs."),
     plot: str | None = typer.Option(None, metavar="FILE", help=output.PLOT_HELP),
     json: bool = typer.Option(False, "--json", help=output.JSON_HELP),

@@ -49,23 +49,24 @@ def diagnose(
         None,
         min=2,
         max=100_000,
-        help=f"How many (test) images; {_IMAGES_OF_DATA} of a data set, {_IMAGES_OF_NOISE} of noise.",
+        help=f"Number of test images; by default {_IMAGES_OF_DATA}, or {_IMAGES_OF_NOISE} images of noise.",
     ),
     statistics: str | None = typer.Option(
-        None, help="running or batch: whose mean and variance batch norms use (batch for untrained networks)."
+        None, help="Mean and variance that batch norms use: running or batch; by default batch if untrained."
     ),
     depth: bool = typer.Option(
         False, "--depth", help="Also measure how much of the depth is used, by five measures; needs a data set."
     ),
-    seed: int = typer.Option(0, help="Of weights, noise and disturbance."),
+    seed: int = typer.Option(0, help="Seed of weights, noise and disturbance."),
     store: str = typer.Option("runs", help="The folder that holds the runs."),
     json: bool = typer.Option(False, "--json", help="One JSON object on stdout."),
-    plot: str | None = typer.Option(None, help="Draw it into this file (png, svg or pdf)."),
+    plot: str | None = typer.Option(None, metavar="FILE", help=output.PLOT_HELP),
 ) -> None:
     """Show for every block what it adds to the state, and how disturbances grow forwards and gradients backwards.
 
     A network whose state grows faster than what its blocks add is shallow in effect. With labels (any data set but
-    random) the used depth comes first: the blocks that are enough for the network's accuracy, all later ones off.
+    random) the used depth is printed first: the number of first blocks that keep the network's accuracy if all later
+    ones are switched off.
     """
     if not 0 <= seed < 2**63:
         raise InputError(f"--seed is {seed}; expected a whole number from 0 on, below 2^63")

@@ -29,7 +29,7 @@ def read_bytes(path: Path) -> bytes:
     except FileNotFoundError:
         raise InputError(
             f"{path} is missing; expected the official files below the data folder "
-            "(--data DIR; --download fetches the public data sets)"
+            "(--data DIR; train and evaluate fetch the public data sets with --download)"
         ) from None
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); expected an official data file") from None

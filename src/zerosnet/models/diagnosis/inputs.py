@@ -24,7 +24,7 @@ def require_single(model: Any) -> Network:
 def choose_statistics(model: Network, statistics: str | None) -> str:
     """Return "running" or "batch": what was asked for, or by default "batch" for networks that were never trained."""
     if statistics not in (None, *STATISTICS):
-        raise InputError(f"statistics is {statistics!r}; expected one of {', '.join(STATISTICS)}, or None to choose")
+        raise InputError(f"statistics is {statistics!r}; expected {' or '.join(STATISTICS)}")
     return statistics or ("running" if _was_trained(model) else "batch")
 
 

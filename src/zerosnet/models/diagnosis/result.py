@@ -95,7 +95,7 @@ class Diagnosis:
         """How many blocks are in use, by predicted and by measured shares: the definition of `Wiring`."""
         predicted = [block.predicted_share for block in self.blocks if block.predicted_share is not None]
         known = len(predicted) == len(self.blocks)
-        return EffectiveDepth(_depth(predicted) if known else None, _depth([block.ratio for block in self.blocks]))
+        return EffectiveDepth(depth_of(predicted) if known else None, depth_of([block.ratio for block in self.blocks]))
 
     @property
     def used_depth(self) -> int | None:
@@ -183,6 +183,6 @@ def finite_or_none(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _depth(shares: Sequence[float]) -> float:
+def depth_of(shares: Sequence[float]) -> float:
     """Add up s / (s + 0.1); a block whose state vanished has an infinite share and counts as one."""
     return float(effective_depth(np.minimum(shares, 1e300)))

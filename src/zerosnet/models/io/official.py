@@ -232,7 +232,7 @@ def _state_dict(checkpoint: Mapping[str, Any] | str | Path) -> dict[str, Tensor]
 
 def _read(path: Path) -> Any:
     if not path.is_file():
-        raise InputError(f"no such file: {path}")
+        raise InputError(f"{path} is no file; expected one of weights")
     try:
         if path.suffix == ".safetensors":
             from safetensors.torch import load_file

@@ -124,7 +124,7 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     from safetensors import SafetensorError, safe_open
 
     if not is_file(path):
-        raise InputError(f"no such file: {path}")
+        raise InputError(f"{path} is no file; expected one of weights")
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}

@@ -43,7 +43,7 @@ def diagnose_network(
         seed: Of disturbances, and of the direction in which the output's gradient is taken.
     """
     if statistics not in (None, *_STATISTICS):
-        raise InputError(f"statistics is {statistics!r}; expected one of {', '.join(_STATISTICS)}, or None to choose")
+        raise InputError(f"statistics is {statistics!r}; expected {' or '.join(_STATISTICS)}")
     chosen = statistics or ("batch" if isinstance(model, nn.Module) and untrained_batch_norms(model) else "running")
     reading = read_network(model, _first(example, READ_WITH), blocks=blocks, seed=seed, statistics=chosen)
     states = _states(reading.plan.steps)

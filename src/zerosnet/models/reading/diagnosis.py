@@ -1,16 +1,15 @@
 """What every block of any residual network does: its share, how disturbances grow, how alike streams become."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from zerosnet.models.diagnosis.display import html_columns, text_table
-from zerosnet.models.diagnosis.result import EffectiveDepth, finite_or_none
+from zerosnet.models.diagnosis.result import EffectiveDepth, depth_of, finite_or_none
 from zerosnet.models.reading.measured import MeasuredWiring
-from zerosnet.numerics import effective_depth
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ class WiringDiagnosis:
     def effective_depth(self) -> EffectiveDepth:
         """How many blocks are in use, sum_n s_n / (s_n + 0.1), by predicted and by measured shares."""
         return EffectiveDepth(
-            _depth([block.predicted_share for block in self.blocks]), _depth([block.share for block in self.blocks])
+            depth_of([block.predicted_share for block in self.blocks]), depth_of([block.share for block in self.blocks])
         )
 
     @property
@@ -158,10 +157,6 @@ class WiringDiagnosis:
 
 def _short(number: float) -> str:
     return f"{number:.3g}" if number == 0 or abs(number) >= 1e-2 else f"{number:.2g}"
-
-
-def _depth(shares: Sequence[float]) -> float:
-    return float(effective_depth(np.minimum(shares, 1e300)))
 
 
 def _floats(values: Iterable[Any]) -> Any:

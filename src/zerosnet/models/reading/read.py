@@ -112,7 +112,7 @@ def read_network(
     steps = [(n, part, linear) for n, part, linear in found if linear.b is not None]
     read = _read_out(plan, steps[-1][2], head, disturbed)
     wiring = MeasuredWiring(
-        steps=tuple(Step(_rows(linear.A), _row(linear.b), _row(linear.c)) for _, _, linear in steps),
+        steps=tuple(Step(tuple(map(_row, linear.A)), _row(linear.b), _row(linear.c)) for _, _, linear in steps),
         read=_row(read),
         start=_row(_start(plan, steps[0][2], disturbed)),
         stages=_stages([linear.base for _, _, linear in steps]),
@@ -231,10 +231,6 @@ def _rms_of_branch(linear: LinearPart, run_: DisturbedRun) -> float:
 def _row(values: Tensor | None) -> tuple[float, ...]:
     assert values is not None, "a step has a branch"
     return tuple(_snapped(value) for value in values.double().tolist())
-
-
-def _rows(matrix: Tensor) -> tuple[tuple[float, ...], ...]:
-    return tuple(_row(row) for row in matrix)
 
 
 def _snapped(value: float) -> float:

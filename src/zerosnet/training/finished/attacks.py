@@ -77,12 +77,14 @@ def attack_runs(
     """
     chosen, options = protocol(name), ProtocolOptions(None if restarts == RESTARTS else restarts, images, eps=eps)
     options = replace(options, samples=None if samples == SAMPLES else samples)
-    for what, value, takes in (("restarts", restarts, chosen.restarts), ("samples", samples, chosen.samples)):
-        if value is not None and not takes:
-            raise InputError(f"{what} is {value}, and protocol {name} makes none; leave it out")
-    if eps is not None and not chosen.radii:
-        able = ", ".join(one.name for one in PROTOCOLS.values() if one.radii)
-        raise InputError(f"eps is given, and protocol {name} has its own; expected one of {able}, or no eps")
+    for what, value, takes in (
+        ("restarts", restarts, "restarts"),
+        ("samples", samples, "samples"),
+        ("eps", eps, "radii"),
+    ):
+        if value is not None and not getattr(chosen, takes):
+            able = ", ".join(one.name for one in PROTOCOLS.values() if getattr(one, takes))
+            raise InputError(f"{what} is given; protocol {name} does not take it, expected one that does: {able}")
     chosen.ready()
     asked = (store.find(run) if isinstance(run, str) else run for run in runs)
     records = {record.id: record for record in asked}

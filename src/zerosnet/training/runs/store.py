@@ -138,7 +138,7 @@ class Store:
         whole = [folder for folder in matches if name in folder.name.split("-")]
         exact = whole if len(whole) == 1 else []
         if not matches:
-            raise InputError(f"run is {name!r}; there is none of that name in store {self.root}")
+            raise InputError(f"run is {name!r}; expected the id, or a part of it, of a run in store {self.root}")
         if not exact and len(matches) > 1:
             some = ", ".join(sorted(folder.name for folder in matches)[:3]) + (", ..." if len(matches) > 3 else "")
             raise InputError(
