@@ -123,7 +123,7 @@ def test_from_a_disk_the_slider_moves_verdict_shares_and_accuracy(disk):
     eventually(lambda: verdicts(browser) == ["not zero-stable"])
     assert texts(browser, ".words p")[0] != before
     assert len(texts(browser, ".forecast rect.stage title")) == 54
-    assert browser.find_elements("css selector", ".forecast .plot .half-line")
+    assert len(browser.find_elements("css selector", ".forecast rect.dies")) == 2 * 22, "five of 27 blocks survive"
     eventually(lambda: texts(browser, ".locus svg"))
     assert not browser.find_elements("css selector", ".grip")
 

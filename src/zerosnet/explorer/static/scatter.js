@@ -75,7 +75,7 @@ const network = ({ model }) => model.replace(/\d.*$/, "");
 function models(entries) {
   const names = [...new Set(entries.map(({ model }) => model))];
   const depths = [...new Set(names.map((name) => parseInt(name.match(/\d+/), 10)))].sort((a, b) => a - b);
-  return names.length > 3 ? `${depths.join(" and ")} layers` : names.join(", ");
+  return names.length > 3 ? `${depths.slice(0, -1).join(", ")} and ${depths.at(-1)} layers` : names.join(", ");
 }
 
 function point(chart, entry, of, style, shape, size, source) {
