@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tests.trap import Trap
 
 from zerosnet import InputError
 from zerosnet.data import load
@@ -166,16 +167,6 @@ def test_batches_are_joined_in_order_and_shaped(small):
     assert train.images.shape == (6, 3, 32, 32) and test.images.shape == (3, 3, 32, 32)
     first = np.random.default_rng(1).integers(0, 256, (3, 3072), dtype=np.uint8)
     assert np.array_equal(train.images[:3].numpy().reshape(3, -1), first)
-
-
-class Trap:
-    """Something that leaves a mark when it is unpickled."""
-
-    def __init__(self, mark):
-        self.mark = mark
-
-    def __reduce__(self):
-        return Path.touch, (self.mark,)
 
 
 def test_a_foreign_file_is_refused_before_it_is_unpickled(small, tmp_path):

@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.report.synthetic import specs_of_rows, write_run
+from tests.report.synthetic import four_runs, specs_of_rows, write_run
 
 from zerosnet.experiments import EXPERIMENTS, collect, findings, read_evidence
 from zerosnet.robustness import ProtocolOptions
@@ -14,9 +14,7 @@ from zerosnet.training import Store
 
 @pytest.fixture
 def store(tmp_path):
-    for spec in specs_of_rows(seeds=(1, 2), epochs=3)[:4]:
-        write_run(tmp_path / "runs", spec)
-    return Store(tmp_path / "runs")
+    return four_runs(tmp_path)
 
 
 def test_everything_in_a_run_is_read(store):

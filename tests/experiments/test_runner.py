@@ -3,11 +3,11 @@
 import pytest
 import torch
 from tests.experiments.conftest import TINY
+from tests.training.engines import Heard
 
 from zerosnet import InputError
 from zerosnet.experiments import EXPERIMENTS, Evidence, Left, collect, read_evidence, reproduce, what_is_left
 from zerosnet.training import Clock, Local, Options, Result, Store
-from zerosnet.training.screen.displays import Lines
 
 CPU = Options("cpu")
 
@@ -41,7 +41,7 @@ def test_an_experiment_is_trained_attacked_and_ablated_and_never_again(small, fe
 
 def test_measurements_report_their_number_and_the_time_left():
     now = iter([0.0, 0.0, 100.0, 130.0])
-    said = Said(clock=lambda: next(now))
+    said = Heard(clock=lambda: next(now))
     jobs = [lambda clock, report, name=name: report(name) for name in ("noise", "FGSM", "blocks")]
     Local().do(jobs, torch.device("cpu"), Clock(), said)
     first, second, third = (f"measurement {number} of 3" for number in (1, 2, 3))
@@ -49,18 +49,9 @@ def test_measurements_report_their_number_and_the_time_left():
 
 
 def test_measurements_end_when_time_is_up():
-    said = Said()
+    said = Heard()
     Local().do([lambda clock, report: report("never")], torch.device("cpu"), Clock(1e-9), said)
     assert said.lines == []
-
-
-class Said(Lines):
-    def __init__(self, **options):
-        super().__init__(quiet=True, **options)
-        self.lines = []
-
-    def report(self, line):
-        self.lines.append(line)
 
 
 def test_a_clock_that_has_run_out_leaves_all_to_the_next_call(small, tmp_path):
@@ -102,7 +93,7 @@ def test_a_table_whose_runs_have_ended_asks_nothing_of_the_folder(tmp_path):
 
 
 def test_a_damaged_run_is_reported_and_the_others_are_trained(small, few_digits, tmp_path):
-    store, said = Store(tmp_path / "runs"), Said()
+    store, said = Store(tmp_path / "runs"), Heard()
     damaged, other = small.specs(TINY)
     store.claim(damaged).release()
     (store.folder(damaged) / "result.json").mkdir()

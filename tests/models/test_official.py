@@ -4,6 +4,7 @@ import pytest
 import safetensors.torch
 import torch
 from tests.models.authors import OPT, CifarZeroSNet, ImageNetNet, scramble
+from tests.trap import Trap
 from torch import nn
 
 from zerosnet import InputError, Scheme
@@ -112,16 +113,6 @@ def test_files_are_read(tmp_path, small, suffix):
     torch.save(small, path) if suffix == ".pt" else safetensors.torch.save_file(small, path)
     assert torch.equal(load_official(path).fc.weight, small["fc.weight"])
     assert torch.equal(load_official(str(path)).fc.weight, small["fc.weight"])
-
-
-class Trap:
-    """Unpickling it leaves a mark."""
-
-    def __init__(self, mark):
-        self.mark = mark
-
-    def __reduce__(self):
-        return (type(self.mark).touch, (self.mark,))
 
 
 def test_code_in_files_is_never_run(tmp_path):

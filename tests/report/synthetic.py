@@ -11,7 +11,7 @@ from zerosnet.robustness.attacks.sanity import sanity_checks
 from zerosnet.robustness.perturbations.noises import PAPER_NOISES
 from zerosnet.robustness.protocols.result import ProtocolResult as Attack
 from zerosnet.robustness.protocols.result import ResultRow
-from zerosnet.training import RunSpec, recipe
+from zerosnet.training import RunSpec, Store, recipe
 
 IMAGES = 10_000
 ENVIRONMENT = {
@@ -115,3 +115,10 @@ def _row(label, method, accuracy, access=None, eps=None, settings=None) -> Resul
 
 def _write(path: Path, data: object) -> None:
     path.write_text(json.dumps(data))
+
+
+def four_runs(folder: Path) -> Store:
+    """A store of two networks with two seeds each, made up."""
+    for spec in specs_of_rows(seeds=(1, 2), epochs=3)[:4]:
+        write_run(folder / "runs", spec)
+    return Store(folder / "runs")

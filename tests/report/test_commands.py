@@ -4,13 +4,13 @@ import json
 from dataclasses import replace
 
 import pytest
-from tests.report.synthetic import specs_of_rows, write_run
+from tests.report.synthetic import four_runs
 
 from zerosnet.experiments import EXPERIMENTS, read_evidence
 from zerosnet.numerics import Scheme
 from zerosnet.report.page.commands import attack_command, reproduce_command, train_command
 from zerosnet.report.page.configurations import panels
-from zerosnet.training import RunSpec, Store, recipe
+from zerosnet.training import RunSpec, recipe
 from zerosnet.training.runs.sweep import expand
 
 UNSTABLE = Scheme.parse("1,1,1;1")
@@ -18,9 +18,7 @@ UNSTABLE = Scheme.parse("1,1,1;1")
 
 @pytest.fixture
 def store(tmp_path):
-    for spec in specs_of_rows(seeds=(1, 2), epochs=3)[:4]:
-        write_run(tmp_path / "runs", spec)
-    return Store(tmp_path / "runs")
+    return four_runs(tmp_path)
 
 
 def test_runs_that_differ_by_seed_are_one_configuration(store):

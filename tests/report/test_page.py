@@ -2,7 +2,6 @@
 
 import os
 import re
-import stat
 import subprocess
 import sys
 import time
@@ -13,7 +12,6 @@ from tests.best import best_of
 from tests.report.synthetic import many_specs, specs_of_rows, write_run
 
 from zerosnet.cli.main import run
-from zerosnet.errors import InputError
 from zerosnet.experiments import EXPERIMENTS
 from zerosnet.numerics import PAPER_ROWS
 from zerosnet.report import write_report
@@ -246,30 +244,6 @@ def test_text_from_a_run_folder_never_becomes_markup(tmp_path):
     outline = Outline(text)
     assert outline.open == [] and not outline.names & {"script", "img"}
     assert "<b>.json" not in text and "torn<b>" not in text and "torn&lt;b&gt;" in text
-
-
-@pytest.mark.parametrize("target, words", [("page.txt", "suffix"), ("", "suffix"), ("folder.html", "folder")])
-def test_a_target_that_cannot_be_a_page_is_bad_input(tmp_path, target, words):
-    (tmp_path / "folder.html").mkdir()
-    (tmp_path / "runs").mkdir()
-    with pytest.raises(InputError, match=words):
-        write_report(tmp_path / target, [tmp_path / "runs"])
-
-
-def test_an_unwritable_target_or_a_missing_store_is_one_line_and_exit_2(tmp_path, capsys):
-    (tmp_path / "runs").mkdir()
-    (tmp_path / "file").write_text("")
-    for store, target in (("runs", tmp_path / "file" / "report.html"), ("nothing", tmp_path / "report.html")):
-        assert run(["report", str(tmp_path / store), "-o", str(target)]) == 2
-        assert capsys.readouterr().err.count("\n") == 1 and not target.exists()
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_folder_is_bad_input(tmp_path):
-    (tmp_path / "runs").mkdir()
-    (tmp_path / "sealed").mkdir(mode=stat.S_IRUSR | stat.S_IXUSR)
-    with pytest.raises(InputError, match="cannot be written"):
-        write_report(tmp_path / "sealed" / "report.html", [tmp_path / "runs"])
 
 
 def test_the_command_writes_the_page_of_several_stores(store, tmp_path, capsys):

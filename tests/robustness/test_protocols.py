@@ -20,7 +20,6 @@ from zerosnet.robustness import (
     run_protocol,
     subject,
 )
-from zerosnet.robustness.classifiers import FewSizes
 
 ON_PAIR = ["paper-noise", "paper-fgsm", "paper-pgd", "pgd-whitebox"]
 
@@ -240,25 +239,6 @@ def test_autoattack_on_too_few_classes_is_refused(monkeypatch):
     target = subject(small_convolution(classes=4), torch.rand(2, 1, 8, 8), torch.tensor([0, 1]))
     with pytest.raises(InputError, match="AutoAttack needs 10 classes or more; the network has 4"):
         run_protocol("autoattack", target)
-
-
-def test_a_network_for_autoattack_sees_three_sizes_and_answers_as_before():
-    model, sizes = small_convolution(classes=10), []
-    model.register_forward_pre_hook(lambda module, inputs: sizes.append(len(inputs[0])))
-    images = torch.rand(10, 1, 8, 8)
-    for count in range(1, 11):
-        shown = [images[:count].clone().requires_grad_() for _ in range(2)]
-        plain, filled = model(shown[0]), FewSizes(model, 10)(shown[1])
-        assert torch.allclose(plain, filled, atol=1e-6)
-        gradients = [torch.autograd.grad(out[:, 1].sum(), x)[0] for out, x in zip((plain, filled), shown)]
-        assert torch.allclose(*gradients, atol=1e-6)
-    assert set(sizes[1::2]) == {3, 5, 10}
-    assert len(FewSizes(model, 4)(images)) == 10
-
-
-def test_a_network_for_autoattack_may_be_shown_nothing():
-    """The Square attack does so if two logits of every image that is left are equal, or NaN."""
-    assert FewSizes(small_convolution(classes=10), 10)(torch.rand(0, 1, 8, 8)).shape == (0, 10)
 
 
 @pytest.mark.slow

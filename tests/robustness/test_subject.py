@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from tests.robustness.attackable import Linear
+from tests.robustness.attackable import Linear, small_convolution
 
 from zerosnet.errors import InputError
 from zerosnet.robustness import (
@@ -15,6 +15,7 @@ from zerosnet.robustness import (
     under_noises,
     under_transfer,
 )
+from zerosnet.robustness.classifiers import FewSizes
 
 
 def alone(networks, pair, k):
@@ -124,3 +125,22 @@ def test_targeted_attacks_are_refused_because_a_subject_has_no_targets(pair):
 def test_a_surrogate_for_other_classes_is_refused():
     with pytest.raises(InputError, match="surrogate has 5 classes; expected 2"):
         subject(Linear(), torch.zeros(2, 2, 3, 3), torch.zeros(2).long(), surrogate=Linear(classes=5))
+
+
+def test_a_network_for_autoattack_sees_three_sizes_and_answers_as_before():
+    model, sizes = small_convolution(classes=10), []
+    model.register_forward_pre_hook(lambda module, inputs: sizes.append(len(inputs[0])))
+    images = torch.rand(10, 1, 8, 8)
+    for count in range(1, 11):
+        shown = [images[:count].clone().requires_grad_() for _ in range(2)]
+        plain, filled = model(shown[0]), FewSizes(model, 10)(shown[1])
+        assert torch.allclose(plain, filled, atol=1e-6)
+        gradients = [torch.autograd.grad(out[:, 1].sum(), x)[0] for out, x in zip((plain, filled), shown)]
+        assert torch.allclose(*gradients, atol=1e-6)
+    assert set(sizes[1::2]) == {3, 5, 10}
+    assert len(FewSizes(model, 4)(images)) == 10
+
+
+def test_a_network_for_autoattack_may_be_shown_nothing():
+    """The Square attack does so if two logits of every image that is left are equal, or NaN."""
+    assert FewSizes(small_convolution(classes=10), 10)(torch.rand(0, 1, 8, 8)).shape == (0, 10)

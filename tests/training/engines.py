@@ -28,8 +28,8 @@ class StepClock(Clock):
 class Heard(Lines):
     """Remembers what was said."""
 
-    def __init__(self) -> None:
-        super().__init__(quiet=True)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(quiet=True, **options)
         self.lines: list[str] = []
 
     def report(self, line: str) -> None:

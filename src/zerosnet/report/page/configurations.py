@@ -39,7 +39,7 @@ class Configuration:
 
     @property
     def answer(self) -> str:
-        """Tell in a word for tables whether it is zero-stable."""
+        """A word for tables: yes, no, trained or per block."""
         other = "trained" if self.spec.block_schemes is None else "per block"
         return {True: "yes", False: "no", None: other}[self.zero_stable]
 
