@@ -43,6 +43,10 @@ LAYOUT constexpr int swizzled(int column, int chunk) {
   return column * PIXEL_BYTES + ((chunk ^ ((column >> shift) & (CHUNKS - 1))) << 4);
 }
 
+// Where a table has the j-th channel of a chunk. Four neighbours are read at a time: those of all chunks lie side by side,
+// and eight threads with eight chunks meet in no bank.
+LAYOUT constexpr int table_place(int chunk, int j) { return j / 4 * (C / 2) + chunk * 4 + j % 4; }
+
 // Where the i-th strip of an image begins, in bytes.
 LAYOUT constexpr int strip_offset(int i) {
   return (i / ACROSS) * STRIP_ROWS * ROW_BYTES + (i % ACROSS) * 16 * PIXEL_BYTES;

@@ -80,7 +80,8 @@ struct Convolution {
 struct WeightGradient {
   float acc[9][2][4] = {};
 
-  __device__ __forceinline__ void add(unsigned stage, int warp, int lane) {
+  __device__ __forceinline__ void finish() {}  // nothing is under way after `begin`
+  __device__ __forceinline__ void begin(unsigned stage, int warp, int lane) {
     const unsigned tile_g = stage, tile_a = stage + TILE_BYTES;
     const int a_pixel = (lane & 7) + ((lane >> 4) << 3), a_half = (lane >> 3) & 1;
     const int g_pixel = (lane & 7) + (((lane >> 3) & 1) << 3), g_half = lane >> 4;

@@ -29,10 +29,13 @@ __device__ __forceinline__ void multiply(float (&d)[TILES_N][4], Matrix a, Matri
 // Before the first product, whose registers other instructions have written.
 __device__ __forceinline__ void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 
+// After the last one.
+__device__ __forceinline__ void end_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+
 // After it the products have arrived: nothing that reads them is moved to before this.
 template <int N>
 __device__ __forceinline__ void wait_for_products(float (&acc)[N][TILES_N][4]) {
-  asm volatile("wgmma.commit_group.sync.aligned;\n wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 #pragma unroll
   for (int m = 0; m < N; m++)
 #pragma unroll
@@ -64,6 +67,7 @@ struct Convolution {
         const int from = tap / 3 * ROW_BYTES + tap % 3 * PIXEL_BYTES + k * 32, weight = tap * C * C * 2 + k * 32;
         multiply<false>(acc[0], pixels + from / 16, weights + weight / 16, tap + k > 0);
       }
+    end_products();
     wait_for_products(acc);
   }
 };
@@ -73,7 +77,8 @@ struct Convolution {
 struct WeightGradient {
   float acc[3][TILES_N][4] = {};
 
-  __device__ __forceinline__ void add(unsigned stage, int warp, int) {
+  // The tensor cores work on an image from here to `finish`: it must not change until then.
+  __device__ __forceinline__ void begin(unsigned stage, int warp, int) {
     const Matrix g = matrix_at(stage + ROW_BYTES + PIXEL_BYTES, ROW_BYTES);
     const Matrix a = matrix_at(stage + TILE_BYTES + (warp >> 2) * ROW_BYTES, ROW_BYTES);
     begin_products();
@@ -82,8 +87,9 @@ struct WeightGradient {
 #pragma unroll
       for (int dx = 0; dx < 3; dx++)
         multiply<true>(acc[dx], a + (strip_offset(strip) + dx * PIXEL_BYTES) / 16, g + strip_offset(strip) / 16, true);
-    wait_for_products(acc);
+    end_products();
   }
+  __device__ __forceinline__ void finish() { wait_for_products(acc); }
 
   // To [9][C in][C out].
   __device__ __forceinline__ void store(float* to, float*, int warp, int lane) {
