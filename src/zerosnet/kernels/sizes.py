@@ -69,8 +69,8 @@ class Sizes:
 
     @property
     def sums(self) -> int:
-        """Rows of partial sums per replica: no kernel has more teams or blocks than this."""
-        return max(self.batch, self.teams * self.forward_blocks)
+        """Rows of partial sums per replica, one per block: no kernel has more blocks than images."""
+        return self.batch
 
     @property
     def backward_blocks(self) -> int:

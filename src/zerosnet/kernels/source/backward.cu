@@ -9,9 +9,9 @@ struct GradientNorm {  // what the last block does with the sums: batch norm's b
 };
 
 __device__ void finish_gradient_norm(const GradientNorm& bn, const float* sums, int k, int rows, float count, int training,
-                                     int thread, int threads) {
+                                     int thread) {
   __shared__ double totals[2 * C];
-  add_up(totals, sums + (size_t)k * rows * 2 * C, rows, thread, threads);
+  add_up(totals, sums + (size_t)k * rows * 2 * C, rows, thread);
   if (thread < C) {
     const float* norm = bn.norm + (size_t)k * 4 * C + thread;
     float* table = bn.table + (size_t)k * 4 * C + thread;
@@ -37,7 +37,7 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
                               float* __restrict__ weight_parts, const GradientNorm bn, int batch, int training,
                               int want_weights) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  __shared__ float scratch[4 * 2 * C];
+  __shared__ float scratch[4][2 * C];
   unsigned char* packed = shared + STAGES * STAGE_BYTES;
   const int k = blockIdx.y, thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
   const int rounds = (batch - blockIdx.x + gridDim.x - 1) / gridDim.x;  // its images are blockIdx.x, + gridDim.x, ...
@@ -173,7 +173,9 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
       if constexpr (STAGES == 1) wait_at<BACKWARD_THREADS>(ROUND);
       else if (round + STAGES < rounds) arrive_at<BACKWARD_THREADS>(EMPTY + round % STAGES);
     }
-    store_sums(first, second, scratch, sums + ((size_t)k * gridDim.x + blockIdx.x) * 2 * C, 0, warp, lane);
+    store_sums(first, second, scratch, sums + ((size_t)k * gridDim.x + blockIdx.x) * 2 * C, warp, lane);
+    if (is_last_block(counters + k, gridDim.x, thread))
+      finish_gradient_norm(bn, sums, k, gridDim.x, (float)batch * PIXELS, training, thread);
   } else {
     if constexpr (C == 64) have_registers<136, true>();  // most of them are sums
     WeightGradient gradient_of_weights;
@@ -190,8 +192,6 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
     if (want_weights)
       gradient_of_weights.store(weight_parts + ((size_t)k * gridDim.x + blockIdx.x) * 9 * C * C, (float*)shared, warp - 4, lane);
   }
-  if (is_last_block(counters + k, gridDim.x, thread))
-    finish_gradient_norm(bn, sums, k, gridDim.x, (float)batch * PIXELS, training, thread, BACKWARD_THREADS);
 }
 
 #define BACKWARD_KERNEL(name, OUTER)                                                                                     \

@@ -18,10 +18,10 @@ __device__ void store_chunk_sums(float (&first)[8], float (&second)[8], float* r
     }
   }
   __syncthreads();
-  for (int i = thread; i < 2 * C; i += EDGE_THREADS) {
+  if (thread < 2 * C) {
     float sum = 0.f;
-    for (int w = 0; w < EDGE_THREADS / 32; w++) sum += warps[w][i / C][i % C];
-    row[i] = sum;
+    for (int w = 0; w < EDGE_THREADS / 32; w++) sum += warps[w][thread / C][thread % C];
+    row[thread] = sum;
   }
 }
 
@@ -38,9 +38,9 @@ channel_statistics(const bf16* x, float* sums, int* counters, const float* gamma
     for (int j = 0; j < 8; j++) { sum[j] += f[j]; square[j] = fmaf(f[j], f[j], square[j]); }
   }
   store_chunk_sums(sum, square, sums + ((size_t)k * gridDim.x + blockIdx.x) * 2 * C, thread);
-  if (is_last_block(counters + k, gridDim.x, thread))
+  if (thread < 128 && is_last_block(counters + k, gridDim.x, thread))
     finish_normalisation({gamma, beta, running_mean, running_var, table, (float)momentum, (float)eps}, sums, k, gridDim.x,
-                         (float)batch * PIXELS, thread, EDGE_THREADS);
+                         (float)batch * PIXELS, thread);
 }
 
 // The 3x3 neighbourhoods of relu(bn(x)) at every second pixel, (K, B, W/2, W/2, 9, C). 1 U in, 9/4 U out.
@@ -85,8 +85,8 @@ struct GradientSums {  // the tail that the two kernels below share: sums of dzh
   __device__ __forceinline__ void finish(float* sums, int* counters, const GradientNorm& bn, int batch, int training) {
     const int k = blockIdx.y, thread = threadIdx.x;
     store_chunk_sums(first, second, sums + ((size_t)k * gridDim.x + blockIdx.x) * 2 * C, thread);
-    if (is_last_block(counters + k, gridDim.x, thread))
-      finish_gradient_norm(bn, sums, k, gridDim.x, (float)batch * PIXELS, training, thread, EDGE_THREADS);
+    if (thread < 128 && is_last_block(counters + k, gridDim.x, thread))
+      finish_gradient_norm(bn, sums, k, gridDim.x, (float)batch * PIXELS, training, thread);
   }
 };
 

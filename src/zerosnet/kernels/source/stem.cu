@@ -87,9 +87,9 @@ stem_forward(const float* pixels, const float* weights, bf16* out, float* sums, 
     for (int n = 0; n < EDGE_THREADS / 32; n++) total += warps[n][i / C][i % C];
     sums[((size_t)k * gridDim.x + blockIdx.x) * 2 * C + i] = total;
   }
-  if (is_last_block(counters + k, gridDim.x, thread))
+  if (thread < 128 && is_last_block(counters + k, gridDim.x, thread))
     finish_normalisation({gamma, beta, running_mean, running_var, table, (float)momentum, (float)eps}, sums, k, gridDim.x,
-                         (float)batch * PIXELS, thread, EDGE_THREADS);
+                         (float)batch * PIXELS, thread);
 }
 
 // Gradient of the stem's weight, parts [K][blocks][16][32]: sum over pixels of g(pixel) patch(pixel)^T. The images, 1 U in.
