@@ -125,6 +125,11 @@ __device__ __forceinline__ void load_weights(unsigned char* to, const bf16* from
   }
 }
 
+// The four numbers of a thread in a tile of the weight gradient.
+__device__ __forceinline__ float4* part_place(float* parts, int tap, int in_block, int out_tile, int lane) {
+  return (float4*)(parts + part_tile(tap, in_block, out_tile)) + lane;
+}
+
 // A chunk's row of a table.
 __device__ __forceinline__ void load_chunk(float (&f)[8], const float* p) {
 #pragma unroll

@@ -75,3 +75,12 @@ LAYOUT constexpr int channel_of_row(int n) {
   const int group = n / GROUP, within = n % GROUP, tile = within / 8, column = within % 8;
   return group * GROUP + SPAN * (column / 2) + 2 * tile + column % 2;
 }
+
+// A block stores its part of the weight gradient as its threads hold it, in tiles of 16 inputs x 8 outputs of a tap, 4
+// numbers a thread: a warp writes 512 bytes side by side. Where a tile begins,
+constexpr int PART_TILE = 128;
+LAYOUT constexpr int part_tile(int tap, int in_block, int out_tile) { return ((tap * K_STEPS + in_block) * TILES_N + out_tile) * PART_TILE; }
+// and which weight the i-th number belongs to.
+LAYOUT constexpr int part_tap(int i) { return i / (PART_TILE * TILES_N * K_STEPS); }
+LAYOUT constexpr int part_in(int i) { return i / (PART_TILE * TILES_N) % K_STEPS * 16 + i % PART_TILE / 16 + i % 4 / 2 * 8; }
+LAYOUT constexpr int part_out(int i) { return i / PART_TILE % TILES_N * 8 + i / 4 % 4 * 2 + i % 2; }

@@ -113,16 +113,16 @@ extern "C" __global__ void pack_weights(const unsigned long long* addresses, bf1
   *(uint4*)(backward + at) = pack8(b);
 }
 
-// Sum of the blocks' parts [K][blocks][9][in][out] in fixed order -> float (K, out, in, 3, 3). 4 bytes in for every weight
-// and block, mostly from the cache, since the parts were just written; 4 out.
+// Sum of the blocks' parts [K][blocks][9 in out], ordered as in layout.cuh, in fixed order -> float (K, out, in, 3, 3). 4
+// bytes in for every weight and block, mostly from the cache, since the parts were just written; 4 out.
 extern "C" __global__ void add_weight_parts(const float* parts, float* gradient, int replicas, int blocks, int in_stride,
                                             int tap_stride) {
   const int i = blockIdx.x * 256 + threadIdx.x;
   if (i >= replicas * 9 * C * C) return;
-  const int element = i % (9 * C * C), k = i / (9 * C * C), out = element % C, in = (element / C) % C, tap = element / (C * C);
+  const int element = i % (9 * C * C), k = i / (9 * C * C);
   const float* p = parts + (size_t)k * blocks * 9 * C * C + element;
   float sum = 0.f;
 #pragma unroll 8
   for (int b = 0; b < blocks; b++) sum += __ldcg(p + (size_t)b * 9 * C * C);
-  gradient[(size_t)(k * C + out) * C * 9 + in * in_stride + tap * tap_stride] = sum;
+  gradient[(size_t)(k * C + part_out(element)) * C * 9 + part_in(element) * in_stride + part_tap(element) * tap_stride] = sum;
 }

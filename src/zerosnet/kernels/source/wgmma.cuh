@@ -91,17 +91,12 @@ struct WeightGradient {
   }
   __device__ __forceinline__ void finish() { wait_for_products(acc); }
 
-  // To [9][C in][C out].
   __device__ __forceinline__ void store(float* to, float*, int warp, int lane) {
-    const int in = (warp & 3) * 16 + (lane >> 2), out = 2 * (lane & 3);
 #pragma unroll
     for (int dx = 0; dx < 3; dx++)
 #pragma unroll
       for (int n = 0; n < TILES_N; n++)
-#pragma unroll
-        for (int half = 0; half < 2; half++) {
-          float* target = to + (((warp >> 2) * 3 + dx) * C + in + 8 * half) * C + n * 8 + out;
-          *(float2*)target = make_float2(acc[dx][n][2 * half], acc[dx][n][2 * half + 1]);
-        }
+        *part_place(to, (warp >> 2) * 3 + dx, warp & 3, n, lane) =
+            make_float4(acc[dx][n][0], acc[dx][n][1], acc[dx][n][2], acc[dx][n][3]);
   }
 };
