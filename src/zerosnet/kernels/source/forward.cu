@@ -41,7 +41,7 @@ __device__ void conv_forward(const bf16* __restrict__ x, const float* __restrict
   __shared__ float scratch[4 * TEAMS][2 * C];
   const int k = blockIdx.y, team = threadIdx.x / 128, thread = threadIdx.x % 128, lane = thread & 31, warp = thread >> 5;
   const int g = lane >> 2, t = lane & 3;
-  const int number = blockIdx.x * TEAMS + team, teams = gridDim.x * TEAMS;
+  const int number = team * gridDim.x + blockIdx.x, teams = gridDim.x * TEAMS;  // images go to all first teams, then to the second
   unsigned char *tile = shared + team * TILE_BYTES, *packed = shared + TEAMS * TILE_BYTES;
 
   // The next image travels into shared memory while the tensor cores work on this one; not where there is no room, and
