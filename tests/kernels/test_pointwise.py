@@ -53,6 +53,7 @@ def width(request, tmp_path_factory):
     parts = [function_of("load_chunk", read_source("common.cuh")), WITHOUT_SUMS, sums]
     parts += [function_of(n, edges) for n in ("take_even", "activated_patches", "gather_patches", "pool_backward")]
     sizes = f"#define THREADS {POINTWISE_THREADS}\n#define EDGE_THREADS THREADS\n#define REPLICAS {REPLICAS}\n"
+    sizes += "#define AT_ONCE 4\n"
     source = [read_source("layout.cuh"), CHIP, ACTIVATE, read_source("pointwise.cu"), sizes, *parts, EVERY_THREAD]
     library = compile_for_host("\n".join(source), tmp_path_factory.mktemp("pointwise"), *request.param)
     library.set_grid(BLOCKS)

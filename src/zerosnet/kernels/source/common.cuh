@@ -206,14 +206,20 @@ __device__ __forceinline__ bool is_last_block(int* counter, int blocks, int thre
 
 // Adds up `rows` of [2][C] partial sums, by team 0: a thread has four columns of every GROUPS-th row.
 __device__ __forceinline__ void add_up(double (&totals)[2 * C], const float* sums, int rows, int thread) {
-  constexpr int LANES = 2 * C / 4, GROUPS = 128 / LANES;
+  constexpr int LANES = 2 * C / 4, GROUPS = 128 / LANES, AT_ONCE = 8;
   __shared__ double parts[GROUPS][2 * C];
   const int lane = thread % LANES, group = thread / LANES;
   double sum[4] = {};
-#pragma unroll 8
-  for (int r = group; r < rows; r += GROUPS) {
-    const float4 v = __ldcg((const float4*)(sums + (size_t)r * 2 * C) + lane);
-    sum[0] += v.x; sum[1] += v.y; sum[2] += v.z; sum[3] += v.w;
+  for (int first = group; first < rows; first += AT_ONCE * GROUPS) {
+    float4 v[AT_ONCE];
+#pragma unroll
+    for (int n = 0; n < AT_ONCE; n++) {
+      const int row = first + n * GROUPS;
+      v[n] = make_float4(0.f, 0.f, 0.f, 0.f);
+      if (row < rows) v[n] = __ldcg((const float4*)(sums + (size_t)row * 2 * C) + lane);
+    }
+#pragma unroll
+    for (int n = 0; n < AT_ONCE; n++) { sum[0] += v[n].x; sum[1] += v[n].y; sum[2] += v[n].z; sum[3] += v[n].w; }
   }
 #pragma unroll
   for (int j = 0; j < 4; j++) parts[group][4 * lane + j] = sum[j];
