@@ -101,7 +101,7 @@ def places(library):
 
 
 def test_threads_store_what_they_hold_of_a_weight_gradient_side_by_side(program):
-    """A tile is the result of a product of tensor cores: of a thread rows lane / 4 and + 8, columns 2 (lane % 4) and + 1."""
+    """A tile is a result of the tensor cores: a thread has rows lane / 4 and + 8, columns 2 (lane % 4) and + 1."""
     channels, library = program
     found = set()
     for tap in range(9):

@@ -64,7 +64,7 @@ class Sizes:
 
     @property
     def forward_blocks(self) -> int:
-        """Thread blocks per replica: all that the chip holds. They stay for several images: each loads the weights once."""
+        """Thread blocks per replica: all that the chip holds. They stay for several images, with the weights at hand."""
         return min(self._most(self.forward_resident), self.batch)
 
     @property
@@ -74,7 +74,7 @@ class Sizes:
 
     @property
     def backward_blocks(self) -> int:
-        """Thread blocks per replica: no more than share the images out evenly, each stores a weight gradient of its own."""
+        """Thread blocks per replica: as few as finish as early, since each stores a weight gradient of its own."""
         rounds = -(-self.batch // self._most(self.backward_resident))
         return -(-self.batch // rounds)
 
