@@ -64,7 +64,7 @@ class Sizes:
 
     @property
     def forward_blocks(self) -> int:
-        """Thread blocks per replica: all that the chip holds. They stay for several images, with the weights at hand."""
+        """Thread blocks per replica: all that the chip holds. They stay for several images, with their weights."""
         return min(self._most(self.forward_resident), self.batch)
 
     @property
