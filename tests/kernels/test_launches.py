@@ -60,7 +60,8 @@ def test_a_step_hands_every_kernel_what_it_takes_and_waits_for_what_it_reads(chi
 @pytest.mark.parametrize(("name", "options"), MODELS)
 def test_evaluation_and_image_gradients_hand_every_kernel_what_it_takes(chip, name, options):
     model, images, _ = build(name, options)
-    NativePredictor(model, batch=BATCH)(images)
+    predict = NativePredictor(model, batch=BATCH)
+    assert predict(images).shape == predict(images[:, : model.in_chans]).shape == (model.replicas, BATCH, 10)
     torch.autograd.grad(NativeClassifier(model)(images.requires_grad_()).sum(), images)
     assert "conv_backward_inner" in names(chip) and "add_weight_parts" not in names(chip)
 

@@ -225,19 +225,21 @@ class CudaKernels:
     def stem(self, images: Tensor, weight: Tensor, following: Norm, training: bool) -> Tensor:
         out = self.activation()
         arguments: list[Any] = [images, weight, out, self._sums, self._counters, *following, MOMENTUM, EPS]
-        arguments += [*self._image_layout(images), *_strides(weight), int(training)]
+        arguments += [*self._image_layout(images, weight.shape[1]), *_strides(weight), int(training)]
         self._edge("stem_forward", arguments)
         return out
 
     def stem_weight_gradient(self, images: Tensor, gradient: Tensor) -> Tensor:
         channels, blocks = images.shape[1] // self.replicas, self._edge_blocks
         parts = self._floats(self.replicas, blocks, 16, 32)
-        arguments = [images, gradient, parts, *self._image_layout(images)]
+        arguments = [images, gradient, parts, *self._image_layout(images, channels)]
         self._edge("stem_weight_gradient", arguments, shared=self.sizes.tile_bytes)
         return parts.sum(1)[..., : 9 * channels].reshape(-1, channels, 3, 3)
 
-    def _image_layout(self, images: Tensor) -> tuple[int, ...]:
-        return (self.batch, images.shape[1] // self.replicas, *images.stride())
+    def _image_layout(self, images: Tensor, channels: int) -> tuple[int, ...]:
+        picture, plane, row, column = images.stride()
+        replica = 0 if images.shape[1] == channels else channels * plane
+        return (self.batch, channels, picture, replica, plane, row, column)
 
     def _edge(self, name: str, arguments: list[Any], *, blocks: int | None = None, shared: int = 0) -> None:
         grid = (blocks or self._edge_blocks, self.replicas)

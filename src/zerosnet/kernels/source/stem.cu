@@ -1,11 +1,11 @@
 #if CHANNELS == 16
 // The stem, a 3x3 convolution of images with up to 3 channels, by `mma`. Images are float (B, K in, W, W) with any strides,
-// in bf16 like every operand of a convolution here.
+// in bf16 like every operand of a convolution here. A replica stride of 0: all replicas read the same images.
 constexpr int MAX_IN = 3, IMAGE_PITCH = W + 4;
 
 struct Images {
   const float* pixels;
-  int channels, batch_stride, channel_stride, row_stride, column_stride;
+  int channels, batch_stride, replica_stride, channel_stride, row_stride, column_stride;
 };
 
 // Pixels of one image on their way to a thread: one column, every ROWS-th row, all channels.
@@ -14,7 +14,7 @@ struct Pixels {
   float values[MINE][MAX_IN];
 
   __device__ __forceinline__ void ask(const Images& images, int k, int b) {
-    const float* from = images.pixels + (size_t)b * images.batch_stride + (size_t)k * images.channels * images.channel_stride +
+    const float* from = images.pixels + (size_t)b * images.batch_stride + (size_t)k * images.replica_stride +
                         (threadIdx.x / W) * images.row_stride + (threadIdx.x % W) * images.column_stride;
 #pragma unroll
     for (int n = 0; n < MINE; n++)
@@ -36,12 +36,12 @@ struct Pixels {
 extern "C" __global__ void __launch_bounds__(EDGE_THREADS, 4)
 stem_forward(const float* pixels, const float* weights, bf16* out, float* sums, int* counters, const float* gamma,
              const float* beta, float* running_mean, float* running_var, float* table, double momentum, double eps,
-             int batch, int channels, int batch_stride, int channel_stride, int row_stride, int column_stride,
+             int batch, int channels, int batch_stride, int replica_stride, int channel_stride, int row_stride, int column_stride,
              int in_stride, int tap_stride, int training) {
   constexpr int SIXTEENS = 3, PIXEL_WORDS = 2;
   __shared__ __align__(8) unsigned image[(W + 2) * IMAGE_PITCH * PIXEL_WORDS];
   __shared__ float scratch[EDGE_THREADS / 32][2 * C];
-  const Images images = {pixels, channels, batch_stride, channel_stride, row_stride, column_stride};
+  const Images images = {pixels, channels, batch_stride, replica_stride, channel_stride, row_stride, column_stride};
   const int k = blockIdx.y, thread = threadIdx.x, lane = thread & 31, warp = thread >> 5, g = lane >> 2, t = lane & 3;
   wait_for_kernel_ahead();
   Pixels next;
@@ -115,11 +115,11 @@ stem_forward(const float* pixels, const float* weights, bf16* out, float* sums, 
 // shared memory the second begins a pixel later, and serves the taps in the middle of a row.
 extern "C" __global__ void __launch_bounds__(EDGE_THREADS)
 stem_weight_gradient(const float* pixels, const bf16* gradient, float* parts, int batch, int channels, int batch_stride,
-                     int channel_stride, int row_stride, int column_stride) {
+                     int replica_stride, int channel_stride, int row_stride, int column_stride) {
   extern __shared__ __align__(1024) unsigned char shared[];
   constexpr int COPY = MAX_IN * (W + 2) * IMAGE_PITCH;
   __shared__ __align__(4) bf16 image[2 * COPY];
-  const Images images = {pixels, channels, batch_stride, channel_stride, row_stride, column_stride};
+  const Images images = {pixels, channels, batch_stride, replica_stride, channel_stride, row_stride, column_stride};
   const int k = blockIdx.y, thread = threadIdx.x, lane = thread & 31, warp = thread >> 5, g = lane >> 2, t = lane & 3;
   wait_for_kernel_ahead();
   Pixels next;
