@@ -11,18 +11,18 @@ struct GradientNorm {  // what the last block does with the sums: batch norm's b
 __device__ void finish_gradient_norm(const GradientNorm& bn, const float* sums, int k, int rows, float count, int training,
                                      int thread) {
   __shared__ double totals[2 * C];
+  const float* norm = bn.norm + (size_t)k * 4 * C + thread % C;
+  const float scale = norm[SCALE * C], rstd = norm[RSTD * C], mean = norm[MEAN * C];  // on their way
   add_up(totals, sums + (size_t)k * rows * 2 * C, rows, thread);
   if (thread < C) {
-    const float* norm = bn.norm + (size_t)k * 4 * C + thread;
     float* table = bn.table + (size_t)k * 4 * C + thread;
-    const float scale = norm[SCALE * C], rstd = norm[RSTD * C];
     // sum dzhat xhat, from sum dzhat x
-    const double projection = (totals[C + thread] - (double)norm[MEAN * C] * totals[thread]) * rstd;
+    const double projection = (totals[C + thread] - (double)mean * totals[thread]) * rstd;
     bn.beta_grad[k * C + thread] = (float)totals[thread];
     bn.gamma_grad[k * C + thread] = (float)projection;
     table[GAIN * C] = scale;
     table[SLOPE * C] = training ? -scale * rstd * (float)(projection / count) : 0.f;
-    table[CENTRE * C] = norm[MEAN * C];
+    table[CENTRE * C] = mean;
     table[OFFSET * C] = training ? -scale * (float)(totals[thread] / count) : 0.f;
   }
 }

@@ -130,10 +130,11 @@ __device__ __forceinline__ float4* part_place(float* parts, int tap, int in_bloc
   return (float4*)(parts + part_tile(tap, in_block, out_tile)) + lane;
 }
 
-// A chunk's row of a table.
+// A chunk's row of a table, in memory.
 __device__ __forceinline__ void load_chunk(float (&f)[8], const float* p) {
-#pragma unroll
-  for (int j = 0; j < 8; j++) f[j] = p[j];
+  const float4 low = ((const float4*)p)[0], high = ((const float4*)p)[1];
+  f[0] = low.x; f[1] = low.y; f[2] = low.z; f[3] = low.w;
+  f[4] = high.x; f[5] = high.y; f[6] = high.z; f[7] = high.w;
 }
 
 // Batch norm and ReLU; a NaN stays one.
@@ -196,7 +197,7 @@ __device__ __forceinline__ bool is_last_block(int* counter, int blocks, int thre
   __shared__ bool last;
   wait_for_team(0);
   if (thread == 0) {
-    __threadfence();  // what was written before the barrier, by whichever thread, comes before the count
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");  // what was written before the barrier comes before the count
     last = atomicAdd(counter, 1) == blocks - 1;
     if (last) *counter = 0;
   }

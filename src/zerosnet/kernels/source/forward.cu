@@ -9,19 +9,20 @@ struct Normalisation {  // what the last block of a replica does with the sums: 
 
 __device__ void finish_normalisation(const Normalisation& bn, const float* sums, int k, int rows, float count, int thread) {
   __shared__ double totals[2 * C];
+  const int c = k * C + thread % C;
+  const float gamma = bn.gamma[c], beta = bn.beta[c], old_mean = bn.running_mean[c], old_var = bn.running_var[c];  // on their way
   add_up(totals, sums + (size_t)k * rows * 2 * C, rows, thread);
   if (thread < C) {
-    const int c = k * C + thread;
     const double mean = totals[thread] / count, var = fmax(totals[C + thread] / count - mean * mean, 0.0);
-    const float rstd = (float)rsqrt(var + (double)bn.eps), scale = bn.gamma[c] * rstd;
+    const float rstd = (float)rsqrt(var + (double)bn.eps), scale = gamma * rstd;
     float* table = bn.table + (size_t)k * 4 * C + thread;
     table[SCALE * C] = scale;
-    table[SHIFT * C] = bn.beta[c] - (float)mean * scale;
+    table[SHIFT * C] = beta - (float)mean * scale;
     table[MEAN * C] = (float)mean;
     table[RSTD * C] = rstd;
     const double unbiased = var * count / fmax(count - 1.f, 1.f);
-    bn.running_mean[c] += bn.momentum * ((float)mean - bn.running_mean[c]);
-    bn.running_var[c] += bn.momentum * ((float)unbiased - bn.running_var[c]);
+    bn.running_mean[c] = old_mean + bn.momentum * ((float)mean - old_mean);
+    bn.running_var[c] = old_var + bn.momentum * ((float)unbiased - old_var);
   }
 }
 

@@ -15,12 +15,13 @@ __device__ void state_gradient(const bf16* __restrict__ dyhat, const bf16* __res
   float gain[8], slope[8], offset[8], weight[TERMS + 1], dot[TERMS + 1] = {};
   if constexpr (SLOPED) {
     const float* row = table + (size_t)k * 4 * C + chunk * 8;
+    float centre[8];
+    load_chunk(gain, row + GAIN * C);
+    load_chunk(slope, row + SLOPE * C);
+    load_chunk(centre, row + CENTRE * C);
+    load_chunk(offset, row + OFFSET * C);
 #pragma unroll
-    for (int j = 0; j < 8; j++) {
-      gain[j] = row[GAIN * C + j];
-      slope[j] = row[SLOPE * C + j];
-      offset[j] = row[OFFSET * C + j] - row[SLOPE * C + j] * row[CENTRE * C + j];
-    }
+    for (int j = 0; j < 8; j++) offset[j] -= slope[j] * centre[j];
   }
 #pragma unroll
   for (int i = 0; i < TERMS; i++) weight[i] = weights[k * 4 + i];
