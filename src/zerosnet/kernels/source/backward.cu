@@ -62,7 +62,19 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
         copy_async(&slot->x, (const uint4*)x + at);
       }
   };
-  if (STAGES == 2 && warp >= 4) ask(0);  // it travels while the tables do
+  // With one stage they go through registers. The first image, or a part of it, travels while the tables do.
+  auto load = [&](int round, int i) {
+    const size_t at = image_of(round) + fill.source(i);
+    Raw raw = {__ldg((const uint4*)gradient + at), make_uint4(0, 0, 0, 0), __ldg((const uint4*)x + at)};
+    if constexpr (OUTER) raw.z = __ldg((const uint4*)z + at);
+    return raw;
+  };
+  constexpr int AT_ONCE = 4;
+  Raw ahead[AT_ONCE];
+  if constexpr (STAGES == 1)
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++) ahead[i] = load(0, i);
+  else if (warp >= 4) ask(0);
   const float beta = OUTER ? 0.f : coefficients[k * 5 + 4];
   // What turns memory into g and a: scale and shift of x; gain, slope and offset of (dzhat, z). Where a thread has many
   // items an image the first two are worth registers.
@@ -104,16 +116,19 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
   };
 
   // One stage: all threads fill it, then all work on it.
+  auto fill_from = [&](int round, int first) {
+#pragma unroll AT_ONCE
+    for (int i = first; i < fill.ITEMS; i++) commit(load(round, i), shared + fill.target(i));
+  };
   auto fill_at_once = [&](int round) {
-#pragma unroll 4
-    for (int i = 0; i < fill.ITEMS; i++) {
-      const size_t at = image_of(round) + fill.source(i);
-      Raw raw = {__ldg((const uint4*)gradient + at), make_uint4(0, 0, 0, 0), __ldg((const uint4*)x + at)};
-      if constexpr (OUTER) raw.z = __ldg((const uint4*)z + at);
-      commit(raw, shared + fill.target(i));
-    }
+    if (round > 0) fill_from(round, 0);
     wait_at<BACKWARD_THREADS>(ROUND);
   };
+  if constexpr (STAGES == 1) {
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++) commit(ahead[i], shared + fill.target(i));
+    fill_from(0, AT_ONCE);
+  }
   // Two: they are filled by the weight warps, one ahead.
   auto fill_ahead = [&](int round) {
     if (round >= rounds) return;
