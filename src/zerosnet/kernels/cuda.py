@@ -172,7 +172,7 @@ class CudaKernels:
     def state_gradient(self, call: StateGradient) -> Tensor | None:
         slope, weights, terms, out, even, dots_with = call
         assert slope is None or dots_with is None or dots_with is slope.state, "the kernels read one state only"
-        blocks = -(-8 * self.sizes.multiprocessors // self.replicas)
+        blocks = self._pointwise_blocks
         name = ("history" if slope is None else "state") + "_gradient" + ("" if dots_with is None else "_dots")
         dots = weights if dots_with is None else self._floats(self.replicas, blocks, MAX_STEPS)
         gradient, y, table = slope if slope is not None else (out, out if dots_with is None else dots_with, weights)
@@ -196,7 +196,7 @@ class CudaKernels:
     def patches(self, x: Tensor, norm: Tensor) -> Tensor:
         half = self.width // 2
         out = x.new_empty(self.replicas, self.batch, half, half, 9 * self.channels)
-        self._edge("activated_patches", [x, norm, out, self.batch])
+        self._edge("activated_patches", [x, norm, out, self.batch], blocks=self._pointwise_blocks)
         return out
 
     def gather_patches(self, columns: Tensor, x: Tensor, norm: NormGradient, training: bool) -> Tensor:
@@ -208,7 +208,7 @@ class CudaKernels:
     def take_even(self, x: Tensor) -> Tensor:
         half = self.width // 2
         out = x.new_empty(self.replicas, self.batch, half, half, self.channels)
-        self._edge("take_even", [x, out, self.batch])
+        self._edge("take_even", [x, out, self.batch], blocks=self._pointwise_blocks)
         return out
 
     def pool(self, x: Tensor, norm: Tensor) -> Tensor:
@@ -244,6 +244,11 @@ class CudaKernels:
     def _edge(self, name: str, arguments: list[Any], *, blocks: int | None = None, shared: int = 0) -> None:
         grid = (blocks or self._edge_blocks, self.replicas)
         self._launch(name, grid, POINTWISE_THREADS, shared, arguments)
+
+    @property
+    def _pointwise_blocks(self) -> int:
+        """Eight blocks per multiprocessor, as many threads as it holds."""
+        return -(-8 * self.sizes.multiprocessors // self.replicas)
 
     @property
     def _edge_blocks(self) -> int:
