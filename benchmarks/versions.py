@@ -63,7 +63,7 @@ def of_version(folder: Path, few: bool, kernels: bool, report: Callable[[Row], N
     """Measure a version in a process of its own; what it prints as JSON are rows."""
     paths = os.pathsep.join([str(folder.resolve() / "src"), str(folder.resolve())])
     command = [sys.executable, str(Path(__file__).resolve()), "--here", *["--few"] * few, *["--kernels"] * kernels]
-    environment = os.environ | {"PYTHONPATH": paths}
+    environment = os.environ | {"PYTHONPATH": paths, "PYTHONSAFEPATH": "1"}  # not this folder, whose names are common
     with subprocess.Popen(command, env=environment, cwd=folder, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
