@@ -20,6 +20,7 @@ CHIP = """#include <cmath>
 struct Index { int x, y; };
 struct uint4 { unsigned x, y, z, w; };
 struct float2 { float x, y; };
+struct float4 { float x, y, z, w; };
 static Index blockIdx, threadIdx, gridDim;
 using bf16 = unsigned short;
 enum { SCALE, SHIFT, MEAN, RSTD };

@@ -117,6 +117,7 @@ class ReferenceKernels:
         return self._masked(gradient[:, :, None, None] / self.width**2, x, norm, training)
 
     def stem(self, images: Tensor, weight: Tensor, following: Norm, training: bool) -> Tensor:
+        images = images if images.shape[1] > weight.shape[1] else images.repeat(1, self.replicas, 1, 1)
         result = replica_major(F.conv2d(images, weight, padding=1, groups=self.replicas), self.replicas).contiguous()
         if training:
             fill_table(following, result)

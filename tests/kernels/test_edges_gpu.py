@@ -122,6 +122,9 @@ def test_stem_and_its_weight_gradient(in_chans, layout, replicas, batch):
     y, truth = ours.stem(images, weight, found, True), theirs.stem(images.double(), weight.double(), expected, True)
     assert relative(y, truth) < 4e-3
     torch.testing.assert_close(found.table.double(), expected.table, rtol=1e-3, atol=1e-3)
+    shared = images[:, :in_chans].contiguous(memory_format=layout)
+    copies = shared.repeat(1, replicas, 1, 1)
+    assert torch.equal(ours.stem(shared, weight, found, False), ours.stem(copies, weight, found, False))
     gradient = noise(*y.shape, seed=4).bfloat16()
     dw = ours.stem_weight_gradient(images, gradient)
     assert relative(dw, theirs.stem_weight_gradient(images.double(), gradient.double())) < 1e-4

@@ -60,7 +60,8 @@ def test_a_step_hands_every_kernel_what_it_takes_and_waits_for_what_it_reads(chi
 @pytest.mark.parametrize(("name", "options"), MODELS)
 def test_evaluation_and_image_gradients_hand_every_kernel_what_it_takes(chip, name, options):
     model, images, _ = build(name, options)
-    NativePredictor(model, batch=BATCH)(images)
+    predict = NativePredictor(model, batch=BATCH)
+    assert predict(images).shape == predict(images[:, : model.in_chans]).shape == (model.replicas, BATCH, 10)
     torch.autograd.grad(NativeClassifier(model)(images.requires_grad_()).sum(), images)
     assert "conv_backward_inner" in names(chip) and "add_weight_parts" not in names(chip)
 
@@ -87,15 +88,17 @@ def test_tensors_read_beside_the_main_work_are_kept_until_it_is_done(chip, monke
     assert kept and kept == chip.read_beside - made_there
 
 
-def test_weight_sums_use_nothing_that_is_freed_while_they_run(chip):
+def test_kernels_beside_the_main_work_use_nothing_that_is_freed_while_they_run(chip):
     """The allocator gives a freed piece of memory away at once, to the stream it came from."""
     model, images, labels = build("zerosnet20_opt", {})
     native = (step := NativeStep(model, batch=BATCH)).native
     step(images, labels)
     held = {gradient.data_ptr() for gradient in native.gradients.values()}
-    held |= {part.data_ptr() for kernels in native.kernels.values() for part in kernels._weight_adder.buffers}
+    for kernels in native.kernels.values():
+        held |= {part.data_ptr() for part in kernels._weight_adder.buffers}
+        held |= {layout.data_ptr() for packing in kernels._packings.values() for layout in packing}
     beside = [launch for launch in chip.launched if launch.stream != 0]
-    assert {launch.name for launch in beside} == {"add_weight_parts"}
+    assert {launch.name for launch in beside} == {"add_weight_parts", "pack_weights"}
     assert all(launch.reads | launch.writes <= held for launch in beside)
 
 

@@ -9,6 +9,7 @@ from tests.kernels.host import compile_for_host, function_of, needs_compiler, re
 WIDTHS = [(16, 32), (32, 16), (64, 8)]
 FUNCTIONS = {
     "swizzled": 2,
+    "table_place": 2,
     "strip_offset": 1,
     "tile_pixel": 1,
     "tile_offset": 1,
@@ -84,6 +85,16 @@ def test_eight_neighbouring_pixels_never_meet_in_a_bank_whatever_the_shift(layou
         for chunk in range(layout.C // 8):
             banks = {layout.swizzled(start + i, chunk) % 128 // 16 for i in range(8)}
             assert len(banks) == 8
+
+
+def test_eight_threads_read_a_table_from_different_banks(layout):
+    chunks = layout.C // 8
+    places = [layout.table_place(chunk, j) for chunk in range(chunks) for j in range(8)]
+    assert sorted(places) == list(range(layout.C))
+    for j in (0, 4):  # four neighbours at a time
+        starts = [layout.table_place(chunk, j) for chunk in range(chunks)]
+        assert all(layout.table_place(chunk, j + i) == starts[chunk] + i for chunk in range(chunks) for i in range(4))
+        assert len({start % 32 // 4 for start in starts}) == chunks
 
 
 def test_strips_are_reached_by_immediate_offsets(layout):

@@ -26,6 +26,10 @@ extern "C" void c_add_weight_parts(const float* parts, float* gradient, int repl
       add_weight_parts(parts, gradient, replicas, count, in_stride, tap_stride);
 }
 extern "C" int c_channel_of_row(int n) { return channel_of_row(n); }
+extern "C" int c_part_tile(int tap, int in_block, int out_tile) { return part_tile(tap, in_block, out_tile); }
+extern "C" int c_part_tap(int i) { return part_tap(i); }
+extern "C" int c_part_in(int i) { return part_in(i); }
+extern "C" int c_part_out(int i) { return part_out(i); }
 """
 REPLICAS = 3
 
@@ -84,8 +88,29 @@ def test_the_parts_of_a_weight_gradient_are_added_up_into_the_weights_layout(pro
     channels, library = program
     (gradient,) = weights_like(channels, layout, 1)
     gradient.fill_(float("nan"))
-    parts = torch.randn(REPLICAS, 5, 3, 3, channels, channels, generator=torch.Generator().manual_seed(2))
+    parts = torch.randn(REPLICAS, 5, 9 * channels**2, generator=torch.Generator().manual_seed(2))
     arguments = (address(parts), address(gradient), REPLICAS, parts.shape[1], *_strides(gradient))
     library.c_add_weight_parts(*arguments, blocks_for(channels))
-    expected = parts.sum(1).permute(0, 4, 3, 1, 2).reshape(gradient.shape)
-    torch.testing.assert_close(gradient, expected, rtol=1e-5, atol=1e-5)
+    taps, ins, outs = (torch.tensor([place(i) for i in range(parts.shape[2])]) for place in places(library))
+    found = gradient.view(REPLICAS, channels, channels, 3, 3)[:, outs, ins, taps // 3, taps % 3]
+    torch.testing.assert_close(found, parts.sum(1), rtol=1e-5, atol=1e-5)
+
+
+def places(library):
+    return library.c_part_tap, library.c_part_in, library.c_part_out
+
+
+def test_threads_store_what_they_hold_of_a_weight_gradient_side_by_side(program):
+    """A tile is a result of the tensor cores: a thread has rows lane / 4 and + 8, columns 2 (lane % 4) and + 1."""
+    channels, library = program
+    found = set()
+    for tap in range(9):
+        for in_block in range(channels // 16):
+            for out_tile in range(channels // 8):
+                start = library.c_part_tile(tap, in_block, out_tile)
+                for i in range(128):
+                    lane, j = divmod(i, 4)
+                    weight = (tap, 16 * in_block + lane // 4 + j // 2 * 8, 8 * out_tile + 2 * (lane % 4) + j % 2)
+                    assert tuple(place(start + i) for place in places(library)) == weight
+                    found.add(weight)
+    assert len(found) == 9 * channels**2

@@ -50,11 +50,14 @@ REPLICAS, BATCH, BLOCKS = 2, 3, 5
 def width(request, tmp_path_factory):
     edges = read_source("edges.cu")
     sums = re.search(r"^struct GradientSums .*?^};$", edges, re.M | re.S).group()
-    parts = [function_of("load_chunk", read_source("common.cuh")), WITHOUT_SUMS, sums]
+    load_chunk, parts = function_of("load_chunk", read_source("common.cuh")), [WITHOUT_SUMS, sums]
     parts += [function_of(n, edges) for n in ("take_even", "activated_patches", "gather_patches", "pool_backward")]
     sizes = f"#define THREADS {POINTWISE_THREADS}\n#define EDGE_THREADS THREADS\n#define REPLICAS {REPLICAS}\n"
-    source = [read_source("layout.cuh"), CHIP, ACTIVATE, read_source("pointwise.cu"), sizes, *parts, EVERY_THREAD]
-    library = compile_for_host("\n".join(source), tmp_path_factory.mktemp("pointwise"), *request.param)
+    sizes += "#define AT_ONCE 4\n"
+    begin = [read_source("layout.cuh"), CHIP, ACTIVATE, load_chunk, read_source("pointwise.cu"), sizes]
+    library = compile_for_host(
+        "\n".join([*begin, *parts, EVERY_THREAD]), tmp_path_factory.mktemp("pointwise"), *request.param
+    )
     library.set_grid(BLOCKS)
     return library, ReferenceKernels(*request.param, REPLICAS, BATCH, torch.device("cpu"))
 

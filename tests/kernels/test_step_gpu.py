@@ -76,6 +76,14 @@ def test_evaluation_agrees():
     assert (found - expected).norm() < 0.03 * expected.norm()
 
 
+def test_replicas_may_share_their_images():
+    from zerosnet.kernels.training_step import NativePredictor
+
+    model, images, _ = setting("zerosnet20_opt", {"replicas": 2}, batch=50)
+    predict, shared = NativePredictor(model.eval(), batch=50), images[:, :3]
+    assert torch.equal(predict(shared), predict(shared.repeat(1, 2, 1, 1)))
+
+
 def test_two_steps_are_bit_identical_and_a_nan_stays_in_its_replica():
     from zerosnet.kernels.training_step import NativeStep
 

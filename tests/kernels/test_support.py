@@ -156,7 +156,7 @@ def test_blocks_share_out_the_images(channels, width, replicas, batch):
     sizes = Sizes(channels, width, replicas, batch, multiprocessors=132)
     assert 1 <= sizes.forward_blocks <= batch
     of_edges = min(-(-4 * sizes.multiprocessors // replicas), batch)
-    assert sizes.sums >= max(sizes.teams * sizes.forward_blocks, sizes.backward_blocks, of_edges)
+    assert sizes.sums >= max(sizes.forward_blocks, sizes.backward_blocks, of_edges)
     assert 1 <= sizes.backward_blocks <= batch
     # no block goes without work
     rounds = -(-batch // sizes.backward_blocks)

@@ -172,7 +172,7 @@ class CudaKernels:
     def state_gradient(self, call: StateGradient) -> Tensor | None:
         slope, weights, terms, out, even, dots_with = call
         assert slope is None or dots_with is None or dots_with is slope.state, "the kernels read one state only"
-        blocks = -(-8 * self.sizes.multiprocessors // self.replicas)
+        blocks = self._pointwise_blocks
         name = ("history" if slope is None else "state") + "_gradient" + ("" if dots_with is None else "_dots")
         dots = weights if dots_with is None else self._floats(self.replicas, blocks, MAX_STEPS)
         gradient, y, table = slope if slope is not None else (out, out if dots_with is None else dots_with, weights)
@@ -196,7 +196,7 @@ class CudaKernels:
     def patches(self, x: Tensor, norm: Tensor) -> Tensor:
         half = self.width // 2
         out = x.new_empty(self.replicas, self.batch, half, half, 9 * self.channels)
-        self._edge("activated_patches", [x, norm, out, self.batch])
+        self._edge("activated_patches", [x, norm, out, self.batch], blocks=self._pointwise_blocks)
         return out
 
     def gather_patches(self, columns: Tensor, x: Tensor, norm: NormGradient, training: bool) -> Tensor:
@@ -208,7 +208,7 @@ class CudaKernels:
     def take_even(self, x: Tensor) -> Tensor:
         half = self.width // 2
         out = x.new_empty(self.replicas, self.batch, half, half, self.channels)
-        self._edge("take_even", [x, out, self.batch])
+        self._edge("take_even", [x, out, self.batch], blocks=self._pointwise_blocks)
         return out
 
     def pool(self, x: Tensor, norm: Tensor) -> Tensor:
@@ -225,23 +225,30 @@ class CudaKernels:
     def stem(self, images: Tensor, weight: Tensor, following: Norm, training: bool) -> Tensor:
         out = self.activation()
         arguments: list[Any] = [images, weight, out, self._sums, self._counters, *following, MOMENTUM, EPS]
-        arguments += [*self._image_layout(images), *_strides(weight), int(training)]
+        arguments += [*self._image_layout(images, weight.shape[1]), *_strides(weight), int(training)]
         self._edge("stem_forward", arguments)
         return out
 
     def stem_weight_gradient(self, images: Tensor, gradient: Tensor) -> Tensor:
         channels, blocks = images.shape[1] // self.replicas, self._edge_blocks
         parts = self._floats(self.replicas, blocks, 16, 32)
-        arguments = [images, gradient, parts, *self._image_layout(images)]
+        arguments = [images, gradient, parts, *self._image_layout(images, channels)]
         self._edge("stem_weight_gradient", arguments, shared=self.sizes.tile_bytes)
         return parts.sum(1)[..., : 9 * channels].reshape(-1, channels, 3, 3)
 
-    def _image_layout(self, images: Tensor) -> tuple[int, ...]:
-        return (self.batch, images.shape[1] // self.replicas, *images.stride())
+    def _image_layout(self, images: Tensor, channels: int) -> tuple[int, ...]:
+        picture, plane, row, column = images.stride()
+        replica = 0 if images.shape[1] == channels else channels * plane
+        return (self.batch, channels, picture, replica, plane, row, column)
 
     def _edge(self, name: str, arguments: list[Any], *, blocks: int | None = None, shared: int = 0) -> None:
         grid = (blocks or self._edge_blocks, self.replicas)
         self._launch(name, grid, POINTWISE_THREADS, shared, arguments)
+
+    @property
+    def _pointwise_blocks(self) -> int:
+        """Eight blocks per multiprocessor, as many threads as it holds."""
+        return -(-8 * self.sizes.multiprocessors // self.replicas)
 
     @property
     def _edge_blocks(self) -> int:

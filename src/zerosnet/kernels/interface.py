@@ -222,7 +222,10 @@ class Kernels(Protocol):
         """Apply the adjoint of `pool` up to bn(x), and fill batch norm's gradients."""
 
     def stem(self, images: Tensor, weight: Tensor, following: Norm, training: bool) -> Tensor:
-        """Convolve images (B, K in, W, W) by 3x3; in training also fill the table of the batch norm that follows."""
+        """Convolve images (B, K in, W, W) by 3x3; in training also fill the table of the batch norm that follows.
+
+        Images (B, in, W, W) are the same for all replicas.
+        """
 
     def stem_weight_gradient(self, images: Tensor, gradient: Tensor) -> Tensor:
         """Compute the stem's weight gradient, (K C, in, 3, 3)."""

@@ -21,11 +21,11 @@ from zerosnet.kernels.interface import (
     Kernels,
     Norm,
     NormGradient,
-    Packed,
     Slope,
     State,
     StateGradient,
 )
+from zerosnet.kernels.layouts import KernelWeights
 from zerosnet.kernels.patches import PointConvolution, StridedConvolution
 from zerosnet.models import Basic, BatchNorm, Block, CifarStem, Conv, Linear, Network
 
@@ -72,7 +72,7 @@ class NativeNetwork:
         self._terms = [len(row.alphas) for row in network.stack.rows(fc.weight)]
         self.is_trained = any(True for _ in network.coefficient_parameters())
         self._fixed = None if self.is_trained else self._coefficients().detach()
-        self._packed: dict[Tensor, Packed] = {}
+        self._layouts = KernelWeights(self.blocks, self.kernels, self.replicas)
         self._weights: dict[tuple[object, ...], Tensor] = {}
         self._zeros = {channels: torch.zeros_like(k.low()) for channels, k in self.kernels.items()}
 
@@ -99,7 +99,7 @@ class NativeNetwork:
     @torch.no_grad()
     def refresh(self, *, training: bool) -> None:
         """Take in the parameters and, for evaluation, the running statistics as they are now."""
-        self._pack()
+        self._layouts.refresh(beside=training and self.weights)
         if not training:
             for norm in self.norms.values():
                 norm.write_running()
@@ -142,13 +142,13 @@ class NativeNetwork:
         strided, projected = None, list[Projected]()
         if plan.source == plan.target:
             inner = k.activation()
-            packed = self._packed[f.conv1.weight]
+            packed = self._layouts.packed[f.conv1.weight]
             k.conv_inner(ConvInner(source.state.high, bn1.table, packed, inner, bn2, training))
         else:
             self._drop_low_parts(history)  # what is projected is the high part
-            weight = f.conv1.weight
-            strided = StridedConvolution(source.state.high, bn1.table, weight, self.replicas, source.kernels)
-            inner = strided.result
+            strided = StridedConvolution(source.state.high, bn1.table, source.kernels)
+            k.join()  # the weights of this stage were copied beside the last one
+            inner = strided.convolve(self._layouts.matrices[f.conv1.weight])
             if training:
                 k.statistics(inner, bn2)
             keys = [key for _, key in plan.states if key]
@@ -161,22 +161,16 @@ class NativeNetwork:
         out = State(k.activation(), k.low())
         following = self.norms[self.slopes[n + 1].bn1 if n + 1 < len(self.blocks) else self.bn]
         past = tuple(node.state for node in used)
-        packed = self._packed[f.conv2.weight]
+        packed = self._layouts.packed[f.conv2.weight]
         k.conv_step(ConvStep(inner, bn2.table, packed, coefficients, past, out, following, training))
         return BlockTape(source, inner, Node(out, k), strided, projected)
 
     def _project(self, source: Node, weight: nn.Parameter, kernels: Kernels) -> Projected:
-        convolution = PointConvolution(source.state.high, weight, self.replicas, source.kernels)
+        convolution = PointConvolution(source.state.high, self._layouts.matrices[weight], source.kernels)
         return Projected(source, weight, convolution, self._node(convolution.result, kernels))
 
     def _node(self, high: Tensor, kernels: Kernels) -> Node:
         return Node(State(high, self._zeros[kernels.channels]), kernels)
-
-    def _pack(self) -> None:
-        convolutions = [conv for f in self.slopes for conv in (f.conv1, f.conv2)]
-        for channels, kernels in self.kernels.items():
-            weights: list[Tensor] = [c.weight for c in convolutions if c.in_channels == c.channels == channels]
-            self._packed.update(zip(weights, kernels.pack(weights)))
 
     # -- backward ------------------------------------------------------------------------------------------------------
 
@@ -218,13 +212,13 @@ class NativeNetwork:
         assert gradient is not None
         tape.gradients[n] = gradient
         bn1, bn2, dz = self.norm_gradients[f.bn1], self.norm_gradients[f.bn2], k.activation()
-        packed, dw = self._packed[weight], self.gradients[weight] if self.weights else None
+        packed, dw = self._layouts.packed[weight], self.gradients[weight] if self.weights else None
         k.backward_inner(BackwardInner(gradient, coefficients, step.inner, packed, dz, bn2, dw, tape.training))
         slope = Slope(dz, step.inner, bn2.table)
         weight = f.conv1.weight
         if step.strided is None:
             dw, dy = self.gradients[weight] if self.weights else None, k.activation()
-            packed = self._packed[weight]
+            packed = self._layouts.packed[weight]
             k.backward_outer(BackwardOuter(slope, source.state.high, packed, dy, bn1, dw, tape.training))
             self._close(source, Slope(dy, source.state.high, bn1.table), tape, slopes)
             return source

@@ -74,13 +74,15 @@ def fold_patches(columns: Tensor, stride: int = 1) -> Tensor:
 
 
 class StridedConvolution:
-    """z = conv3x3(relu(bn(y))) with stride 2, f's first convolution."""
+    """z = conv3x3(relu(bn(y))) with stride 2, f's first convolution, as a product with a `patch_matrix`."""
 
-    def __init__(self, y: Tensor, norm: Tensor, weight: Tensor, replicas: int, kernels: Kernels) -> None:
+    def __init__(self, y: Tensor, norm: Tensor, kernels: Kernels) -> None:
         self.y, self.kernels = y, kernels
         self.patches = kernels.patches(y, norm)
-        self.matrix = patch_matrix(weight, replicas).to(y.dtype)
-        self.result = product(self.patches, self.matrix)
+
+    def convolve(self, matrix: Tensor) -> Tensor:
+        self.matrix = matrix
+        return product(self.patches, matrix)
 
     def weight_gradient(self, gradient: Tensor) -> Tensor:
         return from_patch_matrix(outer_sum(self.patches, gradient))
@@ -92,12 +94,11 @@ class StridedConvolution:
 
 
 class PointConvolution:
-    """A projection of a state: conv1x1 with stride 2."""
+    """A projection of a state: conv1x1 with stride 2, as a product with a `point_matrix`."""
 
-    def __init__(self, y: Tensor, weight: Tensor, replicas: int, kernels: Kernels) -> None:
-        self.pixels = kernels.take_even(y)
-        self.matrix = point_matrix(weight, replicas).to(y.dtype)
-        self.result = product(self.pixels, self.matrix)
+    def __init__(self, y: Tensor, matrix: Tensor, kernels: Kernels) -> None:
+        self.pixels, self.matrix = kernels.take_even(y), matrix
+        self.result = product(self.pixels, matrix)
 
     def weight_gradient(self, gradient: Tensor) -> Tensor:
         return from_point_matrix(outer_sum(self.pixels, gradient))

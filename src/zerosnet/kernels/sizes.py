@@ -64,21 +64,20 @@ class Sizes:
 
     @property
     def forward_blocks(self) -> int:
-        """Thread blocks per replica. They stay for several images: each loads the weights once."""
-        return self._spread(self.forward_resident, images=self.teams)
+        """Thread blocks per replica: all that the chip holds. They stay for several images, with their weights."""
+        return min(self._most(self.forward_resident), self.batch)
 
     @property
     def sums(self) -> int:
-        """Rows of partial sums per replica: no kernel has more teams or blocks than this."""
-        return max(self.batch, self.teams * self.forward_blocks)
+        """Rows of partial sums per replica, one per block: no kernel has more blocks than images."""
+        return self.batch
 
     @property
     def backward_blocks(self) -> int:
-        """Thread blocks per replica: few and long-lived, since each stores a weight gradient of its own."""
-        return self._spread(self.backward_resident)
+        """Thread blocks per replica: as few as finish as early, since each stores a weight gradient of its own."""
+        rounds = -(-self.batch // self._most(self.backward_resident))
+        return -(-self.batch // rounds)
 
-    def _spread(self, resident: int, images: int = 1) -> int:
-        """Choose as many blocks as the chip holds, and share the work (`images` at a time) out evenly."""
-        most, items = max(resident * self.multiprocessors // self.replicas, 1), -(-self.batch // images)
-        rounds = -(-items // most)
-        return -(-items // rounds)
+    def _most(self, resident: int) -> int:
+        """Thread blocks per replica that are on the chip at a time."""
+        return max(resident * self.multiprocessors // self.replicas, 1)

@@ -59,9 +59,12 @@ class NativeStep:
 
 
 class NativePredictor:
-    """The network in evaluation mode, as it was at the last `refresh`: (B, K C, 32, 32) to (K, B, classes)."""
+    """The network in evaluation mode, as it was at the last `refresh`.
 
-    shares_images = False  # every replica reads images of its own
+    Takes images (B, K C, 32, 32), or (B, C, 32, 32) for all replicas, and returns logits (K, B, classes).
+    """
+
+    shares_images = True
 
     def __init__(self, network: Network, *, batch: int) -> None:
         self.replicas = network.replicas

@@ -9,20 +9,20 @@ struct GradientNorm {  // what the last block does with the sums: batch norm's b
 };
 
 __device__ void finish_gradient_norm(const GradientNorm& bn, const float* sums, int k, int rows, float count, int training,
-                                     int thread, int threads) {
+                                     int thread) {
   __shared__ double totals[2 * C];
-  add_up(totals, sums + (size_t)k * rows * 2 * C, rows, thread, threads);
+  const float* norm = bn.norm + (size_t)k * 4 * C + thread % C;
+  const float scale = norm[SCALE * C], rstd = norm[RSTD * C], mean = norm[MEAN * C];  // on their way
+  add_up(totals, sums + (size_t)k * rows * 2 * C, rows, thread);
   if (thread < C) {
-    const float* norm = bn.norm + (size_t)k * 4 * C + thread;
     float* table = bn.table + (size_t)k * 4 * C + thread;
-    const float scale = norm[SCALE * C], rstd = norm[RSTD * C];
     // sum dzhat xhat, from sum dzhat x
-    const double projection = (totals[C + thread] - (double)norm[MEAN * C] * totals[thread]) * rstd;
+    const double projection = (totals[C + thread] - (double)mean * totals[thread]) * rstd;
     bn.beta_grad[k * C + thread] = (float)totals[thread];
     bn.gamma_grad[k * C + thread] = (float)projection;
     table[GAIN * C] = scale;
     table[SLOPE * C] = training ? -scale * rstd * (float)(projection / count) : 0.f;
-    table[CENTRE * C] = norm[MEAN * C];
+    table[CENTRE * C] = mean;
     table[OFFSET * C] = training ? -scale * (float)(totals[thread] / count) : 0.f;
   }
 }
@@ -37,7 +37,7 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
                               float* __restrict__ weight_parts, const GradientNorm bn, int batch, int training,
                               int want_weights) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  __shared__ float scratch[4 * 2 * C];
+  __shared__ float scratch[4][2 * C];
   unsigned char* packed = shared + STAGES * STAGE_BYTES;
   const int k = blockIdx.y, thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
   const int rounds = (batch - blockIdx.x + gridDim.x - 1) / gridDim.x;  // its images are blockIdx.x, + gridDim.x, ...
@@ -46,59 +46,9 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
   clear_tiles(shared, 2 * STAGES, thread, BACKWARD_THREADS);
   wait_for_kernel_ahead();
   const Filler<FILL_THREADS> fill(thread - (BACKWARD_THREADS - FILL_THREADS));  // with two stages not for the first four warps
-  const float beta = OUTER ? 0.f : coefficients[k * 5 + 4];
-  // What turns memory into g and a: scale and shift of x; gain, slope and offset of (dzhat, z). Where a thread has many
-  // items an image the first two are worth registers.
-  constexpr bool IN_REGISTERS = C == 16;
-  __shared__ float tables[5][C];
-  float own[2][8];
-  if (thread < C) {
-    const float* row = bn.norm + (size_t)k * 4 * C + thread;
-    const float* z_row = z_table + (size_t)k * 4 * C + thread;
-    tables[0][thread] = row[SCALE * C];
-    tables[1][thread] = row[SHIFT * C];
-    if constexpr (OUTER) {
-      tables[2][thread] = z_row[GAIN * C];
-      tables[3][thread] = z_row[SLOPE * C];
-      tables[4][thread] = z_row[OFFSET * C] - z_row[SLOPE * C] * z_row[CENTRE * C];
-    }
-  }
-  wait_for_copies();
-  show_tensor_cores();
-  __syncthreads();
-  if constexpr (IN_REGISTERS) {
-    load_chunk(own[0], tables[0] + fill.chunk * 8);
-    load_chunk(own[1], tables[1] + fill.chunk * 8);
-  }
-  auto table = [&](int i, int j) { return IN_REGISTERS && i < 2 ? own[i % 2][j] : tables[i][fill.chunk * 8 + j]; };
-
-  struct Raw { uint4 gradient, z, x; };
-  auto commit = [&](const Raw& raw, unsigned char* to) {
-    float f[8], v[8];
-    unpack8(f, raw.gradient);
-    unpack8(v, raw.z);
-#pragma unroll
-    for (int j = 0; j < 8; j++) f[j] = OUTER ? fmaf(table(2, j), f[j], fmaf(table(3, j), v[j], table(4, j))) : beta * f[j];
-    *(uint4*)to = pack8(f);
-    unpack8(f, raw.x);
-#pragma unroll
-    for (int j = 0; j < 8; j++) f[j] = activate(f[j], table(0, j), table(1, j));
-    *(uint4*)(to + TILE_BYTES) = pack8(f);
-  };
   auto image_of = [&](int round) { return ((size_t)k * batch + blockIdx.x + round * gridDim.x) * (IMAGE / 8); };
-
-  // One stage: all threads fill it, then all work on it.
-  auto fill_at_once = [&](int round) {
-#pragma unroll 4
-    for (int i = 0; i < fill.ITEMS; i++) {
-      const size_t at = image_of(round) + fill.source(i);
-      Raw raw = {__ldg((const uint4*)gradient + at), make_uint4(0, 0, 0, 0), __ldg((const uint4*)x + at)};
-      if constexpr (OUTER) raw.z = __ldg((const uint4*)z + at);
-      commit(raw, shared + fill.target(i));
-    }
-    wait_at<BACKWARD_THREADS>(ROUND);
-  };
-  // Two: an image is asked for in one round, into slots of shared memory, and filled in in the next.
+  struct Raw { uint4 gradient, z, x; };
+  // With two stages an image is asked for in one round, into slots of shared memory, and filled in in the next.
   Raw* slots = (Raw*)(packed + 9 * C * C * 2);
   auto ask = [&](int round) {
     if (round >= rounds) return;
@@ -112,6 +62,74 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
         copy_async(&slot->x, (const uint4*)x + at);
       }
   };
+  // With one stage they go through registers. The first image, or a part of it, travels while the tables do.
+  auto load = [&](int round, int i) {
+    const size_t at = image_of(round) + fill.source(i);
+    Raw raw = {__ldg((const uint4*)gradient + at), make_uint4(0, 0, 0, 0), __ldg((const uint4*)x + at)};
+    if constexpr (OUTER) raw.z = __ldg((const uint4*)z + at);
+    return raw;
+  };
+  constexpr int AT_ONCE = 4;
+  Raw ahead[AT_ONCE];
+  if constexpr (STAGES == 1)
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++) ahead[i] = load(0, i);
+  else if (warp >= 4) ask(0);
+  const float beta = OUTER ? 0.f : coefficients[k * 5 + 4];
+  // What turns memory into g and a: scale and shift of x; gain, slope and offset of (dzhat, z). Where a thread has many
+  // items an image the first two are worth registers.
+  constexpr bool IN_REGISTERS = C == 16;
+  __shared__ __align__(16) float tables[5][C];
+  float own[2][8];
+  if (thread < C) {
+    const float* row = bn.norm + (size_t)k * 4 * C + thread;
+    const float* z_row = z_table + (size_t)k * 4 * C + thread;
+    const int place = table_place(thread / 8, thread % 8);
+    tables[0][place] = row[SCALE * C];
+    tables[1][place] = row[SHIFT * C];
+    if constexpr (OUTER) {
+      tables[2][place] = z_row[GAIN * C];
+      tables[3][place] = z_row[SLOPE * C];
+      tables[4][place] = z_row[OFFSET * C] - z_row[SLOPE * C] * z_row[CENTRE * C];
+    }
+  }
+  wait_for_copies();
+  show_tensor_cores();
+  __syncthreads();
+  auto shared_table = [&](int i, int j) { return tables[i][table_place(fill.chunk, j)]; };
+  if constexpr (IN_REGISTERS)
+#pragma unroll
+    for (int j = 0; j < 8; j++) { own[0][j] = shared_table(0, j); own[1][j] = shared_table(1, j); }
+  auto table = [&](int i, int j) { return IN_REGISTERS && i < 2 ? own[i % 2][j] : shared_table(i, j); };
+
+  auto commit = [&](const Raw& raw, unsigned char* to) {
+    float f[8], v[8];
+    unpack8(f, raw.gradient);
+    unpack8(v, raw.z);
+#pragma unroll
+    for (int j = 0; j < 8; j++) f[j] = OUTER ? fmaf(table(2, j), f[j], fmaf(table(3, j), v[j], table(4, j))) : beta * f[j];
+    *(uint4*)to = pack8(f);
+    unpack8(f, raw.x);
+#pragma unroll
+    for (int j = 0; j < 8; j++) f[j] = activate(f[j], table(0, j), table(1, j));
+    *(uint4*)(to + TILE_BYTES) = pack8(f);
+  };
+
+  // One stage: all threads fill it, then all work on it.
+  auto fill_from = [&](int round, int first) {
+#pragma unroll AT_ONCE
+    for (int i = first; i < fill.ITEMS; i++) commit(load(round, i), shared + fill.target(i));
+  };
+  auto fill_at_once = [&](int round) {
+    if (round > 0) fill_from(round, 0);
+    wait_at<BACKWARD_THREADS>(ROUND);
+  };
+  if constexpr (STAGES == 1) {
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++) commit(ahead[i], shared + fill.target(i));
+    fill_from(0, AT_ONCE);
+  }
+  // Two: they are filled by the weight warps, one ahead.
   auto fill_ahead = [&](int round) {
     if (round >= rounds) return;
     if (round >= STAGES) wait_at<BACKWARD_THREADS>(EMPTY + round % STAGES);
@@ -170,29 +188,25 @@ __device__ void conv_backward(const bf16* __restrict__ gradient, const bf16* __r
       if constexpr (STAGES == 1) wait_at<BACKWARD_THREADS>(ROUND);
       else if (round + STAGES < rounds) arrive_at<BACKWARD_THREADS>(EMPTY + round % STAGES);
     }
-    store_sums(first, second, scratch, sums + ((size_t)k * gridDim.x + blockIdx.x) * 2 * C, 0, warp, lane);
+    store_sums(first, second, scratch, sums + ((size_t)k * gridDim.x + blockIdx.x) * 2 * C, warp, lane);
+    if (is_last_block(counters + k, gridDim.x, thread))
+      finish_gradient_norm(bn, sums, k, gridDim.x, (float)batch * PIXELS, training, thread);
   } else {
     if constexpr (C == 64) have_registers<136, true>();  // most of them are sums
     WeightGradient gradient_of_weights;
-    if constexpr (STAGES == 2) {
-      ask(0);
-      fill_ahead(0);
-    }
+    if constexpr (STAGES == 2) fill_ahead(0);
     for (int round = 0; round < rounds; round++) {
       if constexpr (STAGES == 1) fill_at_once(round);
-      else {
-        fill_ahead(round + 1);
-        wait_at<WEIGHT_THREADS>(WEIGHT_TEAM);
-      }
+      else wait_at<WEIGHT_THREADS>(WEIGHT_TEAM);  // each has filled in its part
       const unsigned stage = shared_address(shared) + round % STAGES * STAGE_BYTES;
-      if (want_weights) gradient_of_weights.add(stage, warp - 4, lane);
+      if (STAGES == 2 || want_weights) gradient_of_weights.begin(stage, warp - 4, lane);
+      if constexpr (STAGES == 2) fill_ahead(round + 1);  // while the tensor cores work
+      if (STAGES == 2 || want_weights) gradient_of_weights.finish();
       if constexpr (STAGES == 1) wait_at<BACKWARD_THREADS>(ROUND);
     }
     if (want_weights)
       gradient_of_weights.store(weight_parts + ((size_t)k * gridDim.x + blockIdx.x) * 9 * C * C, (float*)shared, warp - 4, lane);
   }
-  if (is_last_block(counters + k, gridDim.x, thread))
-    finish_gradient_norm(bn, sums, k, gridDim.x, (float)batch * PIXELS, training, thread, BACKWARD_THREADS);
 }
 
 #define BACKWARD_KERNEL(name, OUTER)                                                                                     \

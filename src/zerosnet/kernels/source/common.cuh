@@ -125,10 +125,16 @@ __device__ __forceinline__ void load_weights(unsigned char* to, const bf16* from
   }
 }
 
-// A chunk's row of a table.
+// The four numbers of a thread in a tile of the weight gradient.
+__device__ __forceinline__ float4* part_place(float* parts, int tap, int in_block, int out_tile, int lane) {
+  return (float4*)(parts + part_tile(tap, in_block, out_tile)) + lane;
+}
+
+// A chunk's row of a table, in memory.
 __device__ __forceinline__ void load_chunk(float (&f)[8], const float* p) {
-#pragma unroll
-  for (int j = 0; j < 8; j++) f[j] = p[j];
+  const float4 low = ((const float4*)p)[0], high = ((const float4*)p)[1];
+  f[0] = low.x; f[1] = low.y; f[2] = low.z; f[3] = low.w;
+  f[4] = high.x; f[5] = high.y; f[6] = high.z; f[7] = high.w;
 }
 
 // Batch norm and ReLU; a NaN stays one.
@@ -156,11 +162,12 @@ enum { WEIGHT_TEAM = 2, FULL = 3, EMPTY = 5, ROUND = 7 };
 // A team is 4 warps that share images and a barrier.
 __device__ __forceinline__ void wait_for_team(int team) { wait_at<128>(team + 1); }
 
-// Two sums a channel over all that a team has seen, [2][C], into `row` of the partial sums. Deterministic: no atomics.
-// Called by the 4 warps of a team; `scratch` holds 4 * 2 * C floats.
-__device__ __forceinline__ void store_sums(float (&first)[SIDES][SPAN], float (&second)[SIDES][SPAN], float* scratch,
-                                           float* row, int team, int warp, int lane) {
-  const int t = lane & 3;
+// Two sums a channel over all that so many warps of a block have seen, [2][C], into its `row` of the partial sums.
+// Deterministic: no atomics. Team 0 writes the row, and it alone goes on with it.
+template <int WARPS>
+__device__ __forceinline__ void store_sums(float (&first)[SIDES][SPAN], float (&second)[SIDES][SPAN],
+                                           float (&scratch)[WARPS][2 * C], float* row, int warp, int lane) {
+  const int t = lane & 3, thread = warp * 32 + lane;
 #pragma unroll
   for (int i = 0; i < SIDES * SPAN; i++) {
     const int side = i / SPAN, j = i % SPAN, channel = side * GROUP + SPAN * t + j;
@@ -170,47 +177,59 @@ __device__ __forceinline__ void store_sums(float (&first)[SIDES][SPAN], float (&
       second[side][j] += __shfl_xor_sync(~0u, second[side][j], o);
     }
     if (lane < 4) {
-      scratch[(warp * 2 + 0) * C + channel] = first[side][j];
-      scratch[(warp * 2 + 1) * C + channel] = second[side][j];
+      scratch[warp][channel] = first[side][j];
+      scratch[warp][C + channel] = second[side][j];
     }
   }
-  wait_for_team(team);
-  for (int i = warp * 32 + lane; i < 2 * C; i += 128) {
+  if constexpr (WARPS == 4) wait_for_team(0);
+  else __syncthreads();
+  if (thread < 2 * C) {
     float sum = 0.f;
 #pragma unroll
-    for (int w = 0; w < 4; w++) sum += scratch[w * 2 * C + i];
-    row[i] = sum;
+    for (int w = 0; w < WARPS; w++) sum += scratch[w][thread];
+    row[thread] = sum;
   }
 }
 
 // True in the block of a replica that finishes last: it alone sees all partial sums, and adds them up in fixed order.
+// Called by team 0, which has written its row; nobody waits for the other warps of a block, nor for what they store.
 __device__ __forceinline__ bool is_last_block(int* counter, int blocks, int thread) {
   __shared__ bool last;
-  __threadfence();
-  __syncthreads();
+  wait_for_team(0);
   if (thread == 0) {
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");  // what was written before the barrier comes before the count
     last = atomicAdd(counter, 1) == blocks - 1;
     if (last) *counter = 0;
   }
-  __syncthreads();
+  wait_for_team(0);
   return last;
 }
 
-// Adds up `rows` of [2][C] partial sums; thread c < 2 C returns with the total of column c in `totals`.
-__device__ __forceinline__ void add_up(double* totals, const float* sums, int rows, int thread, int threads) {
-  __shared__ double parts[8 * 2 * C];
-  const int groups = min(8, threads / (2 * C)), column = thread % (2 * C), group = thread / (2 * C);
-  if (group < groups) {
-    double sum = 0;
-#pragma unroll 8
-    for (int r = group; r < rows; r += groups) sum += (double)__ldcg(sums + (size_t)r * 2 * C + column);
-    parts[group * 2 * C + column] = sum;
+// Adds up `rows` of [2][C] partial sums, by team 0: a thread has four columns of every GROUPS-th row.
+__device__ __forceinline__ void add_up(double (&totals)[2 * C], const float* sums, int rows, int thread) {
+  constexpr int LANES = 2 * C / 4, GROUPS = 128 / LANES, AT_ONCE = 8;
+  __shared__ double parts[GROUPS][2 * C];
+  const int lane = thread % LANES, group = thread / LANES;
+  double sum[4] = {};
+  for (int first = group; first < rows; first += AT_ONCE * GROUPS) {
+    float4 v[AT_ONCE];
+#pragma unroll
+    for (int n = 0; n < AT_ONCE; n++) {
+      const int row = first + n * GROUPS;
+      v[n] = make_float4(0.f, 0.f, 0.f, 0.f);
+      if (row < rows) v[n] = __ldcg((const float4*)(sums + (size_t)row * 2 * C) + lane);
+    }
+#pragma unroll
+    for (int n = 0; n < AT_ONCE; n++) { sum[0] += v[n].x; sum[1] += v[n].y; sum[2] += v[n].z; sum[3] += v[n].w; }
   }
-  __syncthreads();
+#pragma unroll
+  for (int j = 0; j < 4; j++) parts[group][4 * lane + j] = sum[j];
+  wait_for_team(0);
   if (thread < 2 * C) {
-    double sum = 0;
-    for (int g = 0; g < groups; g++) sum += parts[g * 2 * C + thread];
-    totals[thread] = sum;
+    double total = 0;
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) total += parts[g][thread];
+    totals[thread] = total;
   }
-  __syncthreads();
+  wait_for_team(0);
 }

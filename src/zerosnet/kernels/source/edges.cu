@@ -1,5 +1,6 @@
 // What surrounds the blocks: stage changes, pool, and (stem.cu) the stem. All of it is bound by memory.
-constexpr int EDGE_THREADS = 256;
+// A thread asks for several chunks before it uses the first: memory is far away.
+constexpr int EDGE_THREADS = 256, AT_ONCE = 4;
 
 // Two sums for each of the 8 channels of a thread's chunk, added up over the block, into a row [2][C].
 __device__ void store_chunk_sums(float (&first)[8], float (&second)[8], float* row, int thread) {
@@ -18,10 +19,10 @@ __device__ void store_chunk_sums(float (&first)[8], float (&second)[8], float* r
     }
   }
   __syncthreads();
-  for (int i = thread; i < 2 * C; i += EDGE_THREADS) {
+  if (thread < 2 * C) {
     float sum = 0.f;
-    for (int w = 0; w < EDGE_THREADS / 32; w++) sum += warps[w][i / C][i % C];
-    row[i] = sum;
+    for (int w = 0; w < EDGE_THREADS / 32; w++) sum += warps[w][thread / C][thread % C];
+    row[thread] = sum;
   }
 }
 
@@ -31,16 +32,26 @@ channel_statistics(const bf16* x, float* sums, int* counters, const float* gamma
                    float* running_var, float* table, double momentum, double eps, int batch) {
   const int k = blockIdx.y, thread = threadIdx.x, items = batch * PIXELS * CHUNKS;
   wait_for_kernel_ahead();
+  const int stride = gridDim.x * EDGE_THREADS;
   float sum[8] = {}, square[8] = {}, f[8];
-  for (int i = blockIdx.x * EDGE_THREADS + thread; i < items; i += gridDim.x * EDGE_THREADS) {
-    unpack8(f, __ldg((const uint4*)x + (size_t)k * items + i));
+  for (int first = blockIdx.x * EDGE_THREADS + thread; first < items; first += AT_ONCE * stride) {
+    uint4 words[AT_ONCE];
 #pragma unroll
-    for (int j = 0; j < 8; j++) { sum[j] += f[j]; square[j] = fmaf(f[j], f[j], square[j]); }
+    for (int n = 0; n < AT_ONCE; n++) {
+      words[n] = make_uint4(0, 0, 0, 0);
+      if (first + n * stride < items) words[n] = __ldg((const uint4*)x + (size_t)k * items + first + n * stride);
+    }
+#pragma unroll
+    for (int n = 0; n < AT_ONCE; n++) {
+      unpack8(f, words[n]);
+#pragma unroll
+      for (int j = 0; j < 8; j++) { sum[j] += f[j]; square[j] = fmaf(f[j], f[j], square[j]); }
+    }
   }
   store_chunk_sums(sum, square, sums + ((size_t)k * gridDim.x + blockIdx.x) * 2 * C, thread);
-  if (is_last_block(counters + k, gridDim.x, thread))
+  if (thread < 128 && is_last_block(counters + k, gridDim.x, thread))
     finish_normalisation({gamma, beta, running_mean, running_var, table, (float)momentum, (float)eps}, sums, k, gridDim.x,
-                         (float)batch * PIXELS, thread, EDGE_THREADS);
+                         (float)batch * PIXELS, thread);
 }
 
 // The 3x3 neighbourhoods of relu(bn(x)) at every second pixel, (K, B, W/2, W/2, 9, C). 1 U in, 9/4 U out.
@@ -51,18 +62,26 @@ activated_patches(const bf16* x, const float* norm, bf16* out, int batch) {
   float scale[8], shift[8];
   load_chunk(scale, norm + ((size_t)k * 4 + SCALE) * C + chunk * 8);
   load_chunk(shift, norm + ((size_t)k * 4 + SHIFT) * C + chunk * 8);
-  for (int i = blockIdx.x * EDGE_THREADS + threadIdx.x; i < items; i += gridDim.x * EDGE_THREADS) {
-    const int tap = (i / CHUNKS) % 9, q = i / (CHUNKS * 9), b = q / (PIXELS / 4), o = q % (PIXELS / 4);
-    const int row = 2 * (o / (W / 2)) + tap / 3 - 1, column = 2 * (o % (W / 2)) + tap % 3 - 1;
-    uint4 v = make_uint4(0, 0, 0, 0);
-    if (row >= 0 && row < W && column >= 0 && column < W) {
-      float f[8];
-      unpack8(f, __ldg((const uint4*)x + (((size_t)k * batch + b) * PIXELS + row * W + column) * CHUNKS + chunk));
+  const int stride = gridDim.x * EDGE_THREADS;
+  for (int first = blockIdx.x * EDGE_THREADS + threadIdx.x; first < items; first += AT_ONCE * stride) {
+    uint4 v[AT_ONCE];
+    bool inside[AT_ONCE];
 #pragma unroll
-      for (int j = 0; j < 8; j++) f[j] = activate(f[j], scale[j], shift[j]);
-      v = pack8(f);
+    for (int n = 0; n < AT_ONCE; n++) {
+      const int i = first + n * stride, tap = (i / CHUNKS) % 9, q = i / (CHUNKS * 9), b = q / (PIXELS / 4), o = q % (PIXELS / 4);
+      const int row = 2 * (o / (W / 2)) + tap / 3 - 1, column = 2 * (o % (W / 2)) + tap % 3 - 1;
+      inside[n] = i < items && row >= 0 && row < W && column >= 0 && column < W;
+      v[n] = make_uint4(0, 0, 0, 0);
+      if (inside[n]) v[n] = __ldg((const uint4*)x + (((size_t)k * batch + b) * PIXELS + row * W + column) * CHUNKS + chunk);
     }
-    ((uint4*)out)[(size_t)k * items + i] = v;
+#pragma unroll
+    for (int n = 0; n < AT_ONCE; n++) {
+      float f[8];
+      unpack8(f, v[n]);
+#pragma unroll
+      for (int j = 0; j < 8; j++) f[j] = inside[n] ? activate(f[j], scale[j], shift[j]) : 0.f;
+      if (first + n * stride < items) ((uint4*)out)[(size_t)k * items + first + n * stride] = pack8(f);
+    }
   }
 }
 
@@ -85,14 +104,14 @@ struct GradientSums {  // the tail that the two kernels below share: sums of dzh
   __device__ __forceinline__ void finish(float* sums, int* counters, const GradientNorm& bn, int batch, int training) {
     const int k = blockIdx.y, thread = threadIdx.x;
     store_chunk_sums(first, second, sums + ((size_t)k * gridDim.x + blockIdx.x) * 2 * C, thread);
-    if (is_last_block(counters + k, gridDim.x, thread))
-      finish_gradient_norm(bn, sums, k, gridDim.x, (float)batch * PIXELS, training, thread, EDGE_THREADS);
+    if (thread < 128 && is_last_block(counters + k, gridDim.x, thread))
+      finish_gradient_norm(bn, sums, k, gridDim.x, (float)batch * PIXELS, training, thread);
   }
 };
 
 // Adjoint of activated_patches, and the ReLU mask. A thread has a square of four pixels, which nine places reach, each
 // one of them: 9/4 U and 1 U in, 1 U out.
-extern "C" __global__ void __launch_bounds__(EDGE_THREADS)
+extern "C" __global__ void __launch_bounds__(EDGE_THREADS, 2)
 gather_patches(const bf16* columns, const bf16* x, bf16* out, float* sums, int* counters, const float* norm,
                float* gamma_grad, float* beta_grad, float* table, int batch, int training) {
   constexpr int HALF = W / 2;
@@ -102,24 +121,29 @@ gather_patches(const bf16* columns, const bf16* x, bf16* out, float* sums, int* 
   for (int i = blockIdx.x * EDGE_THREADS + threadIdx.x; i < items; i += gridDim.x * EDGE_THREADS) {
     const int chunk = i % CHUNKS, q = (i / CHUNKS) % (PIXELS / 4), b = i / (CHUNKS * (PIXELS / 4)), row = q / HALF, column = q % HALF;
     const size_t image = (size_t)k * batch + b;
-    float v[2][2][8] = {};
+    auto pixel = [&](int p) { return (image * PIXELS + (2 * row + p / 2) * W + 2 * column + p % 2) * CHUNKS + chunk; };
+    uint4 through[9], own[4];
 #pragma unroll
-    for (int dy = 0; dy < 3; dy++)
+    for (int tap = 0; tap < 9; tap++) {
+      const int y = row + (tap / 3 == 0), at = column + (tap % 3 == 0);  // tap 0 is that of the next place
+      through[tap] = make_uint4(0, 0, 0, 0);
+      if (y < HALF && at < HALF)
+        through[tap] = __ldg((const uint4*)columns + ((image * (PIXELS / 4) + y * HALF + at) * 9 + tap) * CHUNKS + chunk);
+    }
 #pragma unroll
-      for (int dx = 0; dx < 3; dx++) {
-        const int y = row + (dy == 0), at = column + (dx == 0);  // tap 0 is that of the next place
-        if (y >= HALF || at >= HALF) continue;
-        float f[8];
-        unpack8(f, __ldg((const uint4*)columns + ((image * (PIXELS / 4) + y * HALF + at) * 9 + dy * 3 + dx) * CHUNKS + chunk));
-#pragma unroll
-        for (int j = 0; j < 8; j++) v[dy != 1][dx != 1][j] += f[j];
-      }
+    for (int p = 0; p < 4; p++) own[p] = __ldg((const uint4*)x + pixel(p));
 #pragma unroll
     for (int p = 0; p < 4; p++) {
-      const size_t pixel = (image * PIXELS + (2 * row + p / 2) * W + 2 * column + p % 2) * CHUNKS + chunk;
-      float f[8];
-      unpack8(f, __ldg((const uint4*)x + pixel));
-      ((uint4*)out)[pixel] = tail.add(v[p / 2][p % 2], f);
+      float v[8] = {}, f[8];
+#pragma unroll
+      for (int tap = 0; tap < 9; tap++) {
+        if ((tap / 3 != 1) != p / 2 || (tap % 3 != 1) != p % 2) continue;  // known to the compiler
+        unpack8(f, through[tap]);
+#pragma unroll
+        for (int j = 0; j < 8; j++) v[j] += f[j];
+      }
+      unpack8(f, own[p]);
+      ((uint4*)out)[pixel(p)] = tail.add(v, f);
     }
   }
   tail.finish(sums, counters, {norm, gamma_grad, beta_grad, table}, batch, training);

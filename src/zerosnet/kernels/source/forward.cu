@@ -7,22 +7,22 @@ struct Normalisation {  // what the last block of a replica does with the sums: 
   float momentum, eps;
 };
 
-__device__ void finish_normalisation(const Normalisation& bn, const float* sums, int k, int rows, float count, int thread,
-                                     int threads) {
+__device__ void finish_normalisation(const Normalisation& bn, const float* sums, int k, int rows, float count, int thread) {
   __shared__ double totals[2 * C];
-  add_up(totals, sums + (size_t)k * rows * 2 * C, rows, thread, threads);
+  const int c = k * C + thread % C;
+  const float gamma = bn.gamma[c], beta = bn.beta[c], old_mean = bn.running_mean[c], old_var = bn.running_var[c];  // on their way
+  add_up(totals, sums + (size_t)k * rows * 2 * C, rows, thread);
   if (thread < C) {
-    const int c = k * C + thread;
     const double mean = totals[thread] / count, var = fmax(totals[C + thread] / count - mean * mean, 0.0);
-    const float rstd = (float)rsqrt(var + (double)bn.eps), scale = bn.gamma[c] * rstd;
+    const float rstd = (float)rsqrt(var + (double)bn.eps), scale = gamma * rstd;
     float* table = bn.table + (size_t)k * 4 * C + thread;
     table[SCALE * C] = scale;
-    table[SHIFT * C] = bn.beta[c] - (float)mean * scale;
+    table[SHIFT * C] = beta - (float)mean * scale;
     table[MEAN * C] = (float)mean;
     table[RSTD * C] = rstd;
     const double unbiased = var * count / fmax(count - 1.f, 1.f);
-    bn.running_mean[c] += bn.momentum * ((float)mean - bn.running_mean[c]);
-    bn.running_var[c] += bn.momentum * ((float)unbiased - bn.running_var[c]);
+    bn.running_mean[c] = old_mean + bn.momentum * ((float)mean - old_mean);
+    bn.running_var[c] = old_var + bn.momentum * ((float)unbiased - old_var);
   }
 }
 
@@ -39,10 +39,10 @@ __device__ void conv_forward(const bf16* __restrict__ x, const float* __restrict
                              const signed char* const (&low)[4], bf16* __restrict__ out, signed char* __restrict__ out_low, float* __restrict__ sums,
                              int* __restrict__ counters, const Normalisation bn, int batch, int training) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  __shared__ float scratch[TEAMS][4 * 2 * C];
+  __shared__ float scratch[4 * TEAMS][2 * C];
   const int k = blockIdx.y, team = threadIdx.x / 128, thread = threadIdx.x % 128, lane = thread & 31, warp = thread >> 5;
   const int g = lane >> 2, t = lane & 3;
-  const int number = blockIdx.x * TEAMS + team, teams = gridDim.x * TEAMS;
+  const int number = team * gridDim.x + blockIdx.x, teams = gridDim.x * TEAMS;  // images go to all first teams, then to the second
   unsigned char *tile = shared + team * TILE_BYTES, *packed = shared + TEAMS * TILE_BYTES;
 
   // The next image travels into shared memory while the tensor cores work on this one; not where there is no room, and
@@ -148,9 +148,9 @@ __device__ void conv_forward(const bf16* __restrict__ x, const float* __restrict
     wait_for_team(team);
   }
   if (!training) return;
-  store_sums(sum, square, scratch[team], sums + ((size_t)k * teams + number) * 2 * C, team, warp, lane);
-  if (is_last_block(counters + k, gridDim.x, threadIdx.x))
-    finish_normalisation(bn, sums, k, teams, (float)batch * PIXELS, threadIdx.x, FORWARD_THREADS);
+  store_sums(sum, square, scratch, sums + ((size_t)k * gridDim.x + blockIdx.x) * 2 * C, team * 4 + warp, lane);
+  if (team == 0 && is_last_block(counters + k, gridDim.x, thread))
+    finish_normalisation(bn, sums, k, gridDim.x, (float)batch * PIXELS, thread);
 }
 
 #define FORWARD_KERNEL(name, STEPS)                                                                                      \

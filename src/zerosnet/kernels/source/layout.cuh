@@ -43,6 +43,10 @@ LAYOUT constexpr int swizzled(int column, int chunk) {
   return column * PIXEL_BYTES + ((chunk ^ ((column >> shift) & (CHUNKS - 1))) << 4);
 }
 
+// Where a table has the j-th channel of a chunk. Four neighbours are read at a time: those of all chunks lie side by side,
+// and eight threads with eight chunks meet in no bank.
+LAYOUT constexpr int table_place(int chunk, int j) { return j / 4 * (C / 2) + chunk * 4 + j % 4; }
+
 // Where the i-th strip of an image begins, in bytes.
 LAYOUT constexpr int strip_offset(int i) {
   return (i / ACROSS) * STRIP_ROWS * ROW_BYTES + (i % ACROSS) * 16 * PIXEL_BYTES;
@@ -71,3 +75,12 @@ LAYOUT constexpr int channel_of_row(int n) {
   const int group = n / GROUP, within = n % GROUP, tile = within / 8, column = within % 8;
   return group * GROUP + SPAN * (column / 2) + 2 * tile + column % 2;
 }
+
+// A block stores its part of the weight gradient as its threads hold it, in tiles of 16 inputs x 8 outputs of a tap, 4
+// numbers a thread: a warp writes 512 bytes side by side. Where a tile begins,
+constexpr int PART_TILE = 128;
+LAYOUT constexpr int part_tile(int tap, int in_block, int out_tile) { return ((tap * K_STEPS + in_block) * TILES_N + out_tile) * PART_TILE; }
+// and which weight the i-th number belongs to.
+LAYOUT constexpr int part_tap(int i) { return i / (PART_TILE * TILES_N * K_STEPS); }
+LAYOUT constexpr int part_in(int i) { return i / (PART_TILE * TILES_N) % K_STEPS * 16 + i % PART_TILE / 16 + i % 4 / 2 * 8; }
+LAYOUT constexpr int part_out(int i) { return i / PART_TILE % TILES_N * 8 + i / 4 % 4 * 2 + i % 2; }

@@ -80,7 +80,8 @@ struct Convolution {
 struct WeightGradient {
   float acc[9][2][4] = {};
 
-  __device__ __forceinline__ void add(unsigned stage, int warp, int lane) {
+  __device__ __forceinline__ void finish() {}  // nothing is under way after `begin`
+  __device__ __forceinline__ void begin(unsigned stage, int warp, int lane) {
     const unsigned tile_g = stage, tile_a = stage + TILE_BYTES;
     const int a_pixel = (lane & 7) + ((lane >> 4) << 3), a_half = (lane >> 3) & 1;
     const int g_pixel = (lane & 7) + (((lane >> 3) & 1) << 3), g_half = lane >> 4;
@@ -139,26 +140,20 @@ struct WeightGradient {
   }
 
  public:
-  // Store to [9][C in][C out]; at 16 channels the four warps have a quarter of the pixels each and add up in turn.
+  // At 16 channels the four warps have a quarter of the pixels each and add up in turn.
   __device__ __forceinline__ void store(float* to, float* shared, int warp, int lane) {
-    const int gr = lane >> 2, t = lane & 3;
     const int in_block = C == 16 ? 0 : warp & 1, out_block = C == 16 ? 0 : warp >> 1;
     for (int turn = 0; turn < (C == 16 ? 4 : 1); turn++) {
-      if (C != 16 || turn == warp) {
-        float* target = C == 16 ? shared : to;
+      if (C != 16 || turn == warp)
 #pragma unroll
         for (int i = 0; i < 9; i++)
 #pragma unroll
-          for (int n = 0; n < 2; n++)
-#pragma unroll
-            for (int half = 0; half < 2; half++) {
-              const int in = in_block * 16 + gr + 8 * half, out = out_block * 16 + n * 8 + 2 * t;
-              float2* p = (float2*)(target + (i * C + in) * C + out);
-              float2 v = make_float2(acc[i][n][2 * half], acc[i][n][2 * half + 1]);
-              if (C == 16 && turn > 0) { v.x += p->x; v.y += p->y; }
-              *p = v;
-            }
-      }
+          for (int n = 0; n < 2; n++) {
+            float4* p = part_place(C == 16 ? shared : to, i, in_block, out_block * 2 + n, lane);
+            float4 v = make_float4(acc[i][n][0], acc[i][n][1], acc[i][n][2], acc[i][n][3]);
+            if (C == 16 && turn > 0) { v.x += p->x; v.y += p->y; v.z += p->z; v.w += p->w; }
+            *p = v;
+          }
       if (C == 16) wait_at<WEIGHT_THREADS>(WEIGHT_TEAM);
     }
     if (C == 16)

@@ -15,12 +15,13 @@ __device__ void state_gradient(const bf16* __restrict__ dyhat, const bf16* __res
   float gain[8], slope[8], offset[8], weight[TERMS + 1], dot[TERMS + 1] = {};
   if constexpr (SLOPED) {
     const float* row = table + (size_t)k * 4 * C + chunk * 8;
+    float centre[8];
+    load_chunk(gain, row + GAIN * C);
+    load_chunk(slope, row + SLOPE * C);
+    load_chunk(centre, row + CENTRE * C);
+    load_chunk(offset, row + OFFSET * C);
 #pragma unroll
-    for (int j = 0; j < 8; j++) {
-      gain[j] = row[GAIN * C + j];
-      slope[j] = row[SLOPE * C + j];
-      offset[j] = row[OFFSET * C + j] - row[SLOPE * C + j] * row[CENTRE * C + j];
-    }
+    for (int j = 0; j < 8; j++) offset[j] -= slope[j] * centre[j];
   }
 #pragma unroll
   for (int i = 0; i < TERMS; i++) weight[i] = weights[k * 4 + i];
@@ -113,16 +114,16 @@ extern "C" __global__ void pack_weights(const unsigned long long* addresses, bf1
   *(uint4*)(backward + at) = pack8(b);
 }
 
-// Sum of the blocks' parts [K][blocks][9][in][out] in fixed order -> float (K, out, in, 3, 3). 4 bytes in for every weight
-// and block, mostly from the cache, since the parts were just written; 4 out.
+// Sum of the blocks' parts [K][blocks][9 in out], ordered as in layout.cuh, in fixed order -> float (K, out, in, 3, 3). 4
+// bytes in for every weight and block, mostly from the cache, since the parts were just written; 4 out.
 extern "C" __global__ void add_weight_parts(const float* parts, float* gradient, int replicas, int blocks, int in_stride,
                                             int tap_stride) {
   const int i = blockIdx.x * 256 + threadIdx.x;
   if (i >= replicas * 9 * C * C) return;
-  const int element = i % (9 * C * C), k = i / (9 * C * C), out = element % C, in = (element / C) % C, tap = element / (C * C);
+  const int element = i % (9 * C * C), k = i / (9 * C * C);
   const float* p = parts + (size_t)k * blocks * 9 * C * C + element;
   float sum = 0.f;
 #pragma unroll 8
   for (int b = 0; b < blocks; b++) sum += __ldcg(p + (size_t)b * 9 * C * C);
-  gradient[(size_t)(k * C + out) * C * 9 + in * in_stride + tap * tap_stride] = sum;
+  gradient[(size_t)(k * C + part_out(element)) * C * 9 + part_in(element) * in_stride + part_tap(element) * tap_stride] = sum;
 }

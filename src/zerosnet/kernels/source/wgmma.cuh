@@ -29,10 +29,13 @@ __device__ __forceinline__ void multiply(float (&d)[TILES_N][4], Matrix a, Matri
 // Before the first product, whose registers other instructions have written.
 __device__ __forceinline__ void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 
+// After the last one.
+__device__ __forceinline__ void end_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+
 // After it the products have arrived: nothing that reads them is moved to before this.
 template <int N>
 __device__ __forceinline__ void wait_for_products(float (&acc)[N][TILES_N][4]) {
-  asm volatile("wgmma.commit_group.sync.aligned;\n wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 #pragma unroll
   for (int m = 0; m < N; m++)
 #pragma unroll
@@ -64,6 +67,7 @@ struct Convolution {
         const int from = tap / 3 * ROW_BYTES + tap % 3 * PIXEL_BYTES + k * 32, weight = tap * C * C * 2 + k * 32;
         multiply<false>(acc[0], pixels + from / 16, weights + weight / 16, tap + k > 0);
       }
+    end_products();
     wait_for_products(acc);
   }
 };
@@ -73,7 +77,8 @@ struct Convolution {
 struct WeightGradient {
   float acc[3][TILES_N][4] = {};
 
-  __device__ __forceinline__ void add(unsigned stage, int warp, int) {
+  // The tensor cores work on an image from here to `finish`: it must not change until then.
+  __device__ __forceinline__ void begin(unsigned stage, int warp, int) {
     const Matrix g = matrix_at(stage + ROW_BYTES + PIXEL_BYTES, ROW_BYTES);
     const Matrix a = matrix_at(stage + TILE_BYTES + (warp >> 2) * ROW_BYTES, ROW_BYTES);
     begin_products();
@@ -82,20 +87,16 @@ struct WeightGradient {
 #pragma unroll
       for (int dx = 0; dx < 3; dx++)
         multiply<true>(acc[dx], a + (strip_offset(strip) + dx * PIXEL_BYTES) / 16, g + strip_offset(strip) / 16, true);
-    wait_for_products(acc);
+    end_products();
   }
+  __device__ __forceinline__ void finish() { wait_for_products(acc); }
 
-  // To [9][C in][C out].
   __device__ __forceinline__ void store(float* to, float*, int warp, int lane) {
-    const int in = (warp & 3) * 16 + (lane >> 2), out = 2 * (lane & 3);
 #pragma unroll
     for (int dx = 0; dx < 3; dx++)
 #pragma unroll
       for (int n = 0; n < TILES_N; n++)
-#pragma unroll
-        for (int half = 0; half < 2; half++) {
-          float* target = to + (((warp >> 2) * 3 + dx) * C + in + 8 * half) * C + n * 8 + out;
-          *(float2*)target = make_float2(acc[dx][n][2 * half], acc[dx][n][2 * half + 1]);
-        }
+        *part_place(to, (warp >> 2) * 3 + dx, warp & 3, n, lane) =
+            make_float4(acc[dx][n][0], acc[dx][n][1], acc[dx][n][2], acc[dx][n][3]);
   }
 };
