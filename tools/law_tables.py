@@ -13,7 +13,7 @@ from tools.fit_law import read_points
 from tools.later_tables import rms
 from tools.markdown_tables import ROOT, span, table
 from zerosnet.experiments import parasitic_modulus, spearman
-from zerosnet.numerics import PAPER_ROWS, FittedNetwork, Scheme, forecast, is_zero_stable, load_law
+from zerosnet.numerics import PAPER_ROWS, AccuracyLaw, FittedNetwork, Scheme, forecast, is_zero_stable, load_law
 from zerosnet.numerics.wirings.fit import fit_law
 from zerosnet.training import RunSpec
 
@@ -78,8 +78,8 @@ def registered_networks() -> str:
 
 
 @cache
-def left_out() -> dict[str, tuple[int, float]]:
-    """Compute leave-one-out errors of simple laws and of the three measures on all networks, with their constants."""
+def left_out() -> dict[str, tuple[int, np.ndarray]]:
+    """Compute the leave-one-out misses of simple laws and of the three measures, with the number of their constants."""
     networks = load_law().networks
     accuracy = np.array([network.accuracy for network in networks])
     schemes = [Scheme.parse(network.scheme) for network in networks]
@@ -88,9 +88,12 @@ def left_out() -> dict[str, tuple[int, float]]:
     count = np.array([log(max(1, network.wiring.blocks_above())) for network in networks])
     log_errors = np.log(100 - accuracy)
 
-    def error(predict: Callable[[np.ndarray, int], float]) -> float:
+    def error(predict: Callable[[np.ndarray, int], float]) -> np.ndarray:
         index = np.arange(len(networks))
-        return rms([predict(index != i, i) - accuracy[i] for i in range(len(networks))])
+        return np.array([predict(index != i, i) - accuracy[i] for i in range(len(networks))])
+
+    def misses(law: AccuracyLaw) -> np.ndarray:
+        return np.array([one.left_out - one.accuracy for one in law.networks])
 
     def line(x: np.ndarray, y: np.ndarray, others: np.ndarray, i: int) -> float:
         slope, base = np.polyfit(x[others], y[others], 1)
@@ -101,17 +104,22 @@ def left_out() -> dict[str, tuple[int, float]]:
         "root condition": (2, error(lambda others, i: accuracy[others & (stable == stable[i])].mean())),
         "largest parasitic modulus": (2, error(lambda others, i: line(modulus, accuracy, others, i))),
         "blocks with a share of 10 %": (2, error(lambda o, i: 100 - exp(line(count, log_errors, o, i)))),
-        "shares": (3, load_law("shares").rmse),
-        "weights in the head": (3, load_law("contributions").rmse),
-        "parts of what the head reads, of all blocks": (4, fit_law(read_points("best"), floor=True).rmse),
-        "**parts of what the head reads, of blocks that survive**": (5, load_law("parts").rmse),
+        "shares": (3, misses(load_law("shares"))),
+        "weights in the head": (3, misses(load_law("contributions"))),
+        "parts of what the head reads, of all blocks": (4, misses(fit_law(read_points("best"), floor=True))),
+        "**parts of what the head reads, of blocks that survive**": (5, misses(load_law("parts"))),
     }
 
 
 def left_out_errors() -> str:
     """List the leave-one-out errors."""
-    rows = [[name, str(constants), f"{error:.2f}"] for name, (constants, error) in left_out().items()]
-    return table(["Law", "Constants", "Error, points"], rows)
+    near = np.array([one.near for one in load_law().networks])
+    rows = [
+        [name, str(constants), *(f"{rms(found[kind]):.2f}" for kind in (near | ~near, ~near, near))]
+        for name, (constants, found) in left_out().items()
+    ]
+    heads = [f"all ({len(near)})", f"clear of the threshold ({(~near).sum()})", f"near it ({near.sum()})"]
+    return table(["Law", "Constants", *heads], rows)
 
 
 def kinds() -> str:
@@ -169,6 +177,10 @@ def _deep(zero_stable: bool, schemes: Sequence[Scheme] | None = None) -> list[fl
         if network.plain and wanted and bool(is_zero_stable(scheme)) == zero_stable:
             found.append(network.accuracy)
     return found
+
+
+def _near(near: bool) -> list[FittedNetwork]:
+    return [one for one in load_law().networks if one.near is near]
 
 
 def small_betas(alphas: str = "1/3,5/9,1/9", most: float = 0.07) -> str:
@@ -231,6 +243,10 @@ VALUES: dict[str, Callable[[], str]] = {
     "law a, last epoch": lambda: f"{load_law(epoch='last').a:.1f}",
     "law p, last epoch": lambda: f"{load_law(epoch='last').p:.3f}",
     "law error": lambda: f"{load_law().rmse:.2f}",
+    "law error, clear": lambda: f"{load_law().rmse_of(_near(False)):.2f}",
+    "law error, near": lambda: f"{load_law().rmse_of(_near(True)):.2f}",
+    "law networks, clear": lambda: str(len(_near(False))),
+    "law networks, near": lambda: str(len(_near(True))),
     "law networks": lambda: str(len(load_law().networks)),
     "law networks, one seed": lambda: str(sum(network.runs == 1 for network in load_law().networks)),
     "law runs": lambda: str(sum(network.runs for network in load_law().networks)),
@@ -248,6 +264,6 @@ VALUES: dict[str, Callable[[], str]] = {
     "largest miss, network": lambda: f"`{_worst().label}`",
     "law kinds": kinds,
     "law waiting": later_tables.waiting,
-    "root condition error": lambda: f"{left_out()['root condition'][1]:.1f}",
+    "root condition error": lambda: f"{rms(left_out()['root condition'][1].tolist()):.1f}",
     "law interval": lambda: f"{100 * (exp(load_law().log_halfwidth()) - 1):.0f}",
 }

@@ -132,9 +132,11 @@ def _accuracy_text(found: "Forecast") -> str:
         return f"none: {predicted.why_not}"
     low, high = predicted.interval
     law = found.law
+    alike = law.alike(found.wiring)
+    kind = "near the threshold of survival" if law.is_near(found.wiring) else "clear of the threshold of survival"
     return (
-        f"{predicted.accuracy:.1f} % on {found.dataset} (90 % interval {low:.1f} to {high:.1f}; "
-        f"law of {len(law.networks)} networks, leave-one-out error {law.rmse:.2f} points)"
+        f"{predicted.accuracy:.1f} % on {found.dataset} (90 % interval {low:.1f} to {high:.1f}; leave-one-out error of "
+        f"the {len(alike)} measured networks that are {kind}: {law.rmse_of(alike):.2f} points)"
     )
 
 

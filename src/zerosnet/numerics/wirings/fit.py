@@ -17,7 +17,7 @@ from zerosnet.numerics.wirings.fitted import FittedNetwork
 from zerosnet.numerics.wirings.law import COUNTS, EVERY_BLOCK, AccuracyLaw, used
 from zerosnet.numerics.wirings.stages import parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats
-from zerosnet.numerics.wirings.survival import Survival
+from zerosnet.numerics.wirings.survival import Survival, is_near
 from zerosnet.numerics.wirings.wiring import Wiring
 
 Bools = npt.NDArray[np.bool_]
@@ -99,6 +99,7 @@ def fit_law(
                 left_out=left_out,
                 quantity=exp(quantities(best.log_tau)[i]),
                 rival=None if rival is None else rival.networks[i].left_out,
+                near=quantities.near[i],
                 beta_growth=point.beta_growth,
                 block_schemes=point.block_schemes,
             )
@@ -108,17 +109,19 @@ def fit_law(
 
 
 class _Quantities:
-    """log(D) of all networks as a function of log(tau)."""
+    """log(D) of all networks as a function of log(tau), and whether they are near the threshold of survival."""
 
     def __init__(self, points: Sequence[Point], measure: str, least: float) -> None:
         self.count = COUNTS[measure]
         longest = max(len(point.wiring.steps) for point in points)
         self.weights, self.parameters = (np.zeros((len(points), longest)) for _ in range(2))
+        self.near: list[bool] = []
         for row, point in enumerate(points):
             wiring, blocks = point.wiring, len(point.wiring.steps)
             parameters = parameters_by_stage(wiring.counts)
             self.weights[row, :blocks] = used(measure, wiring.shares(), wiring.head_parts(), parameters, least)
             self.parameters[row, :blocks] = parameters
+            self.near.append(is_near(wiring.shares(), wiring.head_parts(), parameters, least))
 
     def __call__(self, log_tau: float) -> Floats:
         counted = self.count(self.weights, self.parameters, exp(log_tau))

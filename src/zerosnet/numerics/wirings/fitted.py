@@ -21,6 +21,7 @@ class FittedNetwork:
         accuracy: Mean over its runs, in percent.
         quantity: D of its wiring.
         rival: What the rival predicts when the network is left out.
+        near: Whether much of it starts near the threshold of survival.
         beta_growth: Factor of the betas from block to block.
         block_schemes: One scheme per block, if they differ by more than that.
     """
@@ -33,6 +34,7 @@ class FittedNetwork:
     left_out: float
     quantity: float
     rival: float | None = None
+    near: bool = False
     beta_growth: str = "1"
     block_schemes: tuple[str, ...] = ()
 

@@ -33,7 +33,7 @@ from zerosnet.numerics.wirings.fitted import FittedNetwork, network_json, read_n
 from zerosnet.numerics.wirings.measures import effective_parameters, weighted_depth
 from zerosnet.numerics.wirings.stages import parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats
-from zerosnet.numerics.wirings.survival import Survival, living_parts
+from zerosnet.numerics.wirings.survival import Survival, is_near, living_parts
 from zerosnet.numerics.wirings.wiring import Wiring
 
 LAW_FILE = Path(__file__).with_name("law.json")
@@ -105,24 +105,43 @@ class AccuracyLaw:
     @property
     def rmse(self) -> float:
         """Root mean square of the leave-one-out errors, in points."""
-        return sqrt(sum((n.left_out - n.accuracy) ** 2 for n in self.networks) / len(self.networks))
+        return self.rmse_of(self.networks)
+
+    @staticmethod
+    def rmse_of(networks: Sequence[FittedNetwork]) -> float:
+        """The same over some of the networks."""
+        return sqrt(sum((n.left_out - n.accuracy) ** 2 for n in networks) / len(networks))
+
+    def alike(self, wiring: Wiring) -> list[FittedNetwork]:
+        """The networks it was fitted on that are near the threshold of survival too, or not near it either."""
+        return [one for one in self.networks if one.near is self.is_near(wiring)]
 
     @cached_property
-    def _doubt(self) -> float:
+    def _doubts(self) -> dict[bool, float]:
         """The k-th smallest of n leave-one-out scores, k = 90 % of n + 1: as many new networks of the same kind are in.
 
         A score is the size of a residual of log(error), relative to the slack plus the disagreement with the rival.
-        Errors of 6 % and of 25 % have residuals of one size on this scale.
+        Errors of 6 % and of 25 % have residuals of one size on this scale. Networks near the threshold of survival
+        have a number of their own (True).
         """
-        scores = []
-        for one in self.networks:
+        found = {near: self._doubt([one for one in self.networks if one.near is near]) for near in (False, True)}
+        return {near: doubt or max(found.values()) for near, doubt in found.items()}
+
+    @staticmethod
+    def _doubt(networks: Sequence[FittedNetwork]) -> float:
+        scores = [0.0]
+        for one in networks:
             apart = 0.0 if one.rival is None else abs(_log_ratio(one.left_out, one.rival))
             scores.append(abs(_log_ratio(one.left_out, one.accuracy)) / (SLACK + apart))
-        return sorted(scores)[min(ceil(COVERAGE * (len(scores) + 1)), len(scores)) - 1]
+        return sorted(scores)[min(ceil(COVERAGE * (len(networks) + 1)), len(networks))]
 
-    def log_halfwidth(self, disagreement: float = 0.0) -> float:
+    def log_halfwidth(self, disagreement: float = 0.0, near: bool = False) -> float:
         """Half the width of a prediction interval of log(error), for a disagreement of log(error) with the rival."""
-        return self._doubt * (SLACK + disagreement)
+        return self._doubts[near] * (SLACK + disagreement)
+
+    def is_near(self, wiring: Wiring) -> bool:
+        """Tell whether much of a network starts near the threshold of survival, so that its accuracy is uncertain."""
+        return is_near(wiring.shares(), wiring.head_parts(), parameters_by_stage(wiring.counts), self.survival.least)
 
     def disagreement(self, wiring: Wiring) -> float:
         """Size of the difference of log(error) between this law and its rival; 0 without one."""
@@ -165,7 +184,7 @@ class AccuracyLaw:
         quantity = self.quantity(wiring)
         if quantity == 0:
             return Prediction(None, None, calibrated=False, why_not="no block reaches the head")
-        error, halfwidth = self.error_of(quantity), self.log_halfwidth(self.disagreement(wiring))
+        error, halfwidth = self.error_of(quantity), self.log_halfwidth(self.disagreement(wiring), self.is_near(wiring))
         low, high = (100 - min(error * exp(sign * halfwidth), 100.0) for sign in (1, -1))
         return Prediction(100 - error, (low, high), calibrated=True)
 

@@ -24,6 +24,9 @@ Bools = npt.NDArray[np.bool_]
 ALIVE = 0.01
 """Share from which a trained block counts as alive."""
 
+BAND, MUCH = 1.75, 0.1
+"""A network is near the threshold if blocks within this factor of it have more than this part of all parameters."""
+
 
 @dataclass(frozen=True)
 class Survival:
@@ -62,6 +65,19 @@ def start_weights(shares: npt.ArrayLike, parts: npt.ArrayLike, per_block: npt.Ar
 def living_parts(shares: npt.ArrayLike, parts: npt.ArrayLike, per_block: npt.ArrayLike, least: float) -> Floats:
     """Parts of the blocks that survive, and 0 for those that die."""
     return np.where(start_weights(shares, parts, per_block) >= least, np.asarray(parts, dtype=np.float64), 0.0)
+
+
+def is_near(shares: npt.ArrayLike, parts: npt.ArrayLike, per_block: npt.ArrayLike, least: float) -> bool:
+    """Tell whether what the threshold decides matters for a network: close to it, it is often wrong.
+
+    Examples:
+        >>> is_near([0.9, 0.03], [0.5, 0.0001], [1, 1], least=0.02), is_near([0.9, 0.5], [0.5, 0.2], [1, 1], least=0.02)
+        (True, False)
+    """
+    p = np.asarray(per_block, dtype=np.float64)
+    weights = start_weights(shares, parts, p)
+    close = (weights > least / BAND) & (weights < least * BAND)
+    return bool(p[close].sum() > MUCH * p.sum())
 
 
 def count_survival(weights: npt.ArrayLike, alive: npt.ArrayLike) -> Survival:
