@@ -1,7 +1,7 @@
 """Tables and numbers about speed, from benchmarks/results."""
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tools.markdown_tables import BENCHMARKS, benchmark, span, table
@@ -89,29 +89,35 @@ def _kernel_step(replicas: int) -> Record:
     return next(step for step in steps if step["model"] == "zerosnet56_opt" and step["replicas"] == replicas)
 
 
-VERSIONS = {
-    "8 again, beside version 9": "version 8",
-    "9, no kernel before the last one ends": "states in 24 bits",
-    "9": "and early launches: version 9",
-}
-
-
 def kernel_versions() -> str:
-    """List the time of a whole step by version, all measured in one run."""
-    known = {str(one["version"]): one.get("steps", []) for one in benchmark("kernels-history")["versions"]}
+    """List the time of a whole step, and of an evaluation, by version, all measured in one run."""
+    versions = benchmark("kernel-versions")["versions"]
+    first, last = versions[0], versions[-1]
     rows = []
-    for first, *others in list(zip(*(known[version] for version in VERSIONS)))[:-1]:
-        times = [f"{step['ms']:.2f}" for step in (first, *others)]
-        layers = first["model"].removeprefix("zerosnet").removesuffix("_opt")
-        rows.append((layers, str(first["replicas"]), *times, f"{100 * (others[-1]['ms'] / first['ms'] - 1):+.1f} %"))
-    return table(("Layers", "Networks", *(f"{name}, ms" for name in VERSIONS.values()), "Change"), rows)
+    for steps in zip(*(one["steps"] for one in versions)):
+        layers = steps[0]["model"].removeprefix("zerosnet").removesuffix("_opt")
+        rows.append(
+            _change(f"a step, {layers} layers, {steps[0]['replicas']} networks", [step["ms"] for step in steps])
+        )
+    for batch in first["evaluation_ms"]:
+        times = [one["evaluation_ms"][batch] for one in versions]
+        rows.append(_change(f"evaluation, 56 layers, 10 networks, batches of {batch}", times))
+    return table(("Work", f"version {first['version']}, ms", f"version {last['version']}, ms", "Change"), rows)
 
 
-def _less_per_step() -> str:
-    """Write what version 9 saves per step with ten networks or more, in percent."""
-    known = {str(one["version"]): one.get("steps", []) for one in benchmark("kernels-history")["versions"]}
-    before, *_, after = (known[version] for version in VERSIONS)
-    return span((100 * (1 - new["ms"] / old["ms"]) for old, new in zip(before, after) if old["replicas"] >= 10), 0)
+def _change(work: str, times: Sequence[float]) -> tuple[str, ...]:
+    return (
+        work,
+        *(f"{ms:.2f}" if ms < 100 else f"{ms:.0f}" for ms in times),
+        f"{100 * (times[-1] / times[0] - 1):+.1f} %",
+    )
+
+
+def _less_per_step(several: bool) -> str:
+    """Write what the last version saves per step, with ten networks and more or with one, in percent."""
+    before, after = (one["steps"] for one in benchmark("kernel-versions")["versions"])
+    pairs = [(old["ms"], new["ms"]) for old, new in zip(before, after) if (old["replicas"] >= 10) is several]
+    return span((100 * (1 - new / old) for old, new in pairs), 0)
 
 
 # -- accuracy of the engines -------------------------------------------------------------------------------------------
@@ -283,7 +289,8 @@ VALUES: dict[str, Callable[[], str]] = {
     "authors, ms per step": lambda: span(_authors_ms(), 1),
     "times faster than the authors": lambda: span(map(_times_faster, _authors_ms()), 0),
     "evaluation, % of an epoch": lambda: _share_of_evaluation("native"),
-    "less per step, %": _less_per_step,
+    "less per step, %": lambda: _less_per_step(several=True),
+    "less per step of one network, %": lambda: _less_per_step(several=False),
     "checkpoint, s": lambda: f"{_ten()['checkpoint_waiting_seconds']:.1f}",
     "step's part of bandwidth, ten": lambda: f"{_kernel_step(10)['fraction']:.2f}",
     "step's part of bandwidth, thirty": lambda: f"{_kernel_step(30)['fraction']:.2f}",
