@@ -96,9 +96,8 @@ def kernel_versions() -> str:
     rows = []
     for steps in zip(*(one["steps"] for one in versions)):
         layers = steps[0]["model"].removeprefix("zerosnet").removesuffix("_opt")
-        rows.append(
-            _change(f"a step, {layers} layers, {steps[0]['replicas']} networks", [step["ms"] for step in steps])
-        )
+        networks = "1 network" if steps[0]["replicas"] == 1 else f"{steps[0]['replicas']} networks"
+        rows.append(_change(f"a step, {layers} layers, {networks}", [step["ms"] for step in steps]))
     for batch in first["evaluation_ms"]:
         times = [one["evaluation_ms"][batch] for one in versions]
         rows.append(_change(f"evaluation, 56 layers, 10 networks, batches of {batch}", times))
