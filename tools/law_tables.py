@@ -242,7 +242,6 @@ VALUES: dict[str, Callable[[], str]] = {
     "law error, last epoch": lambda: f"{load_law(epoch='last').rmse:.2f}",
     "law a, last epoch": lambda: f"{load_law(epoch='last').a:.1f}",
     "law p, last epoch": lambda: f"{load_law(epoch='last').p:.3f}",
-    "law error": lambda: f"{load_law().rmse:.2f}",
     "law error, clear": lambda: f"{load_law().rmse_of(_near(False)):.2f}",
     "law error, near": lambda: f"{load_law().rmse_of(_near(True)):.2f}",
     "law networks, clear": lambda: str(len(_near(False))),

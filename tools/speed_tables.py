@@ -1,7 +1,7 @@
 """Tables and numbers about speed, from benchmarks/results."""
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from tools.markdown_tables import BENCHMARKS, benchmark, span, table
@@ -91,25 +91,14 @@ def _kernel_step(replicas: int) -> Record:
 
 def kernel_versions() -> str:
     """List the time of a whole step, and of an evaluation, by version, all measured in one run."""
-    versions = benchmark("kernel-versions")["versions"]
-    first, last = versions[0], versions[-1]
-    rows = []
-    for steps in zip(*(one["steps"] for one in versions)):
-        layers = steps[0]["model"].removeprefix("zerosnet").removesuffix("_opt")
-        networks = "1 network" if steps[0]["replicas"] == 1 else f"{steps[0]['replicas']} networks"
-        rows.append(_change(f"a step, {layers} layers, {networks}", [step["ms"] for step in steps]))
-    for batch in first["evaluation_ms"]:
-        times = [one["evaluation_ms"][batch] for one in versions]
-        rows.append(_change(f"evaluation, 56 layers, 10 networks, batches of {batch}", times))
-    return table(("Work", f"version {first['version']}, ms", f"version {last['version']}, ms", "Change"), rows)
-
-
-def _change(work: str, times: Sequence[float]) -> tuple[str, ...]:
-    return (
-        work,
-        *(f"{ms:.2f}" if ms < 100 else f"{ms:.0f}" for ms in times),
-        f"{100 * (times[-1] / times[0] - 1):+.1f} %",
-    )
+    old, new = benchmark("kernel-versions")["versions"]
+    times = {
+        f"a step, {a['model']}, {a['replicas']} fused": (a["ms"], b["ms"]) for a, b in zip(old["steps"], new["steps"])
+    }
+    for batch, before in old["evaluation_ms"].items():
+        times[f"evaluation, zerosnet56_opt, 10 fused, batches of {batch}"] = before, new["evaluation_ms"][batch]
+    rows = [(work, f"{a:.3g}", f"{b:.3g}", f"{100 * (b / a - 1):+.1f} %") for work, (a, b) in times.items()]
+    return table(("Work", f"version {old['version']}, ms", f"version {new['version']}, ms", "Change"), rows)
 
 
 def _less_per_step(several: bool) -> str:
