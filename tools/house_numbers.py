@@ -28,6 +28,7 @@ SHORT_FOR_A_REASON = {
     "kernels/cache.py": "works before PyTorch is loaded",
     "kernels/chips.py": "works before PyTorch is loaded",
     "kernels/driver.py": "works before PyTorch is loaded",
+    "kernels/layouts.py": "copies of weights, alone",
     "report/page/glossary.py": "texts, alone",
     "robustness/corruptions/noise.py": "one file per family of corruptions",
     "cli/commands/explore.py": "one file per command",
