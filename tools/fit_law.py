@@ -13,7 +13,7 @@ Which blocks survive training is counted from the shares of the trained blocks o
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from math import log
 from pathlib import Path
 from statistics import fmean
@@ -93,7 +93,7 @@ def fitted(runs: Path = RUNS) -> list[AccuracyLaw]:
         shares = fit_law(points, "shares", epoch=epoch)
         contributions = fit_law(points, "contributions", epoch=epoch)
         laws += [
-            fit_law(points, "parts", epoch=epoch, floor=True, rival=shares, survival=survival),
+            fit_law(points, "parts", epoch=epoch, floor=True, survival=survival),
             contributions,
             shares,
         ]
@@ -109,13 +109,13 @@ class TrainedBlocks(NamedTuple):
     stage: list[int]
 
 
-def trained_blocks(runs: Path = RUNS) -> TrainedBlocks:
-    """Read what became of every block whose trained share was recorded."""
+def trained_blocks(runs: Path = RUNS, only: Container[str] | None = None) -> TrainedBlocks:
+    """Read what became of every block whose trained share was recorded; `only`: the ids of the runs that count."""
     found = TrainedBlocks([], [], [], [])
     for point, names in read_groups("best", runs=runs):
         wiring, per_block = point.wiring, parameters_by_stage(point.wiring.counts)
         weights = start_weights(wiring.shares(), wiring.head_parts(), per_block)
-        for path in (runs / name / "ablation.json" for name in names):
+        for path in (runs / name / "ablation.json" for name in names if only is None or name in only):
             shares = json.loads(path.read_text()).get("ratios") if path.exists() else None
             if shares is not None:
                 found.start.extend(weights.tolist())

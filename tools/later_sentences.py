@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from functools import partial
 
-from tools.later_tables import PLAIN, Network, by_package, error, later, misses, rms, tested
+from tools.later_tables import LAWS, PLAIN, Network, by_package, error, later, misses, rms, tested
+from tools.markdown_tables import span
 
 SENTENCES = {
     "growing betas": "1,1,1;1 (beta growth 1.841)",
@@ -38,13 +39,20 @@ def _group_error(file: str, law: str) -> str:
     return f"{rms(misses(later()[file], law)):.2f}"
 
 
+def _other_errors(file: str) -> str:
+    """Write the range of the errors of all laws but the law of parts on the networks of a group."""
+    return span([rms(misses(later()[file], law)) for law in LAWS if law != "parts"], 1)
+
+
 VALUES: dict[str, Callable[[], str]] = {
     "law, tested networks": lambda: str(len(tested())),
     "law, tested error": lambda: error(tested(), "parts"),
     "law, tested error by roots": lambda: error(tested(), "root_condition"),
+    "law, tested inside": lambda: f"{sum(bool(one.inside) for one in tested())} of {len(tested())}",
     "law in the package, tested networks": lambda: str(len(by_package())),
     "law in the package, error": lambda: error(by_package(), "parts"),
     "law in the package, error by roots": lambda: error(by_package(), "root_condition"),
+    "law in the package, error by shares": lambda: error(by_package(), "shares"),
     "law in the package, inside": lambda: f"{sum(bool(one.inside) for one in by_package())} of {len(by_package())}",
     **{f"{name}, measured": partial(_value, name, "measured") for name in SENTENCES},
     **{f"{name}, predicted": partial(_value, name, "parts") for name in SENTENCES if "beta" in name},
@@ -53,8 +61,9 @@ VALUES: dict[str, Callable[[], str]] = {
     "betas per block, error": partial(_group_error, "block-schemes", "parts"),
     "betas per block, error by roots": partial(_group_error, "block-schemes", "root_condition"),
     "small betas, error": partial(_group_error, "small-betas", "parts"),
-    "small betas, error by shares": partial(_group_error, "small-betas", "shares"),
-    "small betas, error by roots": partial(_group_error, "small-betas", "root_condition"),
+    "small betas, other errors": lambda: span(
+        [rms(misses(later()["small-betas"], law)) for law in LAWS if law != "parts"], 1
+    ),
     "ten rows, error": partial(_group_error, "ten-rows", "parts"),
     "ten rows, error by roots": partial(_group_error, "ten-rows", "root_condition"),
 }

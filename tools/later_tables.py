@@ -44,6 +44,7 @@ KNOWN = ("plain-torch",)
 
 LAWS = {
     "parts": "law of its day",
+    "contributions": "weights in the head",
     "shares": "shares",
     "count": "blocks with a share of 10 %",
     "root_condition": "root condition",
@@ -130,8 +131,6 @@ def errors(results: Path = RESULTS) -> str:
         for reading, words in _readings(file).items():
             name = _group(file, found) + words
             rows.append([name, str(len(found)), *_cells(found, reading)])
-    if found := by_package(results):
-        rows.append(["**by the law in the package**", str(len(found)), *_cells(found)])
     if found := tested(results):
         rows.append(["**all**", str(len(found)), *_cells(found)])
     heads = ["Networks", "Number", *LAWS.values(), LARGEST]

@@ -183,16 +183,6 @@ def _near(near: bool) -> list[FittedNetwork]:
     return [one for one in load_law().networks if one.near is near]
 
 
-def small_betas(alphas: str = "1/3,5/9,1/9", most: float = 0.07) -> str:
-    """List the betas below `most` that were trained with these alphas at 56 layers, and the accuracies."""
-    alike = [network for network in load_law().networks if network.plain and network.blocks == (9, 9, 9)]
-    schemes = [(Scheme.parse(one.scheme), one.accuracy) for one in alike if one.scheme.startswith(f"{alphas};")]
-    found = sorted((float(scheme.betas[0]), accuracy) for scheme, accuracy in schemes)
-    shown = [(beta, accuracy) for beta, accuracy in found if 0.01 < beta < most]
-    betas, accuracies = (", ".join(texts) for texts in zip(*((f"{b:.3f}", f"{a:.1f}") for b, a in shown)))
-    return f"{betas} reach {accuracies} %"
-
-
 def _network(scheme: str) -> FittedNetwork:
     return next(network for network in load_law().networks if network.plain and network.scheme == scheme)
 
@@ -229,11 +219,6 @@ TABLES: dict[str, Callable[[], str]] = {
 }
 VALUES: dict[str, Callable[[], str]] = {
     **later_sentences.VALUES,
-    "survival, threshold": lambda: f"{load_law().survival.least:.3f}",
-    "survival, threshold %": lambda: f"{100 * load_law().survival.least:.1f}",
-    "survival, blocks": lambda: f"{load_law().survival.blocks:,}",
-    "survival, wrong": lambda: str(load_law().survival.wrong),
-    "small betas, sequence": small_betas,
     "law a": lambda: f"{load_law().a:.1f}",
     "law tau": lambda: f"{load_law().tau:.5f}",
     "law p": lambda: f"{load_law().p:.3f}",
@@ -257,12 +242,12 @@ VALUES: dict[str, Callable[[], str]] = {
     "roots +0.6": lambda: f"{_network('11/5,-39/25,9/25;4/25').accuracy:.1f}",
     "roots -0.6": lambda: f"{_network('-1/5,21/25,9/25;64/25').accuracy:.1f}",
     "best that is not zero-stable": lambda: f"{max(_deep(False)):.1f}",
-    "worst that is zero-stable": lambda: f"{min(_deep(True)):.1f}",
+    "beta of 0.016": lambda: f"{_network('1/3,5/9,1/9;2/125').accuracy:.1f}",
     "largest miss, predicted": lambda: f"{_worst().left_out:.1f}",
     "largest miss, measured": lambda: f"{_worst().accuracy:.1f}",
     "largest miss, network": lambda: f"`{_worst().label}`",
     "law kinds": kinds,
     "law waiting": later_tables.waiting,
     "root condition error": lambda: f"{rms(left_out()['root condition'][1].tolist()):.1f}",
-    "law interval": lambda: f"{100 * (exp(load_law().log_halfwidth()) - 1):.0f}",
+    "law interval": lambda: f"{100 * (exp(load_law().log_halfwidth) - 1):.0f}",
 }

@@ -27,6 +27,7 @@ from tools import (
     screening,
     shallow_tables,
     speed_tables,
+    survival_tables,
     verify_tables,
     wiring_tables,
 )
@@ -67,6 +68,7 @@ VALUES: dict[str, Callable[[], str]] = {
     **law_tables.VALUES,
     **mosaic_tables.VALUES,
     **robustness_tables.VALUES,
+    **survival_tables.VALUES,
     **verify_tables.VALUES,
 }
 

@@ -47,8 +47,6 @@ from zerosnet.experiments import wiring_of_run
 from zerosnet.models import configure
 from zerosnet.numerics import AccuracyLaw, Scheme, Wiring, is_zero_stable, load_law
 from zerosnet.numerics.wirings.companion import largest_root
-from zerosnet.numerics.wirings.stages import parameters_by_stage
-from zerosnet.numerics.wirings.survival import start_weights
 from zerosnet.training import RunSpec, read_sweep
 
 MEASURES = ("parts", "contributions", "shares")
@@ -97,8 +95,7 @@ def entry(spec: RunSpec) -> dict[str, Any]:
 
 def survivors(wiring: Wiring) -> list[int]:
     """Count the blocks of every stage that survive training, by the law."""
-    alive = start_weights(wiring.shares(), wiring.head_parts(), parameters_by_stage(wiring.counts))
-    counted = np.split(alive >= load_law().survival.least, np.cumsum(wiring.counts)[:-1])
+    counted = np.split(load_law().survivors(wiring), np.cumsum(wiring.counts)[:-1])
     return [int(stage.sum()) for stage in counted]
 
 

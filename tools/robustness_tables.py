@@ -52,7 +52,7 @@ def explained_losses() -> str:
         depth, roots = (explain_loss(networks(), noise, [by]) for by in (DEPTH, ROOTS))
         beside = explain_loss(networks(), noise)[ROOTS]
         parts = [f"{100 * one.explained:.0f} %" for one in (depth, roots)]
-        rows.append([noise, *parts, f"{100 * beside.alone:.1f} %", str(beside), f"{beside.p:.2f}"])
+        rows.append([noise, *parts, f"{100 * beside.alone:.1f} %", str(beside), _p(beside.p)])
     heads = ["Noise", "Explained by depth", "by roots", "Roots beside depth", "Effect of the roots, points", "p"]
     return table(heads, rows)
 
@@ -191,6 +191,10 @@ def _matched(noise: str, by: str) -> MatchedDifference:
     found = matched_difference([one.difference(noise) for one in match(networks(), by)])
     assert found is not None
     return found
+
+
+def _p(value: float) -> str:
+    return f"{value:.2f}" if value >= 0.01 else "< 0.01"
 
 
 def _errors(law: str) -> str:

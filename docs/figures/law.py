@@ -70,7 +70,7 @@ def law_figure() -> "Figure":
         roots.set_xlabel("largest parasitic modulus")
         predicted.plot([], [], **STABLE, label="zero-stable")
         predicted.plot([], [], **OTHER, label="not zero-stable")
-        predicted.plot([], [], **RING, label="committed before training")
+        predicted.plot([], [], **RING, label="committed before training, this law")
         predicted.legend(loc="upper left")
     return figure
 

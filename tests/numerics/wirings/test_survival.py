@@ -31,7 +31,21 @@ def test_the_threshold_lies_between_blocks_and_counts_those_it_misjudges() -> No
     assert again == Survival(2.0, 2, 0)
 
 
-@pytest.mark.parametrize(("weights", "alive"), [([], []), ([0.1], [True]), ([0.1, 0.2], [True, True]), ([1.0], [0, 1])])
+def test_equal_weights_are_judged_alike_and_a_threshold_is_never_zero() -> None:
+    assert count_survival([0.1, 0.1, 0.4], [False, True, True]).wrong == 1
+    assert count_survival([0.0, 0.5], [False, True]) == Survival(0.5, 2, 0)
+
+
+@pytest.mark.parametrize(("dataset", "layers"), [("cifar100", 56), ("cifar10", 164)])
+def test_survivors_are_unknown_where_the_law_was_not_calibrated(dataset: str, layers: int) -> None:
+    found = forecast("1,1,1;1", layers, dataset=dataset)
+    assert found.survivors is None and found.to_json()["survivors"] is None
+
+
+@pytest.mark.parametrize(
+    ("weights", "alive"),
+    [([], []), ([0.1, 0.1], [True, False]), ([0.1], [True]), ([0.1, 0.2], [True, True]), ([1.0], [0, 1])],
+)
 def test_blocks_that_tell_no_threshold_are_refused(weights: list[float], alive: list[bool]) -> None:
     with pytest.raises(InputError, match="expected one per block"):
         count_survival(weights, alive)

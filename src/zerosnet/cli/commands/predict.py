@@ -21,7 +21,7 @@ given.
 Examples: zerosnet predict "zerosnet(-9/5)"; zerosnet predict "1,1,1;1" --beta-growth 1.839 --layers 110."""
 
 _BAR = 24
-_USED = "those of every block, by how much of it reaches the head"
+_USED = "of the blocks that survive, by how much of each reaches the head"
 _TOO_MANY = "none: among so many blocks even equal parts would hardly count"
 
 
@@ -85,7 +85,7 @@ def _show_one(found: "Forecast") -> None:
     predicted = found.prediction
     rows = [
         ("effective depth", f"{found.effective_depth:.1f} of {len(found.shares)} blocks"),
-        ("survive training", f"{found.survivors.sum()} of {len(found.shares)} blocks"),
+        ("survive training", _alive(found)),
         ("parameters in use", f"{_used_text(found)} ({_USED})" if _counts(found) else _TOO_MANY),
         ("accuracy", _accuracy_text(found)),
     ]
@@ -98,13 +98,21 @@ def _show_one(found: "Forecast") -> None:
     )
     print("\nblock   share    " + " " * _BAR + " part of what the head reads")
     print(f" stem  {'':8}  {'':{_BAR}}  {_percent(found.stem_part)}")
-    for block, (share, part, survives) in enumerate(zip(found.shares, found.parts, found.survivors)):
-        print(f"{block:5}  {_percent(share)}  {_bar(share)}  {_percent(part)}{'' if survives else '  dies'}")
+    for block, (share, part) in enumerate(zip(found.shares, found.parts)):
+        dies = found.survivors is not None and not found.survivors[block]
+        print(f"{block:5}  {_percent(share)}  {_bar(share)}  {_percent(part)}{'  dies' * dies}")
+
+
+def _alive(found: "Forecast") -> str:
+    return "unknown" if found.survivors is None else f"{found.survivors.sum()} of {len(found.shares)} blocks"
 
 
 def _show_several(found: "list[Forecast]") -> None:
-    lines = [(one.scheme.short_name, f"{one.effective_depth:.1f}", _used_text(one), _short(one)) for one in found]
-    columns = ("scheme", "effective depth", "parameters in use", "accuracy")
+    lines = [
+        (one.scheme.short_name, f"{one.effective_depth:.1f}", _alive(one), _used_text(one), _short(one))
+        for one in found
+    ]
+    columns = ("scheme", "effective depth", "survive training", "parameters in use", "accuracy")
     title = f"{found[0].layers} layers, {len(found[0].shares)} blocks, before training"
     output.print_table(title, columns, lines, right=columns[1:])
     output.print_reasons(found)
@@ -132,7 +140,7 @@ def _accuracy_text(found: "Forecast") -> str:
         return f"none: {predicted.why_not}"
     low, high = predicted.interval
     law = found.law
-    alike = law.alike(found.wiring)
+    alike = law.networks_like(found.wiring)
     kind = "near the threshold of survival" if law.is_near(found.wiring) else "clear of the threshold of survival"
     return (
         f"{predicted.accuracy:.1f} % on {found.dataset} (90 % interval {low:.1f} to {high:.1f}; leave-one-out error of "

@@ -21,7 +21,7 @@ export function drawBlocks(rooms, legend, { shares, parts, counts, line, survivo
   bars(rooms.shares, shares, counts, low, "share of the new state", "share", { survivors });
   bars(rooms.parts, parts, counts, low, "part of what the head reads", "part", { line, survivors });
   legend.replaceChildren(...(counts.length > 1 ? STAGES : []).map((name, i) => key("square", { class: `stage s${i}` }, `${name} stage`)),
-    survivors ? key("square", { class: "stage s0 dies" }, noted) : key("line", { class: "half-line" }, noted));
+    ...(survivors?.every(Boolean) ? [] : [survivors ? key("square", { class: "stage s0 dies" }, noted) : key("line", { class: "half-line" }, noted)]));
 }
 
 function words({ shares, survivors, effective_depth: depth, accuracy, interval, calibration, layers, limit }) {
@@ -30,7 +30,7 @@ function words({ shares, survivors, effective_depth: depth, accuracy, interval, 
     ? [html("strong", {}, `${accuracy.toFixed(1)} %`), ` on CIFAR-10 (90 % interval ${interval.map((end) => end.toFixed(1)).join(" to ")})`]
     : [`none: ${calibration.why_not}`];
   return [
-    html("p", {}, `With ${layers} layers, effective depth `, html("strong", {}, depth.toFixed(1)), ` of ${shares.length} blocks, of which ${survivors.filter(Boolean).length} survive training; predicted accuracy `, predicted, "."),
+    html("p", {}, `With ${layers} layers, effective depth `, html("strong", {}, depth.toFixed(1)), ` of ${shares.length} blocks${survivors ? `, of which ${survivors.filter(Boolean).length} survive training` : ""}; predicted accuracy `, predicted, "."),
     html("p", { class: "limit" }, limit)];
 }
 

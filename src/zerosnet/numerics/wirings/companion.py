@@ -102,12 +102,13 @@ def typical_root(schemes: Sequence[Scheme]) -> float:
     """The median over blocks of the largest root, divided by the median growth of beta from block to block.
 
     A network whose betas grow as fast as its state is one whose state stays, in another gauge, and the quotient is the
-    same for both. The median ignores the blocks of start-up.
+    same for both. Blocks of start-up, which are steps of Euler's scheme, do not count if there are others.
 
     Examples:
         >>> typical_root([Scheme([2], [4**n]) for n in range(9)])
         0.5
     """
+    schemes = [one for one in schemes if one.alphas[0] != 1 or any(one.alphas[1:]) or one.betas[0] != 1] or schemes
     betas = [abs(float(scheme.betas[0])) for scheme in schemes]
     growth = [after / before if after and before else 1.0 for before, after in pairwise(betas)]
     roots = {scheme.alphas: largest_root(scheme) for scheme in schemes}

@@ -6,21 +6,19 @@ the result is the same everywhere. Every network is also predicted by the law th
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, log, sqrt
 
 import numpy as np
-import numpy.typing as npt
 
 from zerosnet.errors import InputError
+from zerosnet.numerics.wirings.companion import typical_root
 from zerosnet.numerics.wirings.fitted import FittedNetwork
-from zerosnet.numerics.wirings.law import COUNTS, EVERY_BLOCK, AccuracyLaw, used
+from zerosnet.numerics.wirings.law import COUNTS, EVERY_BLOCK, AccuracyLaw, schemes_of, used
 from zerosnet.numerics.wirings.stages import parameters_by_stage
-from zerosnet.numerics.wirings.step import Floats
-from zerosnet.numerics.wirings.survival import Survival, is_near
+from zerosnet.numerics.wirings.step import Bools, Floats
+from zerosnet.numerics.wirings.survival import Survival
 from zerosnet.numerics.wirings.wiring import Wiring
-
-Bools = npt.NDArray[np.bool_]
 
 _LOG_TAU = (log(1e-4), log(10.0))
 _GRID = 60
@@ -63,7 +61,6 @@ def fit_law(
     measure: str = "parts",
     *,
     floor: bool = False,
-    rival: AccuracyLaw | None = None,
     survival: Survival = EVERY_BLOCK,
     dataset: str = "cifar10",
     recipe: str = "paper",
@@ -73,7 +70,6 @@ def fit_law(
 
     Args:
         floor: Fit an error that no depth removes, too.
-        rival: Another law, fitted to the same points; disagreement with it widens intervals.
         survival: Which blocks of a law of parts survive training; it is not fitted to accuracies.
     """
     if len(points) < _LEAST_POINTS:
@@ -81,12 +77,12 @@ def fit_law(
     for point in points:
         if not 0 <= point.accuracy < 100:
             raise InputError(f"accuracy is {point.accuracy!r}; expected percent, from 0 to below 100")
-    if rival is not None and [n.accuracy for n in rival.networks] != [point.accuracy for point in points]:
-        raise InputError("rival was fitted to other networks; expected one that was fitted to the same points")
     quantities = _Quantities(points, measure, survival.least)
     log_errors = np.log([100 - point.accuracy for point in points])
     everything = np.ones(len(points), dtype=np.bool_)
     best = _fit(quantities, log_errors, everything, floor)
+    constants = exp(best.log_a), exp(best.log_tau), best.p
+    law = AccuracyLaw(measure, *constants, dataset, recipe, epoch, (), best.floor, survival)
     networks = []
     for i, point in enumerate(points):
         others = everything.copy()
@@ -98,30 +94,28 @@ def fit_law(
                 *(point.scheme, point.wiring.counts, point.stage_change, point.runs, point.accuracy),
                 left_out=left_out,
                 quantity=exp(quantities(best.log_tau)[i]),
-                rival=None if rival is None else rival.networks[i].left_out,
-                near=quantities.near[i],
+                root=typical_root(schemes_of(point.wiring)),
+                near=law.is_near(point.wiring),
+                spread=law.spread(point.wiring),
                 beta_growth=point.beta_growth,
                 block_schemes=point.block_schemes,
             )
         )
-    constants = exp(best.log_a), exp(best.log_tau), best.p
-    return AccuracyLaw(measure, *constants, dataset, recipe, epoch, tuple(networks), best.floor, rival, survival)
+    return replace(law, networks=tuple(networks))
 
 
 class _Quantities:
-    """log(D) of all networks as a function of log(tau), and whether they are near the threshold of survival."""
+    """log(D) of all networks as a function of log(tau)."""
 
     def __init__(self, points: Sequence[Point], measure: str, least: float) -> None:
         self.count = COUNTS[measure]
         longest = max(len(point.wiring.steps) for point in points)
         self.weights, self.parameters = (np.zeros((len(points), longest)) for _ in range(2))
-        self.near: list[bool] = []
         for row, point in enumerate(points):
             wiring, blocks = point.wiring, len(point.wiring.steps)
             parameters = parameters_by_stage(wiring.counts)
             self.weights[row, :blocks] = used(measure, wiring.shares(), wiring.head_parts(), parameters, least)
             self.parameters[row, :blocks] = parameters
-            self.near.append(is_near(wiring.shares(), wiring.head_parts(), parameters, least))
 
     def __call__(self, log_tau: float) -> Floats:
         counted = self.count(self.weights, self.parameters, exp(log_tau))

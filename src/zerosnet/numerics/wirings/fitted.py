@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from zerosnet.numerics.scheme import Scheme
-from zerosnet.numerics.wirings.companion import largest_root, typical_root
 from zerosnet.numerics.wirings.wiring import Wiring
 
 
@@ -20,8 +18,9 @@ class FittedNetwork:
         blocks: Blocks of every stage.
         accuracy: Mean over its runs, in percent.
         quantity: D of its wiring.
-        rival: What the rival predicts when the network is left out.
+        root: The typical root of its blocks.
         near: Whether much of it starts near the threshold of survival.
+        spread: Changes of log(error) if all blocks near that threshold survive, and if all of them die.
         beta_growth: Factor of the betas from block to block.
         block_schemes: One scheme per block, if they differ by more than that.
     """
@@ -33,8 +32,9 @@ class FittedNetwork:
     accuracy: float
     left_out: float
     quantity: float
-    rival: float | None = None
+    root: float = 1.0
     near: bool = False
+    spread: tuple[float, float] = (0.0, 0.0)
     beta_growth: str = "1"
     block_schemes: tuple[str, ...] = ()
 
@@ -59,13 +59,6 @@ class FittedNetwork:
             return Wiring.per_block(map(Scheme.parse, self.block_schemes), self.blocks, self.stage_change)
         return Wiring.of(Scheme.parse(self.scheme), self.blocks, self.stage_change, self.beta_growth)
 
-    @property
-    def typical_root(self) -> float:
-        """The typical root of its blocks, as of its wiring, which takes longer to build."""
-        if self.block_schemes:
-            return typical_root([Scheme.parse(text) for text in self.block_schemes])
-        return largest_root(Scheme.parse(self.scheme)) / float(Fraction(self.beta_growth))
-
 
 def network_json(network: FittedNetwork) -> dict[str, Any]:
     """Write a network; what is usual is left out."""
@@ -76,7 +69,7 @@ def network_json(network: FittedNetwork) -> dict[str, Any]:
 
 def read_network(data: dict[str, Any]) -> FittedNetwork:
     """Read what `network_json` writes."""
-    lists: dict[str, Any] = {key: tuple(data[key]) for key in ("blocks", "block_schemes") if key in data}
+    lists: dict[str, Any] = {key: tuple(data[key]) for key in ("blocks", "block_schemes", "spread") if key in data}
     return FittedNetwork(**{**data, **lists})
 
 

@@ -6,7 +6,6 @@ from math import log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from zerosnet.errors import InputError
 from zerosnet.numerics import rationals as num
@@ -18,8 +17,8 @@ from zerosnet.numerics.wirings.fitted import FittedNetwork
 from zerosnet.numerics.wirings.law import AccuracyLaw, Prediction, load_law
 from zerosnet.numerics.wirings.measures import effective_depth, effective_parameters
 from zerosnet.numerics.wirings.stages import parameters_by_stage
-from zerosnet.numerics.wirings.step import Floats
-from zerosnet.numerics.wirings.survival import living_parts, start_weights
+from zerosnet.numerics.wirings.step import Bools, Floats
+from zerosnet.numerics.wirings.survival import living_parts
 from zerosnet.numerics.wirings.wiring import BOTTLENECK_STEM, STEM, Wiring, wiring_of
 
 if TYPE_CHECKING:
@@ -104,11 +103,10 @@ class Forecast:
         parts = living_parts(self.shares, self.parts, per_block, self.law.survival.least)
         return float(effective_parameters(parts, per_block, self.law.tau))
 
-    @property
-    def survivors(self) -> npt.NDArray[np.bool_]:
-        """True for every block that is expected to survive training (`survival`)."""
-        weights = start_weights(self.shares, self.parts, parameters_by_stage(self.wiring.counts))
-        return np.asarray(weights >= self.law.survival.least)
+    @cached_property
+    def survivors(self) -> Bools | None:
+        """True for every block that is expected to survive training; None if the law was not calibrated."""
+        return self.law.survivors(self.wiring, self.stem) if self._why_not is None else None
 
     @cached_property
     def prediction(self) -> Prediction:
@@ -121,9 +119,16 @@ class Forecast:
         return self._predicted(load_law(epoch="last"))
 
     def _predicted(self, law: AccuracyLaw) -> Prediction:
-        if LAYERS[self.layers] != 2:
-            return Prediction(None, None, calibrated=False, why_not="the law was fitted on networks of basic blocks")
+        if self._why_not is not None:
+            return Prediction(None, None, calibrated=False, why_not=self._why_not)
         return law.predict(self.wiring, self.dataset, self.normalised)
+
+    @cached_property
+    def _why_not(self) -> str | None:
+        """Why the law predicts nothing for this network; None if it was calibrated."""
+        if LAYERS[self.layers] != 2:
+            return "the law was fitted on networks of basic blocks"
+        return self.law.not_calibrated(self.wiring, self.dataset, self.normalised)
 
     @property
     def nearest(self) -> tuple[FittedNetwork, ...]:
@@ -136,7 +141,11 @@ class Forecast:
     def limit(self) -> str:
         """What keeps blocks from being used, in one sentence."""
         blocks = len(self.shares)
-        counting = int((self.parts >= min(REACHES, HEARD / blocks)).sum())
+        reached = self.parts >= min(REACHES, HEARD / blocks)
+        lives = np.ones(blocks, dtype=np.bool_) if self.survivors is None else self.survivors
+        if (~lives & reached).any():
+            return f"{(~lives).sum()} of {blocks} blocks start too small to survive training."
+        counting = int(reached.sum())
         if counting >= MUCH * blocks:
             return f"{counting} of {blocks} blocks reach the head; nothing in the coefficients limits them."
         steps = self.scheme.steps - 1
@@ -188,8 +197,8 @@ class Forecast:
 
     def to_json(self) -> dict[str, Any]:
         """What `zerosnet predict --json` prints; `calibration` is what the law was fitted on, or why it is silent."""
-        predicted = self.prediction
-        law = self.law
+        predicted, law = self.prediction, self.law
+        alike = law.networks_like(self.wiring)
         return {
             "scheme": str(self.scheme),
             "layers": self.layers,
@@ -198,7 +207,7 @@ class Forecast:
             "beta_growth": num.to_json(self.beta_growth),
             "shares": self.shares.tolist(),
             "parts": self.parts.tolist(),
-            "survivors": self.survivors.tolist(),
+            "survivors": None if self.survivors is None else self.survivors.tolist(),
             "effective_depth": self.effective_depth,
             "effective_parameters": self.effective_parameters,
             "accuracy": predicted.accuracy,
@@ -219,6 +228,9 @@ class Forecast:
                 "epoch": law.epoch,
                 "networks": len(law.networks),
                 "leave_one_out_rmse": law.rmse,
+                "near_threshold": law.is_near(self.wiring),
+                "networks_like_it": len(alike),
+                "their_leave_one_out_rmse": law.rmse_of(alike),
             },
             "nearest": [{"scheme": one.scheme, "label": one.label, "accuracy": one.accuracy} for one in self.nearest],
             "limit": self.limit,

@@ -7,11 +7,10 @@ the head reads that comes from block n. Shares and parts tell which blocks survi
 that no depth removes. The constants are fitted to trained networks and stored with what they were fitted on; see `fit`.
 
 Predictions were registered with two other laws too, which have no floor and D = sum_n p_n u_n / (u_n + tau): u_n is the
-square root of the part (`contributions`), or the share of the block (`shares`). The law of shares is the rival of the
-law of parts: if the two disagree about a network, the interval is wider. Under the name `parts`, files of predictions
-hold the law of their day: `survival.json` and later ones this law; `threshold.json`, `wirings-threshold.json` and
-`small-betas.json` D = sum_n p_n max(0, 1 - sqrt(tau r_n / v_n)) over all blocks, r_n = 2^stage; all older ones
-D = sum_n p_n v_n / (v_n + tau).
+square root of the part (`contributions`), or the share of the block (`shares`). Under the name `parts`, files of
+predictions hold the law of their day: `survival.json` and later ones this law; `threshold.json`,
+`wirings-threshold.json` and `small-betas.json` D = sum_n p_n max(0, 1 - sqrt(tau r_n / v_n)) over all blocks, with
+r_n = 2^stage; all older ones D = sum_n p_n v_n / (v_n + tau).
 """
 
 import json
@@ -32,9 +31,9 @@ from zerosnet.numerics.wirings.companion import largest_root, typical_root
 from zerosnet.numerics.wirings.fitted import FittedNetwork, network_json, read_network
 from zerosnet.numerics.wirings.measures import effective_parameters, weighted_depth
 from zerosnet.numerics.wirings.stages import parameters_by_stage
-from zerosnet.numerics.wirings.step import Floats
-from zerosnet.numerics.wirings.survival import Survival, is_near, living_parts
-from zerosnet.numerics.wirings.wiring import Wiring
+from zerosnet.numerics.wirings.step import Bools, Floats
+from zerosnet.numerics.wirings.survival import BAND, Survival, is_near, living_parts, survives
+from zerosnet.numerics.wirings.wiring import STEM, Wiring
 
 LAW_FILE = Path(__file__).with_name("law.json")
 COUNTS: dict[str, Callable[[npt.ArrayLike, npt.ArrayLike, float], Floats]] = {
@@ -46,9 +45,6 @@ MEASURES = tuple(COUNTS)
 EVERY_BLOCK = Survival(0.0)
 COVERAGE = 0.9
 """The level of a prediction interval."""
-
-SLACK = 0.1
-"""Width of an interval is proportional to this plus the disagreement with the rival, both of log(error)."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,7 +78,6 @@ class AccuracyLaw:
     Attributes:
         measure: What D is made of, "parts", "contributions" or "shares".
         epoch: Whose accuracy, "best" or "last".
-        rival: Another law; disagreement with it widens the interval.
         survival: Which blocks of a law of parts survive training.
     """
 
@@ -95,7 +90,6 @@ class AccuracyLaw:
     epoch: str
     networks: tuple[FittedNetwork, ...]
     floor: float = 0.0
-    rival: "AccuracyLaw | None" = None
     survival: Survival = EVERY_BLOCK
 
     def __post_init__(self) -> None:
@@ -109,57 +103,54 @@ class AccuracyLaw:
 
     @staticmethod
     def rmse_of(networks: Sequence[FittedNetwork]) -> float:
-        """The same over some of the networks."""
+        """Compute the same for some networks."""
         return sqrt(sum((n.left_out - n.accuracy) ** 2 for n in networks) / len(networks))
 
-    def alike(self, wiring: Wiring) -> list[FittedNetwork]:
-        """The networks it was fitted on that are near the threshold of survival too, or not near it either."""
-        return [one for one in self.networks if one.near is self.is_near(wiring)]
+    def networks_like(self, wiring: Wiring) -> list[FittedNetwork]:
+        """List the fitted networks on the same side: near the threshold of survival, or clear of it."""
+        near = self.is_near(wiring)
+        return [one for one in self.networks if one.near is near]
+
+    def survivors(self, wiring: Wiring, stem: float = STEM) -> Bools:
+        """Return True for the blocks that are expected to survive training."""
+        per_block = parameters_by_stage(wiring.counts)
+        return survives(wiring.shares(stem), wiring.head_parts(stem), per_block, self.survival.least)
 
     @cached_property
-    def _doubts(self) -> dict[bool, float]:
-        """The k-th smallest of n leave-one-out scores, k = 90 % of n + 1: as many new networks of the same kind are in.
+    def log_halfwidth(self) -> float:
+        """Half the width of a prediction interval of log(error), beside what the threshold of survival leaves open.
 
-        A score is the size of a residual of log(error), relative to the slack plus the disagreement with the rival.
-        Errors of 6 % and of 25 % have residuals of one size on this scale. Networks near the threshold of survival
-        have a number of their own (True).
+        The k-th smallest of n leave-one-out residuals, k = 90 % of n + 1: as many new networks of the same kind are in.
+        Errors of 6 % and of 25 % have residuals of one size on this scale.
         """
-        found = {near: self._doubt([one for one in self.networks if one.near is near]) for near in (False, True)}
-        return {near: doubt or max(found.values()) for near, doubt in found.items()}
+        found = []
+        for one in self.networks:
+            residual = log((100 - one.accuracy) / (100 - one.left_out))
+            found.append(max(one.spread[0] - residual, residual - one.spread[1], 0.0))
+        return sorted(found)[min(ceil(COVERAGE * (len(found) + 1)), len(found)) - 1]
 
-    @staticmethod
-    def _doubt(networks: Sequence[FittedNetwork]) -> float:
-        scores = [0.0]
-        for one in networks:
-            apart = 0.0 if one.rival is None else abs(_log_ratio(one.left_out, one.rival))
-            scores.append(abs(_log_ratio(one.left_out, one.accuracy)) / (SLACK + apart))
-        return sorted(scores)[min(ceil(COVERAGE * (len(networks) + 1)), len(networks))]
-
-    def log_halfwidth(self, disagreement: float = 0.0, near: bool = False) -> float:
-        """Half the width of a prediction interval of log(error), for a disagreement of log(error) with the rival."""
-        return self._doubts[near] * (SLACK + disagreement)
+    def spread(self, wiring: Wiring) -> tuple[float, float]:
+        """Changes of log(error) if all blocks close to the threshold survive, and if all of them die."""
+        errors = [self.error_of(self.quantity(wiring, factor)) for factor in (1 / BAND, 1.0, BAND)]
+        return log(errors[0] / errors[1]), log(errors[2] / errors[1])
 
     def is_near(self, wiring: Wiring) -> bool:
         """Tell whether much of a network starts near the threshold of survival, so that its accuracy is uncertain."""
         return is_near(wiring.shares(), wiring.head_parts(), parameters_by_stage(wiring.counts), self.survival.least)
 
-    def disagreement(self, wiring: Wiring) -> float:
-        """Size of the difference of log(error) between this law and its rival; 0 without one."""
-        if self.rival is None:
-            return 0.0
-        errors = [law.error_of(law.quantity(wiring)) for law in (self, self.rival)]
-        return abs(log(errors[0] / errors[1]))
-
     def error_of(self, quantity: float) -> float:
         """Error in percent, at most 100."""
         return min(self.a * quantity**-self.p + self.floor, 100.0) if quantity > 0 else 100.0
 
-    def quantity(self, wiring: Wiring) -> float:
-        """D of a wiring."""
-        return float(self._quantities(wiring.shares(), wiring.head_parts(), parameters_by_stage(wiring.counts)))
+    def quantity(self, wiring: Wiring, factor: float = 1.0) -> float:
+        """Compute D of a wiring, with the threshold of survival times a factor."""
+        per_block = parameters_by_stage(wiring.counts)
+        return float(self._quantities(wiring.shares(), wiring.head_parts(), per_block, factor))
 
-    def _quantities(self, shares: npt.ArrayLike, parts: npt.ArrayLike, per_block: npt.ArrayLike) -> Floats:
-        weights = used(self.measure, shares, parts, per_block, self.survival.least)
+    def _quantities(
+        self, shares: npt.ArrayLike, parts: npt.ArrayLike, per_block: npt.ArrayLike, factor: float = 1.0
+    ) -> Floats:
+        weights = used(self.measure, shares, parts, per_block, factor * self.survival.least)
         return np.asarray(COUNTS[self.measure](weights, per_block, self.tau))
 
     @property
@@ -183,10 +174,11 @@ class AccuracyLaw:
             return Prediction(None, None, calibrated=False, why_not=why_not)
         quantity = self.quantity(wiring)
         if quantity == 0:
-            return Prediction(None, None, calibrated=False, why_not="no block reaches the head")
-        error, halfwidth = self.error_of(quantity), self.log_halfwidth(self.disagreement(wiring), self.is_near(wiring))
-        low, high = (100 - min(error * exp(sign * halfwidth), 100.0) for sign in (1, -1))
-        return Prediction(100 - error, (low, high), calibrated=True)
+            why_not = "no block reaches the head" if self.survivors(wiring).any() else "no block survives training"
+            return Prediction(None, None, calibrated=False, why_not=why_not)
+        error, (less, more) = self.error_of(quantity), self.spread(wiring)
+        low = 100 - min(error * exp(more + self.log_halfwidth), 100.0)
+        return Prediction(100 - error, (low, 100 - error * exp(less - self.log_halfwidth)), calibrated=True)
 
     def not_calibrated(self, wiring: Wiring, dataset: str | None = None, normalised: bool = True) -> str | None:
         """Explain why the law predicts nothing for this network; None if it predicts."""
@@ -201,7 +193,11 @@ class AccuracyLaw:
             return f"the law was fitted on networks of {max(stages)} stages, not {len(wiring.stages)}"
         if not least <= len(wiring.steps) <= most:
             return f"the law is used from {least} to {most} blocks, not for {len(wiring.steps)}"
-        return self._unlike_roots(wiring.schemes()) if wiring.alphas else None
+        if len(wiring.read) > 1 and not wiring.alphas:
+            return "the law was fitted on networks of schemes, not of several streams"
+        if wiring.betas > 1:
+            return "the law was fitted on schemes with one beta"
+        return self._unlike_roots(schemes_of(wiring))
 
     def _unlike_roots(self, schemes: Sequence[Scheme]) -> str | None:
         """Explain that the largest root of these schemes is outside of what was measured; None if it is not."""
@@ -217,7 +213,7 @@ class AccuracyLaw:
     @cached_property
     def roots(self) -> tuple[float, float]:
         """The range of the largest roots of the schemes it was fitted on, rounded outwards to hundredths."""
-        found = [network.typical_root for network in self.networks]
+        found = [network.root for network in self.networks]
         return floor(100 * min(found)) / 100, ceil(100 * max(found)) / 100
 
     def fitted(self, wiring: Wiring) -> FittedNetwork | None:
@@ -232,18 +228,17 @@ class AccuracyLaw:
         """A JSON-ready object, lossless; the leave-one-out error and the interval are repeated for the reader."""
         networks = [network_json(network) for network in self.networks]
         runs = sum(network.runs for network in self.networks)
-        facts = {"runs": runs, "leave_one_out_rmse": self.rmse, "log_halfwidth": self.log_halfwidth()}
-        rival = None if self.rival is None else self.rival.measure
+        facts = {"runs": runs, "leave_one_out_rmse": self.rmse, "log_halfwidth": self.log_halfwidth}
         survival = {} if self.survival == EVERY_BLOCK else {"survival": self.survival.to_json()}
-        return {**self.constants(), **survival, **facts, "rival": rival, "networks": networks}
+        return {**self.constants(), **survival, **facts, "networks": networks}
 
     def constants(self) -> dict[str, Any]:
         """What it is and its constants, without the networks."""
         return {name: getattr(self, name) for name in _FIELDS}
 
     @classmethod
-    def from_json(cls, data: Any, rival: "AccuracyLaw | None" = None) -> "AccuracyLaw":
-        """Read what `to_json` writes; the rival stands elsewhere."""
+    def from_json(cls, data: Any) -> "AccuracyLaw":
+        """Read what `to_json` writes."""
         missing = [name for name in (*_FIELDS, "networks") if not isinstance(data, dict) or name not in data]
         if missing:
             raise InputError(
@@ -252,15 +247,18 @@ class AccuracyLaw:
         networks = map(read_network, data["networks"])
         survival = Survival(**data["survival"]) if "survival" in data else EVERY_BLOCK
         facts = {name: data[name] for name in _FIELDS}
-        return cls(**facts, networks=tuple(networks), rival=rival, survival=survival)
+        return cls(**facts, networks=tuple(networks), survival=survival)
 
 
 _LEAST = 1e-9  # of D, where no block counts
 _FIELDS = ("measure", "a", "tau", "p", "floor", "dataset", "recipe", "epoch")
 
 
-def _log_ratio(accuracy: float, other: float) -> float:
-    return log((100 - accuracy) / (100 - other))
+def schemes_of(wiring: Wiring) -> Sequence[Scheme]:
+    """List the schemes of all blocks; gains of one stream are schemes of one step."""
+    if wiring.alphas:
+        return wiring.schemes()
+    return [Scheme([step.A[0][0]], [step.b[0]]) for step in wiring.steps]
 
 
 def used(
@@ -283,8 +281,7 @@ def load_law(measure: str = "parts", epoch: str = "best") -> AccuracyLaw:
     """
     for data in _stored():
         if (data["measure"], data["epoch"]) == (measure, epoch):
-            rival = data.get("rival")
-            return AccuracyLaw.from_json(data, None if rival is None else load_law(rival, epoch))
+            return AccuracyLaw.from_json(data)
     raise InputError(f"no law of {measure!r} and {epoch!r}; expected one of {', '.join(MEASURES)}, and best or last")
 
 

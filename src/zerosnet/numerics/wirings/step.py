@@ -15,6 +15,7 @@ from zerosnet.numerics.rationals import Number, number
 Vector = tuple[Number, ...]
 Matrix = tuple[Vector, ...]
 Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

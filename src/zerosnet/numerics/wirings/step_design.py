@@ -20,7 +20,6 @@ from math import inf
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from zerosnet.errors import InputError
 from zerosnet.numerics.scheme import Scheme
@@ -28,10 +27,8 @@ from zerosnet.numerics.wirings.companion import one_step_blocks
 from zerosnet.numerics.wirings.law import load_law
 from zerosnet.numerics.wirings.measures import HEAD_TAU, effective_parameters, weighted_depth
 from zerosnet.numerics.wirings.stages import BLOCKS, block_counts, parameters_by_stage
-from zerosnet.numerics.wirings.step import Floats
+from zerosnet.numerics.wirings.step import Bools, Floats
 from zerosnet.numerics.wirings.wiring import Wiring
-
-Bools = npt.NDArray[np.bool_]
 
 _GRID = np.logspace(-6, 0, 241)[:-1]  # parts of stem and start-up together
 

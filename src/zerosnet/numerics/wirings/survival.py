@@ -1,12 +1,13 @@
-"""Which blocks survive training: those that are read well enough at the start.
+"""Predict which blocks survive training: those that make up enough of what is read at the start.
 
-Training keeps a block or lets it die: its share ends near 10 % and above, or far below 1 %, and hardly ever between.
-Which of both follows from the coefficients. Block n survives if
+Training keeps a block or lets it die: most shares end above 10 % or below 0.1 %. Which of both can be estimated from
+the coefficients. Block n survives if
 
     max(s_n, sqrt(v_n)) >= least sqrt(r_n),   r_n = sqrt(p_n / p_0),
 
 with s_n its share, v_n its part of what the head reads, p_n its parameters and r_n its width relative to the first
-block's. So a block has to be read by the next one, or by the head. `least` is counted from trained networks.
+block's. So a block has to make up enough of what the next one, or the head, reads. `least` is counted from trained
+networks; close to it, it is often wrong.
 """
 
 from dataclasses import dataclass
@@ -17,14 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from zerosnet.errors import InputError
-from zerosnet.numerics.wirings.step import Floats
-
-Bools = npt.NDArray[np.bool_]
+from zerosnet.numerics.wirings.step import Bools, Floats
 
 ALIVE = 0.01
 """Share from which a trained block counts as alive."""
 
-BAND, MUCH = 1.75, 0.1
+BAND, MATTERS = 1.75, 0.1
 """A network is near the threshold if blocks within this factor of it have more than this part of all parameters."""
 
 
@@ -51,7 +50,7 @@ class Survival:
 
 
 def start_weights(shares: npt.ArrayLike, parts: npt.ArrayLike, per_block: npt.ArrayLike) -> Floats:
-    """max(s_n, sqrt(v_n)) / sqrt(r_n), which is compared with the threshold; blocks lie along the last axis.
+    """Compute max(s_n, sqrt(v_n)) / sqrt(r_n), which is compared with the threshold; blocks lie along the last axis.
 
     Examples:
         >>> start_weights([0.5, 0.2], [0.01, 0.09], [1, 16]).tolist()
@@ -62,13 +61,18 @@ def start_weights(shares: npt.ArrayLike, parts: npt.ArrayLike, per_block: npt.Ar
     return np.asarray(read / (p / p.flat[0]) ** 0.25)
 
 
+def survives(shares: npt.ArrayLike, parts: npt.ArrayLike, per_block: npt.ArrayLike, least: float) -> Bools:
+    """Return True for the blocks that survive."""
+    return np.asarray(start_weights(shares, parts, per_block) >= least)
+
+
 def living_parts(shares: npt.ArrayLike, parts: npt.ArrayLike, per_block: npt.ArrayLike, least: float) -> Floats:
-    """Parts of the blocks that survive, and 0 for those that die."""
-    return np.where(start_weights(shares, parts, per_block) >= least, np.asarray(parts, dtype=np.float64), 0.0)
+    """Return the parts of the blocks that survive, and 0 for those that die."""
+    return np.where(survives(shares, parts, per_block, least), np.asarray(parts, dtype=np.float64), 0.0)
 
 
 def is_near(shares: npt.ArrayLike, parts: npt.ArrayLike, per_block: npt.ArrayLike, least: float) -> bool:
-    """Tell whether what the threshold decides matters for a network: close to it, it is often wrong.
+    """Tell whether blocks close to the threshold have much of a network's parameters.
 
     Examples:
         >>> is_near([0.9, 0.03], [0.5, 0.0001], [1, 1], least=0.02), is_near([0.9, 0.5], [0.5, 0.2], [1, 1], least=0.02)
@@ -77,7 +81,7 @@ def is_near(shares: npt.ArrayLike, parts: npt.ArrayLike, per_block: npt.ArrayLik
     p = np.asarray(per_block, dtype=np.float64)
     weights = start_weights(shares, parts, p)
     close = (weights > least / BAND) & (weights < least * BAND)
-    return bool(p[close].sum() > MUCH * p.sum())
+    return bool(p[close].sum() > MATTERS * p.sum())
 
 
 def count_survival(weights: npt.ArrayLike, alive: npt.ArrayLike) -> Survival:
@@ -92,12 +96,10 @@ def count_survival(weights: npt.ArrayLike, alive: npt.ArrayLike) -> Survival:
         Survival(least=0.04, blocks=4, wrong=0)
     """
     found, lives = np.asarray(weights, dtype=np.float64), np.asarray(alive, dtype=np.bool_)
-    if found.ndim != 1 or found.shape != lives.shape or not (lives.any() and not lives.all()):
+    values = np.unique(found)
+    if found.ndim != 1 or found.shape != lives.shape or len(values) < 2 or not (lives.any() and not lives.all()):
         raise InputError(f"weights has shape {found.shape}; expected one per block, of blocks that live and that die")
-    order = np.argsort(found, kind="stable")
-    ordered, lives = found[order], lives[order]
-    lost = np.concatenate([[0], np.cumsum(lives)])  # alive below the threshold, if it stands before the n-th block
-    kept = np.concatenate([[0], np.cumsum(~lives)])
-    wrong = lost + (kept[-1] - kept)
-    best = int(wrong[1:-1].argmin()) + 1
-    return Survival(sqrt(ordered[best - 1] * ordered[best]), len(found), int(wrong[best]))
+    wrong = [int(((found >= value) != lives).sum()) for value in values[1:]]
+    best = int(np.argmin(wrong))
+    least = sqrt(values[best] * values[best + 1]) or float(values[best + 1])
+    return Survival(least, len(found), wrong[best])

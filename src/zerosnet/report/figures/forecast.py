@@ -22,7 +22,7 @@ def forecast_figure(found: Forecast) -> "Figure":
         upper, lower = figure.subplots(2, 1, sharex=True)
         _bars(upper, found, found.shares, "share in the new state")
         _bars(lower, found, found.parts, "part of what the head reads")
-        if not found.survivors.all():
+        if found.survivors is not None and not found.survivors.all():
             upper.set_title("pale: dies in training", loc="right", color=GREY, fontsize=8)
         lower.set_xlabel("block")
         predicted = found.prediction
@@ -38,7 +38,7 @@ def _bars(axes: "Axes", found: Forecast, heights: Any, title: str) -> None:
         blocks = range(first, first + stage.blocks)
         drawn = axes.bar(blocks, [max(float(heights[n]), 1e-9) for n in blocks], color=colour, width=0.8)
         for n, bar in zip(blocks, drawn):
-            bar.set_alpha(1.0 if found.survivors[n] else _PALE)
+            bar.set_alpha(_PALE if found.survivors is not None and not found.survivors[n] else 1.0)
         first += stage.blocks
     axes.set_yscale("log")
     low = max(1e-6, min(1e-3, float(min(heights)) / 2))
