@@ -18,6 +18,7 @@ STABLE: dict[str, Any] = {"color": BLUE, "marker": "o", "linestyle": "", "marker
 OTHER: dict[str, Any] = {"color": VERMILION, "marker": "s", "linestyle": "", "markersize": 5}
 
 
+HOLLOW: dict[str, Any] = {"markerfacecolor": "white"}
 RING: dict[str, Any] = {"color": INK, "marker": "o", "linestyle": "", "markersize": 10, "markerfacecolor": "none"}
 RESULTS = Path(__file__).parents[2] / "results"
 _LEAST = 1e-6  # smaller weights and shares are drawn at the edge
@@ -57,7 +58,7 @@ def law_figure() -> "Figure":
         predicted, roots = figure.subplots(1, 2, sharey=True)
         for network in load_law().networks:
             scheme = Scheme.parse(network.scheme)
-            look = STABLE if is_zero_stable(scheme) else OTHER
+            look = (STABLE if is_zero_stable(scheme) else OTHER) | (HOLLOW if network.near else {})
             before = known.get(key_of(network))
             predicted.plot(network.left_out if before is None else before, network.accuracy, **look)
             if before is not None:
@@ -70,6 +71,7 @@ def law_figure() -> "Figure":
         roots.set_xlabel("largest parasitic modulus")
         predicted.plot([], [], **STABLE, label="zero-stable")
         predicted.plot([], [], **OTHER, label="not zero-stable")
+        predicted.plot([], [], **OTHER | {"color": GREY} | HOLLOW, label="hollow: near the threshold of survival")
         predicted.plot([], [], **RING, label="committed before training, this law")
         predicted.legend(loc="upper left")
     return figure
