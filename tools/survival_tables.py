@@ -59,7 +59,6 @@ VALUES: dict[str, Callable[[], str]] = {
     "survival, threshold": lambda: f"{load_law().survival.least:.3f}",
     "survival, threshold %": lambda: f"{100 * load_law().survival.least:.1f}",
     "survival, blocks": lambda: f"{load_law().survival.blocks:,}",
-    "survival, wrong": lambda: str(load_law().survival.wrong),
     "survival, far": lambda: _judged(close=False),
     "survival, close": lambda: _judged(close=True),
     "survival, predicted": _judged_before,

@@ -89,7 +89,7 @@ def test_what_was_predicted_stands_before_what_was_measured(store, capsys):
     assert f"32        1.84, 0.74, 0.74  No          {early}" in text, "registered before anybody trained it"
     left_out = f"~{rows['56 1.84, 0.74, 0.74'].accuracy:.1f}"
     assert f"56        1.84, 0.74, 0.74  No         {left_out}" in text, "the law's forecast, without this network"
-    assert "registered before training (threshold); ~ forecast of the law, fitted without the network" in text
+    assert "registered before training (survival, threshold); ~ forecast of the law, fitted without the network" in text
 
 
 @pytest.mark.parametrize("width", [80, 100, 140])

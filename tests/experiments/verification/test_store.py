@@ -113,6 +113,15 @@ def test_measurements_of_another_run_are_a_problem(store, folder, name, change, 
     assert any(words in what for what in problems(store))
 
 
+def test_a_small_difference_by_other_kernels_is_noted_and_no_problem(store, folder):
+    edit(folder / "ablation.json", accuracy=0.75, kernels="others")
+    found = verify_store(store.root)
+    assert found.problems == []
+    assert any("0.7500 by other kernels" in one.what for one in found.notes)
+    edit(folder / "ablation.json", accuracy=0.65)
+    assert any("has accuracy 0.6500" in what for what in problems(store))
+
+
 @pytest.mark.parametrize("name", ["spec.json", "result.json", "environment.json", "ablation.json"])
 def test_a_file_that_is_no_json_is_a_problem(store, folder, name):
     (folder / name).write_text("{")

@@ -120,6 +120,9 @@ def test_a_law_goes_into_json_and_comes_back() -> None:
     assert AccuracyLaw.from_json(json.loads(json.dumps(law.to_json()))) == law
     with pytest.raises(InputError, match="has no tau"):
         AccuracyLaw.from_json({"measure": "shares", "a": 1.0})
+    for broken in ({"survival": {"foo": 1}}, {"networks": [{"scheme": "1;1"}]}):
+        with pytest.raises(InputError, match="cannot be read"):
+            AccuracyLaw.from_json(law.to_json() | broken)
 
 
 @pytest.mark.parametrize("stage_change", ["project-each", "project-shared", "restart"])

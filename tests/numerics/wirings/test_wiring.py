@@ -140,6 +140,10 @@ def test_schemes_that_forget_have_fewer_parameters_in_the_head() -> None:
         (lambda: Wiring.of_matrices([[[1, 1]]], [[1]], [[1]], [1]), "A is"),
         (lambda: Wiring.of(OPT).shares(stem=0), "stem is 0"),
         (lambda: Wiring.of(OPT).effective_parameters([1, 2]), "per_block has 2 entries; expected 27"),
+        (
+            lambda: Wiring.of(OPT).effective_parameters([0] + [1] * 26),
+            "the least of per_block is 0.0; expected a positive",
+        ),
         (lambda: Wiring.of_gains([1], [1]).schemes(), "not one of schemes"),
     ],
 )

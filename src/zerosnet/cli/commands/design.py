@@ -142,11 +142,21 @@ def _depth_rows(best: "DepthDesign") -> list[tuple[str, str]]:
     return [
         ("alphas", ", ".join(map(output.number_text, best.scheme.alphas))),
         ("beta", output.number_text(best.scheme.betas[0])),
-        (noun, f"{best.value:.2f} (Euler's scheme: {best.euler:.2f})"),
+        (noun, f"{best.value:.2f} (Euler's scheme: {best.euler:.2f}){_caveat(best)}"),
         ("order", f"at least {best.order}"),
         ("largest parasitic modulus", f"{best.parasitic_modulus:.4g}"),
         ("stage gain", f"{best.stage_gain:.3g}"),
     ]
+
+
+def _caveat(best: "DepthDesign") -> str:
+    """Name what the law was not fitted on, if accuracy is the objective."""
+    from zerosnet.numerics import Wiring, load_law
+
+    if best.objective != "accuracy":
+        return ""
+    why_not = load_law().not_calibrated(Wiring.of(best.scheme, best.blocks))
+    return "" if why_not is None else f"; not calibrated: {why_not}"
 
 
 def _beta_rows(found: "StepDesign") -> list[tuple[str, str]]:

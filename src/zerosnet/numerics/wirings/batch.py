@@ -131,6 +131,8 @@ def _in_pieces(
         own, growth = (np.broadcast_to(np.asarray(x, dtype=np.float64), shape) for x in (betas, beta_growth))
     except ValueError:
         raise InputError(f"betas has shape {np.shape(betas)}; expected {shape}, one beta per scheme") from None
+    if not (np.isfinite(own).all() and np.isfinite(growth).all()):
+        raise InputError("betas or beta_growth has a number that is not finite; expected finite numbers")
     columns = np.ascontiguousarray(weights.reshape(-1, steps).T)
     own, growth = np.abs(own.reshape(-1)), np.abs(growth.reshape(-1))
     found = np.empty((columns.shape[1], sum(counts)))

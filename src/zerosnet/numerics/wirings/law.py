@@ -244,10 +244,12 @@ class AccuracyLaw:
             raise InputError(
                 f"a law in JSON has no {missing[0]}; expected an object with {', '.join(_FIELDS)}, networks"
             )
-        networks = map(read_network, data["networks"])
-        survival = Survival(**data["survival"]) if "survival" in data else EVERY_BLOCK
-        facts = {name: data[name] for name in _FIELDS}
-        return cls(**facts, networks=tuple(networks), survival=survival)
+        try:
+            networks = tuple(map(read_network, data["networks"]))
+            survival = Survival(**data["survival"]) if "survival" in data else EVERY_BLOCK
+        except TypeError as error:
+            raise InputError(f"a law in JSON cannot be read: {error}") from None
+        return cls(**{name: data[name] for name in _FIELDS}, networks=networks, survival=survival)
 
 
 _LEAST = 1e-9  # of D, where no block counts

@@ -242,6 +242,7 @@ class Wiring:
         weights = parameters_by_stage(self.counts) if per_block is None else [float(p) for p in per_block]
         if len(weights) != len(self.steps):
             raise InputError(f"per_block has {len(weights)} entries; expected {len(self.steps)}, one per block")
+        _positive(min(weights), "the least of per_block")
         law = load_law()
         parts = living_parts(self.shares(stem), self.head_parts(stem), weights, law.survival.least)
         return float(measures.effective_parameters(parts, weights, law.tau if tau is None else _positive(tau, "tau")))
@@ -287,8 +288,7 @@ class Wiring:
 def wiring_of(scheme: Scheme, blocks: tuple[int, ...], stage_change: str) -> Wiring:
     """`Wiring.of`, cached: if the same network is asked for again, what was computed for it is still there.
 
-    Nothing has a default: an argument that is given and one that is not would be two entries. Few are kept: a wiring
-    holds thousands of exact numbers, which the garbage collector would look through.
+    Nothing has a default, so that equal calls are one entry. Few are kept: a wiring holds thousands of exact numbers.
     """
     return Wiring.of(scheme, blocks, stage_change)
 
