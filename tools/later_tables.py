@@ -22,7 +22,7 @@ CONTROL = "block-schemes-control"
 GROUPS = {
     "block-schemes": "betas that grow or shrink",
     CONTROL: "initial weights that grow",
-    "ten-rows": "ten rows, 32 and 44 layers",
+    "ten-rows": "ten rows, other depths",
     "depth": "f switched off, equal depth, restart",
     "alpha-and-k": "alpha and k",
     "recipes": "other rates and decay",
