@@ -111,6 +111,12 @@ def test_very_deep_networks_get_a_reason_in_place_of_parameters_in_use(capsys: p
     assert capsys.readouterr().out.count("none      none") == 2
 
 
+@pytest.mark.parametrize("options", [["--layers", "164"], ["--dataset", "mnist"]])
+def test_no_map_is_drawn_if_the_law_was_not_calibrated(options: list[str], tmp_path: Path, capsys) -> None:
+    assert predict("--map", str(tmp_path / "map.png"), *options) == 2
+    assert "there are none: the law was fitted on" in " ".join(capsys.readouterr().err.split())
+
+
 def test_figure_and_map_are_drawn(tmp_path: Path) -> None:
     figure, picture = tmp_path / "shares.png", tmp_path / "map.png"
     assert predict("zerosnet(1/2)", "--plot", str(figure), "--map", str(picture)) == 0

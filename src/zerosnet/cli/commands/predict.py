@@ -59,6 +59,10 @@ def predict(
         schemes.append(output.named_scheme(None, alphas, betas, None, None, None))
     if plot is not None and not schemes:
         raise InputError("--plot draws a scheme, and none is given")
+    if accuracies is not None:
+        why_not = forecast("euler()", layers, dataset=dataset).prediction.why_not
+        if why_not is not None:
+            raise InputError(f"--map draws predicted accuracies, and there are none: {why_not}")
     found = [
         forecast(
             one,
