@@ -219,6 +219,7 @@ TABLES: dict[str, Callable[[], str]] = {
 }
 VALUES: dict[str, Callable[[], str]] = {
     **later_sentences.VALUES,
+    "first laws, networks": lambda: str(sum(len(by_scheme(group)) for group in GROUPS)),
     "law a": lambda: f"{load_law().a:.1f}",
     "law tau": lambda: f"{load_law().tau:.5f}",
     "law p": lambda: f"{load_law().p:.3f}",

@@ -58,6 +58,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **mosaic_tables.TABLES,
     **robustness_tables.TABLES,
     **screening.TABLES,
+    **survival_tables.TABLES,
     **verify_tables.TABLES,
     **wiring_tables.TABLES,
 }

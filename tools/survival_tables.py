@@ -4,14 +4,22 @@ import json
 from collections.abc import Callable
 from functools import cache
 from math import inf
+from pathlib import Path
+from statistics import median
 
-from tools.fit_law import trained_blocks
-from tools.markdown_tables import ROOT
-from zerosnet.numerics import Scheme, load_law
-from zerosnet.numerics.wirings.survival import BAND
+import numpy as np
+
+from tools.fit_law import RUNS, trained_blocks
+from tools.markdown_tables import ROOT, table
+from zerosnet.numerics import Scheme, forecast, load_law
+from zerosnet.numerics.wirings.survival import ALIVE, BAND
+from zerosnet.training import RunSpec
 
 REGISTERED = ROOT / "results/predictions/threshold-betas.json"
 """What was predicted for networks that were chosen close to the threshold."""
+
+OPTIMUM, NOTHING = "1/3,5/9,1/9", "1/1000000"
+"""The optimum's alphas, and a beta with which no multistep block adds anything."""
 
 
 @cache
@@ -55,6 +63,56 @@ def small_betas(alphas: str = "1/3,5/9,1/9", most: float = 0.07) -> str:
     return f"{betas} reach {accuracies} %"
 
 
+def at_the_threshold() -> str:
+    """List the networks chosen close to the threshold: blocks expected to survive, blocks alive, accuracies."""
+    rows = []
+    for one in json.loads(REGISTERED.read_text())["predictions"]:
+        folder = RUNS / one["run"]
+        result = json.loads((folder / "result.json").read_text())
+        alive = np.array(json.loads((folder / "ablation.json").read_text())["ratios"]) >= ALIVE
+        found = [str(int(stage.sum())) for stage in np.split(alive, len(one["survivors"]))]
+        accuracies = (100 * result[name] for name in ("best_test_accuracy", "test_accuracy"))
+        expected = ", ".join(map(str, one["survivors"]))
+        predicted = f"{one['predicted_accuracy']['parts']:.1f}"
+        rows.append([f"`{one['scheme']}`", expected, ", ".join(found), predicted, *(f"{x:.1f}" for x in accuracies)])
+    heads = ["Scheme", "Expected to survive, by stage", "Alive", "Predicted, %", "Best epoch, %", "Last epoch, %"]
+    return table(heads, rows)
+
+
+@cache
+def _folders(scheme: str) -> tuple[Path, ...]:
+    """Find the runs of a scheme at 56 layers, as all others are trained, in the order of their ids."""
+    found = []
+    for path in sorted(RUNS.glob("zerosnet56-cifar10-paper-*/spec.json")):
+        spec = RunSpec.from_json(json.loads(path.read_text()))
+        usual = not spec.changes and not spec.rewired and spec.precision is None
+        if usual and spec.scheme is not None and str(spec.scheme) == scheme:
+            found.append(path.parent)
+    return tuple(found)
+
+
+def _training(beta: str) -> np.ndarray:
+    """Training accuracy of the optimum's alphas with a beta, in percent: a row per seed, a column per epoch."""
+    journals = [(folder / "metrics.jsonl").read_text().splitlines() for folder in _folders(f"{OPTIMUM};{beta}")]
+    return np.array([[100 * json.loads(line)["train_accuracy"] for line in lines] for lines in journals])
+
+
+def _leaves(beta: str) -> str:
+    """Name the epoch from which accuracy stays more than a point above that of a network without multistep blocks."""
+    apart = _training(beta).mean(axis=0) - _training(NOTHING).mean(axis=0)
+    together = np.flatnonzero(apart <= 1)
+    first = int(together[-1]) + 2 if len(together) else 1
+    return f"at epoch {first}" if first <= len(apart) else "never"
+
+
+def _shrinks() -> str:
+    """Write the median share of the last nine blocks before and after training, for Euler's scheme and a small beta."""
+    scheme = "1,0,0;2/125"
+    after = json.loads((_folders(scheme)[0] / "ablation.json").read_text())["ratios"]
+    return f"from {100 * median(forecast(scheme).shares[-9:]):.1f} % to {100 * median(after[-9:]):.0e} %"
+
+
+TABLES: dict[str, Callable[[], str]] = {"survival, at the threshold": at_the_threshold}
 VALUES: dict[str, Callable[[], str]] = {
     "survival, threshold": lambda: f"{load_law().survival.least:.3f}",
     "survival, threshold %": lambda: f"{100 * load_law().survival.least:.1f}",
@@ -67,4 +125,9 @@ VALUES: dict[str, Callable[[], str]] = {
     "law before the threshold, error": lambda: f"{_registered_law('leave_one_out_rmse'):.2f}",
     "law error": lambda: f"{load_law().rmse:.2f}",
     "small betas, sequence": small_betas,
+    "beta 0.064 leaves": lambda: _leaves("8/125"),
+    "beta 0.032 leaves": lambda: _leaves("4/125"),
+    "beta 0.027 leaves": lambda: _leaves("27/1000"),
+    "beta 0.022 leaves": lambda: _leaves("2173/100000"),
+    "a small beta shrinks": _shrinks,
 }
