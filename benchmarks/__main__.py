@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="name the benchmarks and leave")
     parser.add_argument("--only", default="", help="cases of training and others, by a part of their names; layers")
     parser.add_argument(
-        "--compile", action="store_true", help="only fill the compiler's cache: models, training, imagenet"
+        "--compile", action="store_true", help="only fill the compiler's cache: models, training, others, imagenet"
     )
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the result files")
     options = parser.parse_args(arguments)
@@ -61,8 +61,8 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"unknown benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
     if options.only and options.names not in (["training"], ["others"], ["imagenet"]):
         parser.error("--only is for training, others or imagenet")
-    if options.compile and (not options.names or set(options.names) - {"models", "training", "imagenet"}):
-        parser.error("--compile is for models, training and imagenet")
+    if options.compile and (not options.names or set(options.names) - {"models", "training", "others", "imagenet"}):
+        parser.error("--compile is for models, training, others and imagenet")
     options.out.mkdir(parents=True, exist_ok=True)
     complete = True
     for name in options.names or BENCHMARKS:

@@ -62,11 +62,11 @@ class Case:
 
 
 CASES = (
-    Case("native", 56, 10, 4, 40, 0.38, 28),
-    Case("native", 56, 1, 4, 15, 1.0),
-    Case("native", 20, 10, 4, 15, 0.15),
-    Case("native", 56, 30, 2, 45, 0.36, 28),
-    Case("native", 110, 10, 2, 45, None),
+    Case("native", 56, 10, 4, 40, 0.28, 28),
+    Case("native", 56, 1, 4, 15, 0.72),
+    Case("native", 20, 10, 4, 15, 0.11),
+    Case("native", 56, 30, 2, 45, 0.245, 28),
+    Case("native", 110, 10, 2, 45, 0.54),
     Case("torch", 56, 10, 3, 60, 0.85, 12),
     Case("torch", 56, 30, 2, 100, 0.78, 12),
     Case("torch", 56, 1, 4, 35, 1.9, 5.5),

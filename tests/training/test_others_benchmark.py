@@ -34,9 +34,9 @@ def test_what_does_not_fit_or_fails_is_left_out(monkeypatch, capsys):
 
     monkeypatch.setattr(others, "measure", fail)
     monkeypatch.setattr(others, "synthetic", lambda *given: None)
-    monkeypatch.setattr(others, "TIME_LIMIT", 100)
+    monkeypatch.setattr(others, "TIME_LIMIT", 50)
     (whole,) = on(CPU)
-    late = [case.name for case in CASES if case.seconds_needed > 100]
+    late = [case.name for case in CASES if case.seconds_needed > 50]
     assert [name for name, why in whole["left_out"].items() if why == "no time left"] == late and late
     assert set(whole["left_out"].values()) == {"no time left", "RuntimeError: out of memory"}
 
