@@ -40,6 +40,7 @@ def test_schemes_stand_side_by_side(call):
     for scheme in ("zerosnet(-9/5)", "zerosnet(-1/5)"):
         found = forecast(scheme)
         assert f"{found.effective_depth:.1f} of 27 blocks" in out
+        assert found.survivors_text in next(line for line in out.splitlines() if line.startswith("survive training"))
         assert f"{found.prediction.accuracy:.1f} (" in out
 
 

@@ -78,6 +78,24 @@ def test_plot_draws_into_axes_and_returns_them(value):
     assert axes.get_title(loc="left") and axes.has_data()
 
 
+def test_blocks_that_die_are_pale_in_a_plot_and_counted_in_html():
+    found = forecast("1,1,1;1")
+    axes = found.plot(Figure().subplots())
+    assert [bar.get_alpha() == 1 for bar in axes.patches] == found.survivors.tolist()
+    assert not found.survivors.all() and found.survivors.any()
+    assert f'<td style="text-align:left;vertical-align:top">{found.survivors_text}</td>' in found._repr_html_()
+    keys = axes.get_legend()
+    shown = {text.get_text(): key.get_alpha() for text, key in zip(keys.get_texts(), keys.legend_handles)}
+    assert shown["dies in training"] < 1 and shown["share, stage 3"] is None  # although all of its blocks die
+
+
+def test_survivors_are_unknown_for_other_data_and_no_block_is_pale():
+    found = forecast("1,1,1;1", dataset="digits")
+    axes = found.plot(Figure().subplots())
+    assert found.survivors_text == "unknown" and all(bar.get_alpha() == 1 for bar in axes.patches)
+    assert "dies in training" not in [text.get_text() for text in axes.get_legend().get_texts()]
+
+
 def test_plot_makes_a_figure_if_none_is_given():
     matplotlib.use("agg")
     from matplotlib import pyplot

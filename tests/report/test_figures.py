@@ -9,7 +9,7 @@ import torch
 
 from zerosnet.experiments import NOISES, NoisyNetwork
 from zerosnet.models import create_model, diagnose
-from zerosnet.numerics import FAMILIES, PAPER_ROWS, Scheme, analyze, design, envelope, family, real_interval
+from zerosnet.numerics import FAMILIES, PAPER_ROWS, Scheme, analyze, design, envelope, family, forecast, real_interval
 from zerosnet.report import (
     attack_figure,
     design_figure,
@@ -20,6 +20,7 @@ from zerosnet.report import (
     paper_figure,
     save_figure,
     scheme_figure,
+    schemes_figure,
     stability_concepts_figure,
 )
 from zerosnet.report.figures.panels import draw_region, draw_roots, region_window
@@ -198,3 +199,16 @@ def test_figures_never_load_pyplot():
         "scheme_figure(Scheme.parse('euler')); print('matplotlib.pyplot' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
+
+
+def test_blocks_that_die_are_hollow_where_schemes_are_compared():
+    stable, other = forecast("zerosnet(-9/5)"), forecast("1,1,1;1")
+    _, shares = schemes_figure([stable, other]).axes
+    dying = np.flatnonzero(~other.survivors)
+    hollow = [line.get_xdata() for line in shares.get_lines() if line.get_markerfacecolor() == "white"]
+    assert len(dying) and [list(x) for x in hollow] == [[], list(dying)]
+    labels = [line.get_label() for line in shares.get_lines()]
+    assert "dies in training" in labels
+    assert any(f"{other.survivors_text} survive" in label for label in labels)
+    alone = schemes_figure([stable]).axes[1]
+    assert "dies in training" not in [line.get_label() for line in alone.get_lines()]

@@ -15,6 +15,7 @@ from zerosnet.numerics.wirings.wiring import Wiring
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.patches import Patch
 
     from zerosnet.numerics.analysis import Analysis
     from zerosnet.numerics.designs.search import Design
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _BLUE, _RED, _GREY = "#0069a8", "#c8500a", "#7d838c"
 _STAGES = (_BLUE, "#00805e", "#b87a00", "#a3568a")
+_PALE = 0.3  # opacity of blocks that die
 
 
 def plot_scheme(scheme: Scheme, axes: "Axes | None" = None) -> "Axes":
@@ -48,15 +50,19 @@ def plot_analysis(analysis: "Analysis", axes: "Axes | None" = None) -> "Axes":
 
 
 def plot_forecast(found: "Forecast", axes: "Axes | None" = None) -> "Axes":
-    """Draw the share of every block as bars, and the part of what the head reads that comes from it as dots."""
+    """Draw the share of every block as bars, and the part of what the head reads that comes from it as dots.
+
+    Bars of blocks that are expected to die in training are pale.
+    """
     shown = _axes(axes)
-    _shares(shown, found.shares, [stage.blocks for stage in found.wiring.stages])
-    shown.plot(range(len(found.parts)), found.parts, color=_GREY, marker="o", markersize=3, linewidth=0, label="part")
+    keys = _shares(shown, found.shares, [stage.blocks for stage in found.wiring.stages], found.survivors)
+    dots: Any = {"color": _GREY, "marker": "o", "markersize": 3, "linewidth": 0, "label": "part of what the head reads"}
+    (parts,) = shown.plot(range(len(found.parts)), found.parts, **dots)
     accuracy = found.prediction.accuracy
     said = "" if accuracy is None else f", predicted {accuracy:.1f} %"
     depth = f"effective depth {found.effective_depth:.1f} of {len(found.shares)}"
     shown.set_title(f"{found.scheme.name}, {found.layers} layers: {depth}{said}", loc="left", fontsize=10)
-    shown.legend(frameon=False)
+    shown.legend(handles=[*keys, parts], frameon=False)
     return shown
 
 
@@ -76,11 +82,11 @@ def plot_depth_design(design: "DepthDesign", axes: "Axes | None" = None) -> "Axe
     """Draw the shares of a design's blocks as bars, and those of Euler's scheme as a line."""
     shown = _axes(axes)
     wiring = Wiring.of(design.scheme, design.blocks, beta_growth=design.growth)
-    _shares(shown, wiring.shares(), design.blocks)
+    keys = _shares(shown, wiring.shares(), design.blocks)
     euler = Wiring.of(Scheme([1], [1]), design.blocks).shares()
-    shown.plot(range(len(euler)), euler, color=_GREY, label="Euler")
+    (line,) = shown.plot(range(len(euler)), euler, color=_GREY, label="Euler")
     shown.set_title(f"{design.objective} {design.value:.2f}, Euler's {design.euler:.2f}", loc="left", fontsize=10)
-    shown.legend(frameon=False)
+    shown.legend(handles=[*keys, line], frameon=False)
     return shown
 
 
@@ -105,14 +111,25 @@ def _roots(roots: Sequence[complex], axes: "Axes | None", colour: str) -> "Axes"
     return shown
 
 
-def _shares(axes: "Axes", shares: Any, stages: Sequence[int]) -> None:
-    """Draw the share of every block, a colour per stage, on a logarithmic scale."""
-    first = 0
+def _shares(axes: "Axes", shares: Any, stages: Sequence[int], survivors: Any = None) -> "list[Patch]":
+    """Draw the share of every block on a logarithmic scale, a colour per stage; return what the legend shows.
+
+    Blocks that are no survivors are pale.
+    """
+    from matplotlib.patches import Patch
+
+    keys, first = list[Patch](), 0
+    lives = np.ones(len(shares), dtype=np.bool_) if survivors is None else survivors
     for number, count in enumerate(stages):
         blocks = range(first, first + count)
         colour = _STAGES[number % len(_STAGES)]
-        axes.bar(blocks, shares[first : first + count], color=colour, label=f"share, stage {number + 1}")
+        for n, bar in zip(blocks, axes.bar(blocks, shares[first : first + count], color=colour)):
+            bar.set_alpha(1.0 if lives[n] else _PALE)
+        keys.append(Patch(color=colour, label=f"share, stage {number + 1}"))
         first += count
+    if not lives.all():
+        keys.append(Patch(color=_GREY, alpha=_PALE, label="dies in training"))
     axes.set_yscale("log")
     axes.set_ylim(max(1e-9, 0.3 * float(np.min(shares))), 1.5)
     axes.set_xlabel("block")
+    return keys

@@ -118,6 +118,7 @@ def _facts_of_scheme(found: "Forecast") -> dict[str, str]:
         "moduli": ", ".join(f"{modulus:.3f}" for modulus in verdict.moduli),
         "growth": f"{grown.constant:.3g}-fold over {grown.blocks} blocks",
         "effective depth": f"{found.effective_depth:.1f} of {len(found.shares)} blocks",
+        "survive training": found.survivors_text,
         "shares of blocks": sparkline([float(share) for share in found.shares]),
         "last share": f"{100 * float(found.shares[-1]):.3g} %",
         "predicted test": predicted,

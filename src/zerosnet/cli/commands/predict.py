@@ -89,7 +89,7 @@ def _show_one(found: "Forecast") -> None:
     predicted = found.prediction
     rows = [
         ("effective depth", f"{found.effective_depth:.1f} of {len(found.shares)} blocks"),
-        ("survive training", _alive(found)),
+        ("survive training", found.survivors_text),
         ("parameters in use", f"{_used_text(found)} ({_USED})" if _counts(found) else _TOO_MANY),
         ("accuracy", _accuracy_text(found)),
     ]
@@ -107,13 +107,9 @@ def _show_one(found: "Forecast") -> None:
         print(f"{block:5}  {_percent(share)}  {_bar(share)}  {_percent(part)}{'  dies' * dies}")
 
 
-def _alive(found: "Forecast") -> str:
-    return "unknown" if found.survivors is None else f"{found.survivors.sum()} of {len(found.shares)} blocks"
-
-
 def _show_several(found: "list[Forecast]") -> None:
     lines = [
-        (one.scheme.short_name, f"{one.effective_depth:.1f}", _alive(one), _used_text(one), _short(one))
+        (one.scheme.short_name, f"{one.effective_depth:.1f}", one.survivors_text, _used_text(one), _short(one))
         for one in found
     ]
     columns = ("scheme", "effective depth", "survive training", "parameters in use", "accuracy")

@@ -108,6 +108,11 @@ class Forecast:
         """True for every block that is expected to survive training; None if the law was not calibrated."""
         return self.law.survivors(self.wiring, self.stem) if self._why_not is None else None
 
+    @property
+    def survivors_text(self) -> str:
+        """How many blocks are expected to survive training, such as "7 of 27 blocks"."""
+        return "unknown" if self.survivors is None else f"{self.survivors.sum()} of {len(self.shares)} blocks"
+
     @cached_property
     def prediction(self) -> Prediction:
         """Accuracy and interval; without them, and with the reason, if the law was not calibrated for this network."""
@@ -183,6 +188,7 @@ class Forecast:
         why = predicted.why_not or ""
         rows = [
             ("effective depth", f"{self.effective_depth:.1f} of {len(self.shares)} blocks"),
+            ("survive training", self.survivors_text),
             ("accuracy", f"none: {why}" if predicted.accuracy is None else f"{predicted} on {self.dataset}"),
             ("share of the first and last block", f"{self.shares[0]:.3g}, {self.shares[-1]:.3g}"),
             ("limited by", self.limit),
@@ -190,7 +196,7 @@ class Forecast:
         return html_table(f"{self.scheme.name}, {self.layers} layers, before training", rows, self.scheme.to_latex())
 
     def plot(self, axes: "Axes | None" = None) -> "Axes":
-        """Draw the share of every block, and its part of what the head reads; return the axes."""
+        """Draw the share of every block and its part of what the head reads, pale if it dies; return the axes."""
         from zerosnet.numerics.plots import plot_forecast
 
         return plot_forecast(self, axes)

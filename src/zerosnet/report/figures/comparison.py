@@ -17,20 +17,28 @@ _LEAST_SHARE = 1e-6
 
 
 def schemes_figure(found: "Sequence[Forecast]") -> "Figure":
-    """Draw the roots of all schemes in one plane, and the share of every block of their networks."""
+    """Draw the roots of all schemes in one plane, and the share of every block of their networks.
+
+    Blocks that are expected to die in training are hollow.
+    """
     from matplotlib.patches import Circle
 
     with styled():
         figure = new_figure(10, 4.3)
         roots, shares = figure.subplots(1, 2, width_ratios=(1, 1.6))
         roots.add_patch(Circle((0, 0), 1, fill=False, color=GREY, linewidth=1))
-        reach = 1.15
+        reach, some_die = 1.15, False
         for one, colour, marker in zip(found, cycle(CYCLE), cycle(MARKERS)):
             places = root_condition(one.scheme).roots
             reach = max(reach, *(1.1 * abs(place) for place in places))
             look = {"color": colour, "marker": marker, "markersize": 6}
             roots.plot([z.real for z in places], [z.imag for z in places], linewidth=0, fillstyle="none", **look)
             shares.plot(range(len(one.shares)), one.shares, label=f"{one.scheme.name}: {_promise(one)}", **look)
+            dying = [] if one.survivors is None else [n for n, lives in enumerate(one.survivors) if not lives]
+            shares.plot(dying, one.shares[dying], linewidth=0, markerfacecolor="white", **look)
+            some_die = some_die or bool(dying)
+        if some_die:
+            shares.plot([], [], color=GREY, marker="o", linewidth=0, fillstyle="none", label="dies in training")
         complex_plane(roots, (-reach, reach), (-reach, reach))
         roots.set_title("Roots", loc="left")
         shares.set_yscale("log")
@@ -45,7 +53,8 @@ def schemes_figure(found: "Sequence[Forecast]") -> "Figure":
 def _promise(found: "Forecast") -> str:
     accuracy = found.prediction.accuracy
     depth = f"effective depth {found.effective_depth:.1f}"
-    return depth if accuracy is None else f"{depth}, accuracy {accuracy:.1f} %"
+    lives = "" if found.survivors is None else f", {found.survivors_text} survive"
+    return f"{depth}{lives}" if accuracy is None else f"{depth}{lives}, accuracy {accuracy:.1f} %"
 
 
 def runs_figure(groups: "Iterable[tuple[str, Sequence[RunRecord]]]") -> "Figure":
