@@ -89,6 +89,12 @@ def test_blocks_that_die_are_pale_in_a_plot_and_counted_in_html():
     assert shown["dies in training"] < 1 and shown["share, stage 3"] is None  # although all of its blocks die
 
 
+def test_every_part_of_a_good_scheme_is_within_its_plot():
+    found = forecast(TEXT)
+    low, high = found.plot(Figure().subplots()).get_ylim()
+    assert low < min(found.parts) and max(found.shares) < high
+
+
 def test_survivors_are_unknown_for_other_data_and_no_block_is_pale():
     found = forecast("1,1,1;1", dataset="digits")
     axes = found.plot(Figure().subplots())

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from zerosnet.numerics.wirings.depth_design import DepthDesign
     from zerosnet.numerics.wirings.forecast import Forecast
 
-_BLUE, _RED, _GREY = "#0069a8", "#c8500a", "#7d838c"
+_BLUE, _RED, _GREY, _INK = "#0069a8", "#c8500a", "#7d838c", "#22262b"
 _STAGES = (_BLUE, "#00805e", "#b87a00", "#a3568a")
 _PALE = 0.3  # opacity of blocks that die
+_LEAST = 1e-9  # below this nothing is drawn
 
 
 def plot_scheme(scheme: Scheme, axes: "Axes | None" = None) -> "Axes":
@@ -56,13 +57,15 @@ def plot_forecast(found: "Forecast", axes: "Axes | None" = None) -> "Axes":
     """
     shown = _axes(axes)
     keys = _shares(shown, found.shares, [stage.blocks for stage in found.wiring.stages], found.survivors)
-    dots: Any = {"color": _GREY, "marker": "o", "markersize": 3, "linewidth": 0, "label": "part of what the head reads"}
-    (parts,) = shown.plot(range(len(found.parts)), found.parts, **dots)
+    dots: Any = {"color": _INK, "marker": "o", "markersize": 4, "markeredgecolor": "white", "linewidth": 0}
+    (parts,) = shown.plot(range(len(found.parts)), found.parts, label="part of what the head reads", **dots)
+    shown.set_ylim(bottom=max(_LEAST, 0.3 * float(min(found.shares.min(), found.parts.min()))))
     accuracy = found.prediction.accuracy
     said = "" if accuracy is None else f", predicted {accuracy:.1f} %"
     depth = f"effective depth {found.effective_depth:.1f} of {len(found.shares)}"
     shown.set_title(f"{found.scheme.name}, {found.layers} layers: {depth}{said}", loc="left", fontsize=10)
-    shown.legend(handles=[*keys, parts], frameon=False)
+    below: Any = {"loc": "upper left", "bbox_to_anchor": (0, -0.16), "ncols": 3, "fontsize": 8}  # bars fill the axes
+    shown.legend(handles=[*keys, parts], frameon=False, **below)
     return shown
 
 
@@ -130,6 +133,6 @@ def _shares(axes: "Axes", shares: Any, stages: Sequence[int], survivors: Any = N
     if not lives.all():
         keys.append(Patch(color=_GREY, alpha=_PALE, label="dies in training"))
     axes.set_yscale("log")
-    axes.set_ylim(max(1e-9, 0.3 * float(np.min(shares))), 1.5)
+    axes.set_ylim(max(_LEAST, 0.3 * float(np.min(shares))), 1.5)
     axes.set_xlabel("block")
     return keys
