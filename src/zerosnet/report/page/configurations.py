@@ -38,13 +38,13 @@ class Configuration:
         return None if self.scheme is None else is_stable(self.scheme)
 
     @property
-    def answer(self) -> str:
-        """A word for tables: yes, no, trained or per block."""
+    def stability_text(self) -> str:
+        """A word for tables on zero stability: yes, no, trained or per block."""
         other = "trained" if self.spec.block_schemes is None else "per block"
         return {True: "yes", False: "no", None: other}[self.zero_stable]
 
     @property
-    def label(self) -> str:
+    def full_name(self) -> str:
         """The name of its scheme, with its layers and what is unusual: unique among networks of one recipe."""
         name = self.name if self.scheme is None else self.scheme.short_name
         return ", ".join([name, _layers(self.spec), *_unusual(self.spec)])
@@ -165,7 +165,7 @@ class NetworkFacts:
         modulus: The largest parasitic modulus of a block's scheme; None if no scheme is known.
     """
 
-    one: Configuration
+    configuration: Configuration
     best: Summary | None
     last: Summary | None
     shares: tuple[float, ...] | None
@@ -176,7 +176,7 @@ class NetworkFacts:
 
     @property
     def scheme(self) -> Scheme | None:
-        return self.one.scheme
+        return self.configuration.scheme
 
 
 def facts_of(one: Configuration) -> NetworkFacts:

@@ -63,7 +63,7 @@ def _row(one: Configuration) -> list[object]:
     found = _ablations(one)
     return [
         one.name,
-        one.answer,
+        one.stability_text,
         found[0].blocks,
         "" if (depth := facts_of(one).effective_depth) is None else f"{depth:.1f}",
         _mean_and_range([a.used_blocks for a in found]),

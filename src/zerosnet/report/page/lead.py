@@ -67,7 +67,8 @@ def _points(facts: Sequence[NetworkFacts], predictor: Callable[[NetworkFacts], f
     for one in facts:
         x = predictor(one)
         if x is not None and one.best is not None:
-            points.append(LeadPoint(one.one.label, x, one.modulus, one.best.mean, one.one.zero_stable))
+            network = one.configuration
+            points.append(LeadPoint(network.full_name, x, one.modulus, one.best.mean, network.zero_stable))
     return points
 
 

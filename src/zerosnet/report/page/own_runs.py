@@ -67,15 +67,15 @@ def _table(caption: str, facts: Sequence[NetworkFacts]) -> Html:
 
 
 def _row(one: NetworkFacts) -> list[object]:
-    scheme = one.scheme
-    own = one.one.spec.scheme is None
-    name: object = one.one.name if own or scheme is None else named(scheme)
+    network, scheme = one.configuration, one.scheme
+    own = network.spec.scheme is None
+    name: object = network.name if own or scheme is None else named(scheme)
     if own and scheme is not None:
-        name = [one.one.spec.model, " ", element("small", named(scheme), class_="printed")]
-    ended = sum(run.record.result is not None for run in one.one.runs)
+        name = [network.spec.model, " ", element("small", named(scheme), class_="printed")]
+    ended = sum(run.record.result is not None for run in network.runs)
     return [
         name,
-        one.one.answer,
+        network.stability_text,
         None if scheme is None else roots_icon(scheme),
         None if one.shares is None else shares_icon(one.shares),
         _number(one.effective_depth),
@@ -83,7 +83,7 @@ def _row(one: NetworkFacts) -> list[object]:
         _number(one.predicted),
         _accuracy(one.last),
         _number(one.used_depth),
-        f"{ended}" if ended == len(one.one.runs) else f"{ended} of {len(one.one.runs)}",
+        f"{ended}" if ended == len(network.runs) else f"{ended} of {len(network.runs)}",
     ]
 
 
