@@ -11,7 +11,8 @@ from zerosnet.kernels.interface import Kernels, Packed
 from zerosnet.kernels.patches import patch_matrix, point_matrix
 from zerosnet.models import Basic, Block, Conv
 
-Shape = Callable[[Tensor, int], Tensor]
+ToMatrix = Callable[[Tensor, int], Tensor]
+"""A function that makes the matrices of a product from a weight and the number of replicas."""
 
 
 class KernelWeights:
@@ -27,7 +28,7 @@ class KernelWeights:
         self.packed: dict[Tensor, Packed] = {}
         self.matrices: dict[Tensor, Tensor] = {}
         self._within: dict[int, list[Tensor]] = {channels: [] for channels in kernels}
-        self._changing: dict[int, dict[Tensor, Shape]] = {channels: {} for channels in kernels}
+        self._changing: dict[int, dict[Tensor, ToMatrix]] = {channels: {} for channels in kernels}
         for block in blocks:
             f, channels = cast(Basic, block.f), block.plan.target.channels
             changes = block.plan.source != block.plan.target
@@ -47,12 +48,12 @@ class KernelWeights:
             changing = self._changing[channels]
             with kernels.beside(*changing) if beside and number > 0 else nullcontext():
                 self.packed.update(zip(self._within[channels], kernels.pack(self._within[channels])))
-                for weight, shape in changing.items():
-                    self._place(weight, shape, kernels).copy_(shape(weight, self.replicas))
+                for weight, to_matrix in changing.items():
+                    self._matrix_of(weight, to_matrix, kernels).copy_(to_matrix(weight, self.replicas))
 
-    def _place(self, weight: Tensor, shape: Shape, kernels: Kernels) -> Tensor:
-        """Return the matrix of a weight, with the layout in memory that `shape` gives."""
+    def _matrix_of(self, weight: Tensor, to_matrix: ToMatrix, kernels: Kernels) -> Tensor:
+        """Return the matrix of a weight, with the layout in memory that `to_matrix` gives."""
         if weight not in self.matrices:
             dtype = kernels.activation().dtype
-            self.matrices[weight] = torch.empty_like(shape(weight, self.replicas), dtype=dtype)
+            self.matrices[weight] = torch.empty_like(to_matrix(weight, self.replicas), dtype=dtype)
         return self.matrices[weight]
