@@ -93,6 +93,15 @@ def test_whole_json_numbers_are_floats():
     assert type(num.from_json(2)) is float
 
 
+@pytest.mark.parametrize(
+    "value", [10**400, -(10**400), float("nan"), float("-inf"), "Infinity", "1e999", True, None, [[10**99] * 99]]
+)
+def test_what_no_float_can_hold_is_refused_in_json(value):
+    with pytest.raises(InputError, match="expected a number") as caught:
+        num.from_json(value, "alphas[0]")
+    assert str(caught.value).startswith("alphas[0] ") and len(str(caught.value)) < 400
+
+
 def test_lists_in_text():
     assert num.numbers("1/3, 5/9 ,-1") == (Fraction(1, 3), Fraction(5, 9), Fraction(-1))
     assert num.numbers("  ") == ()

@@ -94,8 +94,24 @@ def test_bad_coefficients_are_refused_in_one_line(alphas, betas):
 
 
 @pytest.mark.parametrize(
-    "data", [None, [], {}, {"alphas": ["1"]}, {"alphas": "1", "betas": ["1"]}, {"alphas": [None], "betas": ["1"]}]
+    "data",
+    [
+        None,
+        [],
+        {},
+        {"alphas": ["1"]},
+        {"alphas": "1", "betas": ["1"]},
+        {"alphas": [None], "betas": ["1"]},
+        {"alphas": [], "betas": ["1"]},
+        {"alphas": [[1], [1, 2]], "betas": ["1"]},
+        {"alphas": [10**400], "betas": ["1"]},
+        {"alphas": [float("nan")], "betas": ["1"]},
+        {"alphas": ["Infinity"], "betas": ["1"]},
+        {"alphas": ["1"], "betas": {"0": 1}},
+        {"alphas": ["1"], "betas": ["1"], "gammas": ["1"]},
+        {"alphas": ["1"], 3: ["1"]},
+    ],
 )
 def test_bad_json_is_refused(data):
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match=r"number|object with alphas and betas"):
         Scheme.from_json(data)

@@ -5,6 +5,7 @@ A float is never silently rationalised and a rational never silently rounded: 0.
 
 import math
 import re
+import reprlib
 from decimal import Decimal
 from fractions import Fraction
 from operator import index
@@ -57,7 +58,7 @@ def _read(value: Any, name: str) -> Number:
         pass
     if hasattr(value, "__float__") and math.isfinite(value):
         return float(value)
-    raise InputError(f"{name} is {value!r}; expected {_ACCEPTED}")
+    raise InputError(f"{name} is {reprlib.repr(value)}; expected {_ACCEPTED}")
 
 
 def _from_text(text: str, name: str) -> Fraction:
@@ -88,7 +89,7 @@ def to_json(value: Number) -> str | float:
 def from_json(value: Any, name: str = "number") -> Number:
     """Read a number from JSON: JSON numbers, whole ones too, are floats."""
     if is_whole(value):
-        return number(float(value), name)
+        return float(number(value, name))
     return number(value, name)
 
 

@@ -1,5 +1,6 @@
 """The value that runs through the whole project: a linear multistep scheme."""
 
+import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -157,10 +158,10 @@ class Scheme:
     @classmethod
     def from_json(cls, data: Any) -> "Scheme":
         if not isinstance(data, dict) or set(data) != {"alphas", "betas"}:
-            raise InputError(f"a scheme in JSON is an object with alphas and betas, not {data!r}")
+            raise InputError(f"a scheme in JSON is an object with alphas and betas, not {reprlib.repr(data)}")
         for name, group in data.items():
             if not isinstance(group, list):
-                raise InputError(f"{name} is {group!r}; expected a list of numbers")
+                raise InputError(f"{name} is {reprlib.repr(group)}; expected a list of numbers")
         return cls(
             *([num.from_json(c, f"{name}[{i}]") for i, c in enumerate(data[name])] for name in ("alphas", "betas"))
         )

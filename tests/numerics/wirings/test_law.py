@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -14,6 +15,7 @@ from zerosnet.numerics.wirings.wiring import Wiring
 
 OPT = zerosnet("-9/5")
 LOW, HIGH = load_law().roots
+NETWORK = load_law().to_json()["networks"][0]
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -120,9 +122,46 @@ def test_a_law_goes_into_json_and_comes_back() -> None:
     assert AccuracyLaw.from_json(json.loads(json.dumps(law.to_json()))) == law
     with pytest.raises(InputError, match="has no tau"):
         AccuracyLaw.from_json({"measure": "shares", "a": 1.0})
-    for broken in ({"survival": {"foo": 1}}, {"networks": [{"scheme": "1;1"}]}):
-        with pytest.raises(InputError, match="cannot be read"):
-            AccuracyLaw.from_json(law.to_json() | broken)
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        ({"a": "30"}, "a of a law in JSON is '30'; expected a positive number"),
+        ({"a": float("nan")}, "a of a law in JSON is nan"),
+        ({"tau": -1}, "tau of a law in JSON is -1; expected a number from 0 on"),
+        ({"p": 10**400}, "p of a law in JSON is 1000"),
+        ({"floor": True}, "floor of a law in JSON is True"),
+        ({"dataset": None}, "dataset of a law in JSON is None; expected a text"),
+        ({"measure": "roots"}, "measure is 'roots'; expected one of"),
+        ({"measure": []}, "measure of a law in JSON is []"),
+        ({"slope": 1}, "a law in JSON has an unknown field 'slope'"),
+        ({"survival": {"foo": 1}}, "survival has no least"),
+        ({"survival": {"least": 0.1, "foo": 1}}, "survival has an unknown field 'foo'"),
+        ({"survival": {"least": float("inf")}}, "least of survival is inf"),
+        ({"survival": None}, "survival is None; expected an object"),
+        ({"networks": []}, "networks of a law in JSON is []; expected a list of at least 1"),
+        ({"networks": {}}, "networks of a law in JSON is {}"),
+        ({"networks": [{"scheme": "1;1"}]}, "networks[0] has no blocks"),
+        ({"networks": [NETWORK, 3]}, "networks[1] is 3; expected an object"),
+        ({"networks": [NETWORK | {"blocks": [9, "9"]}]}, "blocks of networks[0] is [9, '9']"),
+        ({"networks": [NETWORK | {"blocks": []}]}, "blocks of networks[0] is []"),
+        ({"networks": [NETWORK | {"accuracy": 100}]}, "accuracy of networks[0] is 100; expected a number from 0"),
+        ({"networks": [NETWORK | {"quantity": 0}]}, "quantity of networks[0] is 0; expected a positive number"),
+        ({"networks": [NETWORK | {"spread": [0.1]}]}, "spread of networks[0] is [0.1]; expected a list of exactly 2"),
+        ({"networks": [NETWORK | {"block_schemes": [1]}]}, "block_schemes of networks[0] is [1]"),
+        ({"networks": [NETWORK | {3: 4}]}, "networks[0] has an unknown field 3"),
+    ],
+)  # fmt: skip
+def test_a_damaged_law_is_refused_with_the_field_that_is_wrong(broken: dict, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        AccuracyLaw.from_json(load_law().to_json() | broken)
+
+
+@pytest.mark.parametrize("data", [None, [], "law", 3, {}])
+def test_what_is_no_object_is_no_law(data: object) -> None:
+    with pytest.raises(InputError, match=r"a law in JSON .*expected an object with measure, a, tau"):
+        AccuracyLaw.from_json(data)
 
 
 @pytest.mark.parametrize("stage_change", ["project-each", "project-shared", "restart"])

@@ -1,3 +1,4 @@
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -144,12 +145,34 @@ def test_schemes_that_forget_have_fewer_parameters_in_the_head() -> None:
             lambda: Wiring.of(OPT).effective_parameters([0] + [1] * 26),
             "the least of per_block is 0.0; expected a positive",
         ),
+        (lambda: Wiring.of(OPT).effective_parameters([None] * 27), "per_block[0] is None; expected a number"),
+        (lambda: Wiring.of(OPT).blocks_above("x"), "least 'x' is not a finite number"),
         (lambda: Wiring.of_gains([1], [1]).schemes(), "not one of schemes"),
+        (lambda: Wiring.of_gains(1, [1]), "keep is 1; expected a list"),
+        (lambda: Wiring.of_gains([1], "1"), "add is '1'; expected a list"),
+        (lambda: Wiring.of_gains([float("nan")], [1]), "A[0][0][0] is nan; expected a number"),
+        (lambda: Wiring.of_gains([10**400], [1]), "A[0][0][0] is larger than 1e300"),
+        (lambda: Wiring.of_matrices(None, [[1]], [[1]], [1]), "A is None; expected a list"),
+        (lambda: Wiring.of_matrices([[[1]]], {"0": 1}, [[1]], [1]), "b is {'0': 1}; expected a list"),
+        (lambda: Wiring.of_matrices([], [], [], [1]), "A, b and c have 0, 0 and 0 entries"),
+        (lambda: Wiring.of_matrices([[[1], [1, 2]]], [[1]], [[1]], [1]), "A[0] has rows of lengths [1, 2]"),
+        (lambda: Wiring.of_matrices([[[1]]], [[]], [[1]], [1]), "b[0] is empty"),
+        (lambda: Wiring.of_matrices([[[1]]] * 2, [[1]] * 2, [[1]] * 2, [1, 1]), "1 streams enter step 2; expected 2"),
+        (lambda: Wiring.of_matrices([[[1], [1]], [[1]]], [[1, 1], [1]], [[1]] * 2, [1]), "2 streams enter step 1"),
+        (lambda: Wiring.per_block(3), "schemes is 3; expected a list"),
+        (lambda: Wiring.per_block([3] * 27), "scheme is 3; expected a Scheme"),
+        (lambda: Wiring.of(OPT, (3,)).regauge(2), "c is 2; expected a list"),
     ],
 )
 def test_bad_input_is_named(build, message) -> None:
-    with pytest.raises(InputError, match=message.replace("(", r"\(")):
+    with pytest.raises(InputError, match=re.escape(message)):
         build()
+
+
+def test_matrices_and_schemes_may_be_generated_one_by_one() -> None:
+    ones = Wiring.of_gains([1] * 3, [1] * 3)
+    assert Wiring.of_matrices(([[1]] for _ in range(3)), ([1] for _ in range(3)), ([1] for _ in range(3)), [1]) == ones
+    assert Wiring.per_block(("1;1" for _ in range(3)), 3).shares() == pytest.approx(ones.shares())
 
 
 def test_leapfrog_keeps_two_interleaved_sums() -> None:

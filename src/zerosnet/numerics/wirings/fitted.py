@@ -6,6 +6,16 @@ from functools import cached_property
 from typing import Any
 
 from zerosnet.numerics.scheme import Scheme
+from zerosnet.numerics.wirings.json_fields import (
+    NUMBER,
+    PERCENT,
+    POSITIVE,
+    POSITIVE_COUNT,
+    TEXT,
+    TRUTH,
+    check_fields,
+    list_of,
+)
 from zerosnet.numerics.wirings.wiring import Wiring
 
 
@@ -67,8 +77,27 @@ def network_json(network: FittedNetwork) -> dict[str, Any]:
     return {key: list(x) if isinstance(x, tuple) else x for key, x in values.items() if key in unusual}
 
 
-def read_network(data: dict[str, Any]) -> FittedNetwork:
-    """Read what `network_json` writes."""
+_REQUIRED = {
+    "scheme": TEXT,
+    "blocks": list_of(POSITIVE_COUNT, least=1),
+    "stage_change": TEXT,
+    "runs": POSITIVE_COUNT,
+    "accuracy": PERCENT,
+    "left_out": PERCENT,
+    "quantity": POSITIVE,
+}
+_OPTIONAL = {
+    "root": NUMBER,
+    "near": TRUTH,
+    "spread": list_of(NUMBER, length=2),
+    "beta_growth": TEXT,
+    "block_schemes": list_of(TEXT),
+}
+
+
+def read_network(data: Any, name: str = "network") -> FittedNetwork:
+    """Read what `network_json` writes; `name` is what an error message calls it."""
+    check_fields(data, name, _REQUIRED, _OPTIONAL)
     lists: dict[str, Any] = {key: tuple(data[key]) for key in ("blocks", "block_schemes", "spread") if key in data}
     return FittedNetwork(**{**data, **lists})
 

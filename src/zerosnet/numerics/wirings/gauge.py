@@ -18,7 +18,7 @@ import numpy as np
 from zerosnet.errors import InputError
 from zerosnet.numerics.rationals import Number, number
 from zerosnet.numerics.wirings.stages import first_blocks
-from zerosnet.numerics.wirings.step import Floats, Step
+from zerosnet.numerics.wirings.step import Floats, Step, entries
 
 if TYPE_CHECKING:
     from zerosnet.numerics.wirings.wiring import Wiring
@@ -40,7 +40,7 @@ def regauged_coefficients(
 
 def scales(values: Any, blocks: int) -> tuple[Number, ...]:
     """Read c_0, ..., c_N, positive numbers."""
-    read = tuple(number(value, f"c[{i}]") for i, value in enumerate(values))
+    read = tuple(number(value, f"c[{i}]") for i, value in enumerate(entries(values, "c")))
     if len(read) != blocks + 1:
         raise InputError(f"c has {len(read)} entries; expected {blocks + 1}, one for each state y_0, ..., y_{blocks}")
     for i, c in enumerate(read):

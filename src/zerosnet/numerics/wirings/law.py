@@ -27,12 +27,13 @@ import numpy.typing as npt
 from zerosnet.errors import InputError
 from zerosnet.numerics.display import html_table
 from zerosnet.numerics.scheme import Scheme
+from zerosnet.numerics.wirings import json_fields as fields
 from zerosnet.numerics.wirings.companion import largest_root, typical_root
 from zerosnet.numerics.wirings.fitted import FittedNetwork, network_json, read_network
 from zerosnet.numerics.wirings.measures import effective_parameters, weighted_depth
 from zerosnet.numerics.wirings.stages import parameters_by_stage
 from zerosnet.numerics.wirings.step import Bools, Floats
-from zerosnet.numerics.wirings.survival import BAND, Survival, is_near, living_parts, survives
+from zerosnet.numerics.wirings.survival import BAND, Survival, is_near, living_parts, read_survival, survives
 from zerosnet.numerics.wirings.wiring import STEM, Wiring
 
 LAW_FILE = Path(__file__).with_name("law.json")
@@ -239,21 +240,25 @@ class AccuracyLaw:
     @classmethod
     def from_json(cls, data: Any) -> "AccuracyLaw":
         """Read what `to_json` writes."""
-        missing = [name for name in (*_FIELDS, "networks") if not isinstance(data, dict) or name not in data]
-        if missing:
-            raise InputError(
-                f"a law in JSON has no {missing[0]}; expected an object with {', '.join(_FIELDS)}, networks"
-            )
-        try:
-            networks = tuple(map(read_network, data["networks"]))
-            survival = Survival(**data["survival"]) if "survival" in data else EVERY_BLOCK
-        except TypeError as error:
-            raise InputError(f"a law in JSON cannot be read: {error}") from None
+        required = {**_FIELDS, "networks": fields.list_of(fields.ANYTHING, least=1)}
+        fields.check_fields(data, "a law in JSON", required, _OPTIONAL)
+        networks = tuple(read_network(one, f"networks[{i}]") for i, one in enumerate(data["networks"]))
+        survival = read_survival(data["survival"]) if "survival" in data else EVERY_BLOCK
         return cls(**{name: data[name] for name in _FIELDS}, networks=networks, survival=survival)
 
 
 _LEAST = 1e-9  # of D, where no block counts
-_FIELDS = ("measure", "a", "tau", "p", "floor", "dataset", "recipe", "epoch")
+_FIELDS = {
+    "measure": fields.TEXT,
+    "a": fields.POSITIVE,
+    **dict.fromkeys(("tau", "p", "floor"), fields.NOT_NEGATIVE),
+    **dict.fromkeys(("dataset", "recipe", "epoch"), fields.TEXT),
+}
+_OPTIONAL = {
+    "survival": fields.ANYTHING,
+    "runs": fields.COUNT,
+    **dict.fromkeys(("leave_one_out_rmse", "log_halfwidth"), fields.NUMBER),
+}
 
 
 def schemes_of(wiring: Wiring) -> Sequence[Scheme]:

@@ -1,5 +1,6 @@
 """One block of a wiring: X_{n+1} = A_n X_n + b_n f_n(c_n^T X_n)."""
 
+import reprlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -39,6 +40,18 @@ class Step:
     @property
     def is_exact(self) -> bool:
         return all(isinstance(entry, Fraction) for row in (*self.A, self.b, self.c) for entry in row)
+
+
+def entries(values: Any, name: str) -> list[Any]:
+    """Read a list of anything.
+
+    Examples:
+        >>> entries(range(3), "keep")
+        [0, 1, 2]
+    """
+    if isinstance(values, str | bytes | dict) or not isinstance(values, Iterable):
+        raise InputError(f"{name} is {reprlib.repr(values)}; expected a list")
+    return list(values)
 
 
 def vector(values: Any, name: str) -> Vector:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zerosnet.errors import InputError
+from zerosnet.numerics.wirings.json_fields import COUNT, NOT_NEGATIVE, check_fields
 from zerosnet.numerics.wirings.step import Bools, Floats
 
 ALIVE = 0.01
@@ -47,6 +48,12 @@ class Survival:
 
     def to_json(self) -> dict[str, Any]:
         return dict(vars(self))
+
+
+def read_survival(data: Any) -> Survival:
+    """Read what `Survival.to_json` writes."""
+    check_fields(data, "survival", {"least": NOT_NEGATIVE}, {"blocks": COUNT, "wrong": COUNT})
+    return Survival(**data)
 
 
 def start_weights(shares: npt.ArrayLike, parts: npt.ArrayLike, per_block: npt.ArrayLike) -> Floats:

@@ -29,7 +29,7 @@ from zerosnet.numerics.wirings.stages import (
     parameters_by_stage,
     stages_of,
 )
-from zerosnet.numerics.wirings.step import Floats, Step, Vector, as_array, matrix, unit, vector
+from zerosnet.numerics.wirings.step import Floats, Step, Vector, as_array, entries, matrix, unit, vector
 
 STEM = 0.375
 """Second moment of the stem's output in units of that of f: 27 inputs of variance 1 and weights of
@@ -100,9 +100,9 @@ class Wiring:
         return cls._of_schemes(schemes, len(scheme.alphas), len(scheme.betas), counts, stage_change)
 
     @classmethod
-    def per_block(cls, schemes: Iterable[Scheme], blocks: Any = BLOCKS, stage_change: str = "project-each") -> Self:
+    def per_block(cls, schemes: Iterable[Any], blocks: Any = BLOCKS, stage_change: str = "project-each") -> Self:
         """One scheme per block after start-up, or one per block, those of start-up included."""
-        given, counts = tuple(schemes), block_counts(blocks)
+        given, counts = [Scheme.of(one) for one in entries(schemes, "schemes")], block_counts(blocks)
         if not given:
             raise InputError("schemes is empty; expected one scheme per block")
         alphas, betas = max(len(s.alphas) for s in given), max(len(s.betas) for s in given)
@@ -114,7 +114,7 @@ class Wiring:
         cls, keep: Iterable[Any], add: Iterable[Any], blocks: Any = None, projection: Projection = "none"
     ) -> Self:
         """One stream: y_{n+1} = keep_n y_n + add_n f_n(y_n), as with residual gains, ReZero or SkipInit."""
-        kept, added = list(keep), list(add)
+        kept, added = entries(keep, "keep"), entries(add, "add")
         if len(kept) != len(added) or not kept:
             raise InputError(f"keep has {len(kept)} entries and add {len(added)}; expected as many, and one at least")
         ones = [[1]] * (len(kept) + 1)
@@ -123,19 +123,19 @@ class Wiring:
     @classmethod
     def of_matrices(
         cls,
-        A: Sequence[Any],
-        b: Sequence[Any],
-        c: Sequence[Any],
+        A: Iterable[Any],
+        b: Iterable[Any],
+        c: Iterable[Any],
         read: Any,
         start: Any = None,
         blocks: Any = None,
         projection: Projection = "none",
     ) -> Self:
         """Any wiring from its matrices and vectors, one of each per block; `start` is 1 for every stream by default."""
-        if not len(A) == len(b) == len(c) or not len(A):
-            raise InputError(
-                f"A, b and c have {len(A)}, {len(b)} and {len(c)} entries; expected as many, one per block"
-            )
+        A, b, c = entries(A, "A"), entries(b, "b"), entries(c, "c")
+        if not len(A) == len(b) == len(c) or not A:
+            sizes = f"{len(A)}, {len(b)} and {len(c)}"
+            raise InputError(f"A, b and c have {sizes} entries; expected as many, one per block")
         steps = tuple(
             Step(matrix(A[n], f"A[{n}]"), vector(b[n], f"b[{n}]"), vector(c[n], f"c[{n}]")) for n in range(len(A))
         )
@@ -239,17 +239,17 @@ class Wiring:
         from zerosnet.numerics.wirings.law import load_law
         from zerosnet.numerics.wirings.survival import living_parts
 
-        weights = parameters_by_stage(self.counts) if per_block is None else [float(p) for p in per_block]
+        weights = as_array(parameters_by_stage(self.counts) if per_block is None else vector(per_block, "per_block"))
         if len(weights) != len(self.steps):
             raise InputError(f"per_block has {len(weights)} entries; expected {len(self.steps)}, one per block")
-        _positive(min(weights), "the least of per_block")
+        _positive(float(weights.min()), "the least of per_block")
         law = load_law()
         parts = living_parts(self.shares(stem), self.head_parts(stem), weights, law.survival.least)
         return float(measures.effective_parameters(parts, weights, law.tau if tau is None else _positive(tau, "tau")))
 
     def blocks_above(self, least: float = 0.1, stem: float = STEM) -> int:
         """How many blocks have at least this share."""
-        return int(measures.blocks_above(self.shares(stem), least))
+        return int(measures.blocks_above(self.shares(stem), float(number(least, "least"))))
 
     def number_of_sources(self, stem: float = STEM) -> float:
         """exp(entropy) of the contributions to the head: how many sources it reads, between 1 and N + 1."""
