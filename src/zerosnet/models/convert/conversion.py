@@ -10,7 +10,7 @@ from zerosnet.errors import InputError
 from zerosnet.models.convert.probe import example_for, residual_chains
 from zerosnet.models.convert.stage import MultistepStage, Place
 from zerosnet.models.network import Network
-from zerosnet.models.reading.calls import Example, arguments, evaluation
+from zerosnet.models.reading.calls import Example, copied_arguments, evaluation
 from zerosnet.numerics import Scheme
 
 
@@ -73,7 +73,7 @@ def multistep(model: nn.Module, scheme: Scheme | str, *, example: Example | None
 
 def _check_passes(model: nn.Module, example: Example, stages: Iterable[MultistepStage]) -> None:
     """Run a converted network once: a list of modules that it does not go through in order has no steps."""
-    args, kwargs = arguments(example)
+    args, kwargs = copied_arguments(example)
     watched = {stage: set[nn.Module]() for stage in stages}
     for stage, passed in watched.items():
         stage.watch = passed

@@ -18,7 +18,7 @@ from torch.autograd.graph import Node
 
 from zerosnet.errors import InputError
 from zerosnet.models.convert.stage import Path, Place, replaced, tensors_in
-from zerosnet.models.reading.calls import Example, arguments, describe, evaluation
+from zerosnet.models.reading.calls import Example, copied_arguments, describe, evaluation
 
 _SIDE = 64  # of images for networks that do not declare their input size
 
@@ -40,7 +40,7 @@ def residual_chains(model: nn.Module, example: Example) -> Chains:
         or (isinstance(module, nn.Sequential) and type(module).forward is nn.Sequential.forward)
     }
     looks = {module: _Look(module) for children in sequences.values() for module in children}
-    args, kwargs = arguments(example)
+    args, kwargs = copied_arguments(example)
     with ExitStack() as stack:
         stack.enter_context(evaluation(model))
         stack.enter_context(torch.enable_grad())

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.errors import InputError
-from zerosnet.models.reading.calls import Example, arguments, evaluation
+from zerosnet.models.reading.calls import Example, copied_arguments, evaluation
 from zerosnet.numerics import Stage, Step, Wiring
 
 
@@ -129,7 +129,7 @@ def declared_wiring(model: nn.Module, example: Example, adapters: Mapping[str, A
         raise InputError(f"{type(model).__name__} has no block of a known class; expected one of {', '.join(table)}, "
                          "or wiring_of, which measures")  # fmt: skip
     calls: list[_Call] = []
-    args, kwargs = arguments(example)
+    args, kwargs = copied_arguments(example)
     with torch.no_grad(), evaluation(model), _states_of(known, calls):
         model(*args, **kwargs)
     with torch.no_grad():

@@ -1,6 +1,6 @@
 """Call a foreign network, with an example of what it takes, and leave no trace in it.
 
-Modes, statistics of batch norms and random numbers are afterwards what they were.
+The example, modes, statistics of batch norms and random numbers are afterwards what they were.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map
 
 from zerosnet.errors import InputError
 from zerosnet.models.layers.replicated import BatchNorm
@@ -59,6 +59,21 @@ def arguments(example: Example) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if isinstance(example, Sequence) and not isinstance(example, str):
         return tuple(example), {}
     raise InputError(f"example is {type(example).__name__}; expected a tensor, a tuple of arguments or a dictionary")
+
+
+def copied_arguments(example: Example) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Split an example into arguments that are copies, so that a network may write into them."""
+    copies: dict[int, Tensor] = {}  # a tensor that stands twice stays one
+
+    def copied(value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            return value
+        if id(value) not in copies:
+            copies[id(value)] = value.detach().clone().requires_grad_(value.requires_grad)
+        return copies[id(value)]
+
+    args, kwargs = arguments(example)
+    return tuple(tree_map(copied, value) for value in args), {name: tree_map(copied, kwargs[name]) for name in kwargs}
 
 
 def describe(example: Example) -> str:

@@ -17,7 +17,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakIdKeyDictionary
 
 from zerosnet.errors import InputError
-from zerosnet.models.reading.calls import Example, arguments, describe, evaluation, tensors_of
+from zerosnet.models.reading.calls import Example, copied_arguments, describe, evaluation, tensors_of
 
 
 def words(text: str) -> frozenset[str]:
@@ -176,7 +176,7 @@ def run(
         statistics: "batch" lets batch norms use mean and variance of the example, and keep their own.
     """
     recorder = _Recorder(keep, disturb or {}, copy=not gradients)
-    args, kwargs = arguments(example)
+    args, kwargs = copied_arguments(example)
     with ExitStack() as stack:
         stack.enter_context(evaluation(model, statistics))
         stack.enter_context(torch.set_grad_enabled(gradients))

@@ -1,0 +1,77 @@
+"""Networks that do what few networks do: they are read and converted too, or refused for what is odd about them."""
+
+import pytest
+import torch
+from tests.models.reading.zoo import Branch
+from torch import Tensor, nn
+
+from zerosnet.models import diagnose, multistep, wiring_of
+
+WIDTH = 16
+
+
+class Residual(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.f = Branch(WIDTH)
+
+    def forward(self, y: Tensor) -> Tensor:
+        return y + self.f(y)
+
+
+class Chain(nn.Module):
+    """A stem, some residual blocks and a head."""
+
+    def __init__(self, blocks: int = 4, block: type[nn.Module] = Residual) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.stem, self.head = nn.Linear(8, WIDTH), nn.Linear(WIDTH, 3)
+        self.blocks = nn.ModuleList(block() for _ in range(blocks))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.stem(x)
+        for block in self.blocks:
+            y = block(y)
+        return self.head(y)
+
+
+def vectors(count: int = 4) -> Tensor:
+    return torch.randn(count, 8, generator=torch.Generator().manual_seed(1))
+
+
+class WritesIntoItsInput(Chain):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x.mul_(2).add_(1))
+
+
+class Scales(Chain):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(2 * x + 1)
+
+
+@pytest.mark.parametrize("read", [wiring_of, diagnose, lambda model, x: multistep(model, "leapfrog", example=x)])
+def test_a_network_may_write_into_its_input_and_the_example_stays(read) -> None:
+    example = vectors()
+    read(WritesIntoItsInput(), example)
+    assert torch.equal(example, vectors())
+
+
+def test_every_run_of_a_network_that_writes_into_its_input_sees_the_same_example() -> None:
+    written, plain = (diagnose(model, vectors()) for model in (WritesIntoItsInput(), Scales()))
+    for one, other in zip(written.blocks, plain.blocks):
+        assert one.share == pytest.approx(other.share) and one.backward_gain == pytest.approx(other.backward_gain)
+        assert one.forward_gain == pytest.approx(other.forward_gain)
+
+
+def test_a_tensor_that_is_given_twice_stays_one_tensor() -> None:
+    class SelfAttention(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.f = Branch(8)
+
+        def forward(self, query: Tensor, value: Tensor) -> Tensor:
+            assert query is value
+            return query + self.f(value)
+
+    x = vectors()
+    assert len(wiring_of(SelfAttention(), (x, x)).steps) == 1
