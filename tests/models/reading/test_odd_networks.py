@@ -5,7 +5,7 @@ import torch
 from tests.models.reading.zoo import Branch
 from torch import Tensor, nn
 
-from zerosnet.models import diagnose, multistep, wiring_of
+from zerosnet.models import create_model, diagnose, multistep, wiring_of
 
 WIDTH = 16
 
@@ -61,6 +61,28 @@ def test_every_run_of_a_network_that_writes_into_its_input_sees_the_same_example
     for one, other in zip(written.blocks, plain.blocks):
         assert one.share == pytest.approx(other.share) and one.backward_gain == pytest.approx(other.backward_gain)
         assert one.forward_gain == pytest.approx(other.forward_gain)
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_gradients_are_followed_where_the_caller_wants_none(mode) -> None:
+    usual = [block.backward_gain for block in diagnose(Chain(), vectors()).blocks]
+    model, own = Chain(), create_model("zerosnet20_opt")
+    with mode():
+        inside = diagnose(model, vectors())
+        ours = diagnose(own, torch.rand(4, 3, 32, 32))
+        assert not torch.is_grad_enabled()
+    assert [block.backward_gain for block in inside.blocks] == pytest.approx(usual)
+    assert all(block.backward_growth > 0 for block in ours.blocks)
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_a_network_that_is_converted_where_no_gradients_are_wanted_can_be_trained(mode) -> None:
+    model = Chain()
+    with mode():
+        example = vectors()
+        converted = multistep(model, "leapfrog", example=example)
+    converted(vectors()).sum().backward()
+    assert all(parameter.grad is not None for parameter in converted.parameters())
 
 
 def test_a_tensor_that_is_given_twice_stays_one_tensor() -> None:

@@ -14,6 +14,7 @@ from zerosnet.models.reading.calls import Example, copied_arguments, evaluation
 from zerosnet.numerics import Scheme
 
 
+@torch.inference_mode(False)  # a copy that is made in inference mode could not be trained
 def multistep(model: nn.Module, scheme: Scheme | str, *, example: Example | None = None) -> nn.Module:
     """Copy a network and advance its chains of residual blocks by a scheme; the given network is untouched.
 

@@ -48,6 +48,7 @@ def diagnose(
 ) -> WiringDiagnosis: ...
 
 
+@torch.inference_mode(False)  # gradients are needed, also where the caller wants none
 def diagnose(
     model: nn.Module,
     images: Any,
@@ -83,6 +84,7 @@ def diagnose(
     require_single(model)
     chosen = choose_statistics(model, statistics)
     require_batch(images, labels, model.num_classes)
+    images = images.clone() if images.is_inference() else images
     labels = None if labels is None else labels.long()
     schemes = model.schemes()
     if not schemes:

@@ -176,6 +176,7 @@ def _disturbed(example: Example, generator: torch.Generator) -> Example:
     return result
 
 
+@torch.inference_mode(False)  # gradients are needed, also where the caller wants none
 def _backward_gains(model: nn.Module, example: Example, plan: StepPlan, mode: str, seed: int) -> list[float]:
     """Follow the gradient of the output, along a random direction, back to every state."""
 
