@@ -85,6 +85,29 @@ def test_a_network_that_is_converted_where_no_gradients_are_wanted_can_be_traine
     assert all(parameter.grad is not None for parameter in converted.parameters())
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("size", [1e-5, 1.0, 3e3])
+def test_half_precision_is_diagnosed_as_single_precision_is(dtype: torch.dtype, size: float) -> None:
+    """Of the same rounded weights; sizes of 3,000 have squares, and those of 1e-5 norms, that float16 cannot hold."""
+    model = Chain()
+    with torch.no_grad():
+        for parameter in model.stem.parameters():
+            parameter.mul_(size)
+        for block in model.blocks:
+            last = [module for module in block.modules() if isinstance(module, nn.Linear)][-1]
+            last.weight.mul_(size)
+            last.bias.mul_(size)
+    half, example = model.to(dtype), vectors().to(dtype)
+    found = diagnose(half, example)
+    assert next(half.parameters()).dtype == dtype
+    expected = diagnose(half.float(), example.float())
+    for one, other in zip(found.blocks, expected.blocks, strict=True):
+        assert one.forward_gain == pytest.approx(other.forward_gain, rel=1e-3)
+        assert one.share == pytest.approx(other.share, rel=0.03)
+        assert one.share_spread == pytest.approx(other.share_spread, abs=0.02)
+        assert one.cosine == pytest.approx(other.cosine, abs=0.02)
+
+
 def test_a_tensor_that_is_given_twice_stays_one_tensor() -> None:
     class SelfAttention(nn.Module):
         def __init__(self) -> None:

@@ -145,4 +145,5 @@ def folds(plan: StepPlan, n: int) -> bool:
 
 
 def rms(tensor: Tensor) -> float:
-    return float(tensor.square().mean().sqrt())
+    """Measure the root mean square, in float64: squares of half precision overflow."""
+    return float(tensor.detach().double().square().mean().sqrt())

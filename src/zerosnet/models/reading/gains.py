@@ -1,0 +1,137 @@
+"""Follow a disturbance through a network from its first state on, and the gradient of its output back."""
+
+import copy
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves, tree_map
+
+from zerosnet.errors import InputError
+from zerosnet.models.reading.branches import rms
+from zerosnet.models.reading.calls import Example, arguments
+from zerosnet.models.reading.plan import Part, StepPlan, plan_of
+from zerosnet.models.reading.read import NetworkReading
+from zerosnet.models.reading.trace import Trace, run
+
+_DISTURBANCE = 1e-2
+
+
+def states_of_steps(steps: Iterable[Part]) -> list[list[int]]:
+    """List the vertices of the tensors of the state that every block makes."""
+    return [sorted(s.target for s in part.sums) for part in steps]
+
+
+def same_operations(trace: Trace, plan: StepPlan) -> bool:
+    """Tell whether a run made its tensors as the planned one did, so that their numbers mean the same."""
+    return [v.operation for v in trace.vertices] == [v.operation for v in plan.flow.vertices]
+
+
+def forward_gains(
+    model: nn.Module,
+    example: Example,
+    reading: NetworkReading,
+    states: list[list[int]],
+    clean: Trace,
+    mode: str,
+    seed: int,
+) -> list[float]:
+    """Follow a disturbance of the first state; in float32, because half precision would round much of it away."""
+    kept = {v for state in states for v in state}
+    if all(clean.before[v].dtype not in (torch.float16, torch.bfloat16) for v in kept):
+        return _moves(model, example, reading, states, clean, mode, seed)
+    try:
+        args, kwargs = tree_map(_as_single, arguments(example))
+        network, given = copy.deepcopy(model).float(), kwargs or args
+        wide = run(network, given, keep=kept, statistics=mode)
+        if same_operations(wide, reading.plan):
+            return _moves(network, given, reading, states, wide, mode, seed)
+    except InputError:  # such as a network that asks for half precision itself
+        pass
+    return _moves(model, example, reading, states, clean, mode, seed)
+
+
+def _as_single(value: Any) -> Any:
+    return value.float() if isinstance(value, Tensor) and value.is_floating_point() else value
+
+
+def _moves(
+    model: nn.Module,
+    example: Example,
+    reading: NetworkReading,
+    states: list[list[int]],
+    clean: Trace,
+    mode: str,
+    seed: int,
+) -> list[float]:
+    """Disturb the first state, and measure how far every later one moves, relative to it."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def noise(tensor: Tensor) -> Tensor:
+        drawn = torch.randn(tensor.shape, generator=generator, dtype=torch.float64).to(tensor)
+        return _DISTURBANCE * rms(tensor) * drawn
+
+    roots = reading.parts[0][0].before
+    made = {v for v in roots if reading.plan.flow.vertices[v].operation != "input"}
+    given = _disturbed(example, generator) if not made else example
+    made_of = [v for state in states for v in state]
+    moved = run(model, given, keep=[*made_of, *roots], disturb=dict.fromkeys(made, noise), statistics=mode)
+    first = [moved.after[v] - (moved.before[v] if made else tensor) for v, tensor in _originals(roots, example, moved)]
+    size = rms(torch.cat([delta.flatten() for delta in first]))
+    moves = [torch.cat([(moved.before[v] - clean.before[v]).flatten() for v in state]) for state in states]
+    return [rms(move) / size if size else float("nan") for move in moves]
+
+
+def _originals(roots: Iterable[int], example: Example, moved: Trace) -> list[tuple[int, Tensor]]:
+    tensors = [t for t in tree_leaves(arguments(example)) if isinstance(t, Tensor)]
+    return [(v, tensors[v] if v < len(tensors) else moved.before[v]) for v in roots]
+
+
+def _disturbed(example: Example, generator: torch.Generator) -> Example:
+    def moved(value: Any) -> Any:
+        if not isinstance(value, Tensor) or not value.is_floating_point():
+            return value
+        drawn = torch.randn(value.shape, generator=generator, dtype=torch.float64).to(value)
+        return value + _DISTURBANCE * rms(value) * drawn
+
+    args, kwargs = tree_map(moved, arguments(example))
+    result: Example = kwargs or args
+    return result
+
+
+@torch.inference_mode(False)  # gradients are needed, also where the caller wants none
+def backward_gains(model: nn.Module, example: Example, plan: StepPlan, mode: str, seed: int) -> list[float]:
+    """Follow the gradient of the output, along a random direction, back to every state."""
+
+    def leaf(tensor: Tensor) -> Tensor:
+        return torch.zeros_like(tensor).requires_grad_()
+
+    states = states_of_steps(plan.steps)
+    roots = [v for v in plan.steps[0].before if plan.flow.vertices[v].operation != "input"]
+    made_of = [v for state in states for v in state]
+    keep, leaves = [*made_of, plan.output], dict.fromkeys(roots, leaf)
+    moved = run(model, example, keep=keep, disturb=leaves, gradients=True, statistics=mode)
+    if not same_operations(moved, plan):  # it computes otherwise where gradients are asked for
+        other = plan_of(run(model, example, gradients=True, statistics=mode))
+        if len(other.steps) == len(states) and same_operations(moved, other):
+            return backward_gains(model, example, other, mode, seed)
+        return [float("nan")] * len(states)
+    output = moved.after[plan.output]
+    generator = torch.Generator().manual_seed(seed)
+    direction = torch.randn(output.shape, generator=generator, dtype=torch.float64).to(output)
+    loss = (output * direction).sum()
+    kept = [moved.after[v] for v in made_of]
+    written_over = len({id(tensor) for tensor in kept}) < len(kept)  # x += f(x): one tensor is all states
+    if written_over or not all(tensor.requires_grad for tensor in kept):
+        return [float("nan")] * len(states)
+    gradients = torch.autograd.grad(loss, kept, allow_unused=True, retain_graph=True)
+    last = kept[-len(states[-1]) :]
+    if not any(gradient is not None and gradient.any() for gradient in gradients[-len(last) :]):  # a head at 0
+        along = [torch.randn(t.shape, generator=generator, dtype=torch.float64).to(output) for t in last]
+        loss = torch.stack([(t * one).sum() for t, one in zip(last, along)]).sum()
+        gradients = torch.autograd.grad(loss, kept, allow_unused=True)
+    squares = iter([0.0 if gradient is None else float(gradient.norm()) ** 2 for gradient in gradients])
+    norms = [math.sqrt(sum(next(squares) for _ in state)) for state in states]
+    return [norm / norms[-1] if norms[-1] else float("nan") for norm in norms]
