@@ -1,11 +1,14 @@
 """Networks that do what few networks do: they are read and converted too, or refused for what is odd about them."""
 
+import re
+
 import pytest
 import torch
 from tests.models.reading.zoo import Branch
 from torch import Tensor, nn
 
-from zerosnet.models import create_model, diagnose, multistep, wiring_of
+from zerosnet.errors import InputError
+from zerosnet.models import create_model, declared_wiring, diagnose, multistep, wiring_of
 
 WIDTH = 16
 
@@ -120,3 +123,88 @@ def test_a_tensor_that_is_given_twice_stays_one_tensor() -> None:
 
     x = vectors()
     assert len(wiring_of(SelfAttention(), (x, x)).steps) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"blocks": 3}, "blocks is 3; expected a list of names"),
+        ({"blocks": "blocks.0"}, "blocks is 'blocks.0'; expected a list of names"),
+        ({"blocks": ["blocks.9"]}, "blocks has 'blocks.9'"),
+        ({"seed": None}, "seed is None; expected a whole number"),
+        ({"seed": 1.5}, "seed is 1.5; expected a whole number"),
+        ({"seed": 2**70}, "expected a whole number from 0"),
+    ],
+)
+def test_wrong_names_and_seeds_are_refused(given: dict, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        wiring_of(Chain(), vectors(), **given)
+
+
+def test_a_block_that_is_named_twice_is_read_once() -> None:
+    assert wiring_of(Chain(), vectors(), blocks=["blocks.1", "blocks.1"]).names == ("blocks.1.f",)
+
+
+@pytest.mark.parametrize("read", [wiring_of, diagnose])
+def test_an_example_without_entries_is_refused(read) -> None:
+    with pytest.raises(InputError, match=r"example is of shape \(0, 8\), without entries"):
+        read(Chain(), vectors(0))
+
+
+@pytest.mark.parametrize("read", [wiring_of, diagnose, lambda model, x: multistep(model, "1;1", example=x)])
+def test_a_network_without_blocks_is_refused(read) -> None:
+    with pytest.raises(InputError, match="Chain has no "):
+        read(Chain(0), vectors())
+
+
+def test_declared_wirings_refuse_what_cannot_be_run() -> None:
+    timm = pytest.importorskip("timm")
+    vit = timm.create_model("vit_tiny_patch16_224", img_size=32, depth=1)
+    with pytest.raises(InputError, match=r"fails on the example of shape \(1, 3, 33, 33\)"):
+        declared_wiring(vit, torch.zeros(1, 3, 33, 33))
+    with pytest.raises(InputError, match=r"model is str; expected a torch\.nn\.Module"):
+        declared_wiring("vit", torch.zeros(1))
+
+
+class TupleOfNothing(Residual):
+    def forward(self, y: Tensor) -> tuple[Tensor, None, tuple[None]]:
+        return super().forward(y), None, (None,)
+
+
+class TakesTuples(Chain):
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.stem(x)
+        for block in self.blocks:
+            y, *_ = block(y)
+        return self.head(y)
+
+
+class KeywordOnly(Chain):
+    def forward(self, *, x: Tensor) -> Tensor:
+        return super().forward(x)
+
+
+def shared() -> nn.Module:
+    model = Chain(2)
+    model.blocks = nn.ModuleList([model.blocks[0], model.blocks[0], model.blocks[1]])
+    return model
+
+
+@pytest.mark.parametrize(
+    ("build", "example", "blocks"),
+    [
+        (lambda: TakesTuples(4, TupleOfNothing), vectors(), 4),
+        (KeywordOnly, {"x": vectors()}, 4),
+        (shared, vectors(), 3),
+        (lambda: Chain(1), vectors(), 1),
+        (lambda: Chain().train(), vectors(1), 4),
+    ],
+)
+def test_these_are_read_and_converted(build, example, blocks: int) -> None:
+    model = build()
+    wiring = wiring_of(model, example)
+    assert [(step.A, step.b) for step in wiring.steps] == [(((1.0,),), (1.0,))] * blocks
+    assert len(diagnose(model, example).blocks) == blocks
+    same = multistep(model, "1;1", example=example)
+    given = example if isinstance(example, dict) else {"x": example}
+    assert torch.equal(same(**given), model(**given))

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.errors import InputError
-from zerosnet.models.reading.calls import Example, copied_arguments, evaluation
+from zerosnet.models.reading.calls import Example, check_call, copied_arguments, evaluation, refusing
 from zerosnet.numerics import Stage, Step, Wiring
 
 
@@ -123,6 +123,7 @@ def declared_wiring(model: nn.Module, example: Example, adapters: Mapping[str, A
     Raises:
         InputError: No module of the network is of a class in the table.
     """
+    check_call(model, example)
     table = {**ADAPTERS, **(adapters or {})}
     known = {module: kind for module in model.modules() if (kind := _full_name(module)) in {*table, *HEADS}}
     if not any(kind in table for kind in known.values()):
@@ -130,7 +131,7 @@ def declared_wiring(model: nn.Module, example: Example, adapters: Mapping[str, A
                          "or wiring_of, which measures")  # fmt: skip
     calls: list[_Call] = []
     args, kwargs = copied_arguments(example)
-    with torch.no_grad(), evaluation(model), _states_of(known, calls):
+    with torch.no_grad(), evaluation(model), _states_of(known, calls), refusing(model, example):
         model(*args, **kwargs)
     with torch.no_grad():
         blocks = [call for call in calls if known[call.module] in table]

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves, tree_map
 
 from zerosnet.errors import InputError
+from zerosnet.files import is_whole
 from zerosnet.models.layers.replicated import BatchNorm
 
 Example = Tensor | Sequence[Any] | Mapping[str, Any]
@@ -74,6 +75,30 @@ def copied_arguments(example: Example) -> tuple[tuple[Any, ...], dict[str, Any]]
 
     args, kwargs = arguments(example)
     return tuple(tree_map(copied, value) for value in args), {name: tree_map(copied, kwargs[name]) for name in kwargs}
+
+
+def check_call(model: Any, example: Example, seed: Any = 0) -> None:
+    """Refuse what is no network, an example without entries, and a seed that is no whole number."""
+    if not isinstance(model, nn.Module):
+        raise InputError(f"model is {type(model).__name__}; expected a torch.nn.Module")
+    tensors = list(tensors_of(arguments(example)))
+    if tensors and not any(tensor.numel() for tensor in tensors):
+        raise InputError(f"example is {describe(example)}, without entries; expected one image or text at least")
+    if not is_whole(seed) or not 0 <= seed < 2**63:
+        raise InputError(f"seed is {seed!r}; expected a whole number from 0 to 2^63 - 1")
+
+
+@contextmanager
+def refusing(model: nn.Module, example: Example) -> Iterator[None]:
+    """Turn whatever a foreign network raises on an example into an `InputError`."""
+    try:
+        yield
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(
+            f"{type(model).__name__} fails on the example {describe(example)} ({type(error).__name__}: {reason}); "
+            "expected an example that it takes: a tensor, a tuple of arguments or a dictionary of keywords"
+        ) from error
 
 
 def describe(example: Example) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 from zerosnet.errors import InputError
 from zerosnet.models.reading.algebra import NORMS, SAME
@@ -61,13 +61,21 @@ def plan_of(trace: Trace, blocks: Iterable[str] | None = None) -> StepPlan:
     flow = flow_of(trace)
     called = frozenset(call.name for call in trace.calls)
     if blocks is not None:
-        return StepPlan(flow, tuple(_of_blocks(flow, trace, list(blocks))), trace.output, called)
+        return StepPlan(flow, tuple(_of_blocks(flow, trace, _names(blocks))), trace.output, called)
     levels = states_of(flow, MOST_TENSORS)
     widest = levels[-1]
     if not widest:
         return StepPlan(flow, (), trace.output, called)
     parts = _coalesced(flow, _refined(flow, levels, 0, widest[0], widest[-1]))
     return StepPlan(flow, tuple(_simplified(parts)), trace.output, called)
+
+
+def _names(blocks: Any) -> list[str]:
+    """Read names of blocks, each of them once."""
+    if isinstance(blocks, str) or not isinstance(blocks, Iterable):
+        raise InputError(f"blocks is {blocks!r}; expected a list of names of modules")
+    names = list(blocks)
+    return [name for n, name in enumerate(names) if name not in names[:n]]
 
 
 def _refined(flow: Flow, levels: Sequence[Sequence[Moment]], level: int, first: Moment, last: Moment) -> list[Part]:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from zerosnet.errors import InputError
 from zerosnet.models.reading.branches import block_names, entry_of, folds, passage_gains, rms, taken
-from zerosnet.models.reading.calls import Example
+from zerosnet.models.reading.calls import Example, check_call
 from zerosnet.models.reading.disturb import DisturbedRun, disturbed_run
 from zerosnet.models.reading.linear import (
     LinearPart,
@@ -95,8 +95,7 @@ def read_network(
     statistics: str = "running",
 ) -> NetworkReading:
     """Read a wiring, and keep where its states and branches are."""
-    if not isinstance(model, nn.Module):
-        raise InputError(f"model is {type(model).__name__}; expected a torch.nn.Module")
+    check_call(model, example, seed)
     trace = run(model, example, statistics=statistics)
     plan = plan_of(trace, blocks)
     if not plan.steps:

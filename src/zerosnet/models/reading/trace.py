@@ -17,7 +17,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakIdKeyDictionary
 
 from zerosnet.errors import InputError
-from zerosnet.models.reading.calls import Example, copied_arguments, describe, evaluation, tensors_of
+from zerosnet.models.reading.calls import Example, copied_arguments, evaluation, refusing, tensors_of
 
 
 def words(text: str) -> frozenset[str]:
@@ -183,14 +183,8 @@ def run(
         stack.enter_context(_watched_modules(model, recorder))
         recorder.add_inputs((args, kwargs))
         stack.enter_context(recorder)
-        try:
+        with refusing(model, example):
             result = model(*args, **kwargs)
-        except Exception as error:  # whatever a foreign network may raise
-            reason = " ".join(str(error).split())[:200]
-            raise InputError(
-                f"{type(model).__name__} fails on the example {describe(example)} ({type(error).__name__}: {reason}); "
-                "expected an example that it takes: a tensor, a tuple of arguments or a dictionary of keywords"
-            ) from error
     trace = recorder.trace
     found = [vertex for vertex in recorder.numbers(result) if trace.vertices[vertex].data]
     if not found:
