@@ -207,10 +207,19 @@ def test_only_sums_with_the_input_are_steps() -> None:
             y = y.relu_()
             return y + super().forward(y)
 
-    children = [nn.Linear(3, 4), Residual(), Mlp(), nn.ReLU(), Residual(), Residual(), Shift(), Writing(), Residual()]
-    model = nn.Sequential(OrderedDict(zip("abcdefghi", children)))
+    class Less(Mlp):
+        def forward(self, y: Tensor) -> Tensor:
+            return y - super().forward(y)
+
+    class Negative(Mlp):
+        def forward(self, y: Tensor) -> Tensor:
+            return super().forward(y) - y
+
+    children = [nn.Linear(3, 4), Residual(), Mlp(), nn.ReLU(), Residual(), Less(), Shift(), Writing(), Residual()]
+    children.append(Negative())
+    model = nn.Sequential(OrderedDict(zip("abcdefghij", children)))
     converted = multistep(model, "1/2,1/2;3/2")
-    assert "".join("x" if step else "." for step in converted.residual) == ".x..xx..x"
+    assert "".join("x" if step else "." for step in converted.residual) == ".x..xx..x."
     assert list(converted.state_dict()) == list(model.state_dict())
 
 

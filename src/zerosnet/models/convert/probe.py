@@ -136,10 +136,11 @@ class _Look:
 
 
 def _is_sum_with(mark: Node, output: Node | None) -> bool:
-    """Check if the marked input itself is added to a function of it somewhere on the way to the output."""
+    """Check if a function of the marked input is added to it, or taken from it, on the way to the output."""
     for node in _before(output, mark):
         terms = [term for term, _ in node.next_functions]
-        if node.name().startswith("Add") and mark in terms:
+        taken_from = node.name().startswith("SubBackward") and terms[0] is mark
+        if taken_from or (node.name().startswith("Add") and mark in terms):
             others = [term for term in terms if term is not None and term is not mark]
             if any(mark in _before(other, mark) for other in others):
                 return True
