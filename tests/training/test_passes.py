@@ -12,6 +12,8 @@ from zerosnet.training import Score, evaluate
 from zerosnet.training.fused.passes import (
     CPU_BATCH,
     CUDA_IMAGES,
+    LEAST,
+    NATIVE_IMAGES,
     Evaluation,
     Predictor,
     batch_size,
@@ -103,6 +105,12 @@ def test_batches_on_a_gpu_shrink_with_the_number_of_replicas(replicas: int) -> N
     assert 100 <= size * replicas <= max(CUDA_IMAGES, 100 * replicas)
     assert batch_size(blank(10_000, 32), replicas, torch.device("cuda"), least=500) == max(500, size)
     assert batch_size(blank(355, 28), replicas, torch.device("cpu")) == 178
+
+
+@pytest.mark.parametrize("replicas, images", [(1, 2_500), (10, 1_000), (30, 323), (300, 100)])
+def test_our_own_kernels_take_larger_batches(replicas: int, images: int) -> None:
+    sizes = {"filled_by": NATIVE_IMAGES, "least": LEAST}
+    assert batch_size(blank(10_000, 32), replicas, torch.device("cuda"), **sizes) == images
 
 
 def test_batches_shrink_with_the_size_of_the_images() -> None:

@@ -25,6 +25,7 @@ from zerosnet.training.trainer import GradientStep, Predict, Score, StepResult
 # images of 32 x 32; does not depend on the number of replicas: results are the same to the bit alone or fused
 CPU_BATCH = 256
 CUDA_IMAGES = 2_500  # such images, times replicas, fill a large GPU in one forward pass, in little memory
+NATIVE_IMAGES = 10_000  # the same for our own kernels
 LEAST = 100  # images per replica, however many replicas there are
 NATIVE = "bf16 convolutions, state in 24 bits, its gradient in bf16"
 TORCH_BATCH = 500  # weights are scaled and rounded anew for every batch; needs no more memory than a training step
@@ -115,12 +116,15 @@ class Evaluation:
         self.start += self.batch
 
 
-def batch_size(images: ImageSet, replicas: int, device: torch.device, least: int = LEAST) -> int:
+def batch_size(
+    images: ImageSet, replicas: int, device: torch.device, *, filled_by: int = CUDA_IMAGES, least: int = LEAST
+) -> int:
     """Choose how many images to take at a time, such that they fill the device and the batches evenly.
 
-    `least` is the smallest batch on a GPU, however many replicas there are.
+    So many images, times replicas, fill a GPU (`filled_by`); `least` is the smallest batch there, however many replicas
+    there are.
     """
-    most = max(CUDA_IMAGES // replicas, least) if device.type == "cuda" else CPU_BATCH
+    most = max(min(filled_by // replicas, CUDA_IMAGES), least) if device.type == "cuda" else CPU_BATCH
     passes = -(-len(images) // max(1, most // image_weight(images.images)))
     return -(-len(images) // passes)
 
@@ -201,6 +205,7 @@ class Backend:
     Attributes:
         predictor: Makes a predictor for batches of a size.
         gather: Makes a batch, as `zerosnet.data.gather`.
+        filled_by: Images, times replicas, that fill a GPU in one pass.
         least_batch: Images per replica in one GPU pass.
     """
 
@@ -210,6 +215,7 @@ class Backend:
     predictor: Callable[[int], Predict]
     gather: Callable[..., Tensor]
     why_not_native: str = ""
+    filled_by: int = CUDA_IMAGES
     least_batch: int = LEAST
 
 
@@ -245,7 +251,14 @@ def choose_backend(
         else:
             if optimizer is not None:
                 optimizer.native = True
-            return Backend("native", NATIVE, native, lambda size: NativePredictor(network, batch=size), native_gather)
+            return Backend(
+                "native",
+                NATIVE,
+                native,
+                lambda size: NativePredictor(network, batch=size),
+                native_gather,
+                filled_by=NATIVE_IMAGES,
+            )
     replicas = network.replicas
     step = TorchStep(
         network,
@@ -257,4 +270,4 @@ def choose_backend(
     )
     predictor = Predictor(network, replicas=replicas, compiled=compiled)
     batches = compile_static(gather) if compiled else gather
-    return Backend("torch", PLAIN[network.conv_dtype], step, lambda _: predictor, batches, why, TORCH_BATCH)
+    return Backend("torch", PLAIN[network.conv_dtype], step, lambda _: predictor, batches, why, least_batch=TORCH_BATCH)

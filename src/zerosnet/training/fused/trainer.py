@@ -115,7 +115,8 @@ class FusedTrainer:
         pool = torch.cuda.graph_pool_handle() if on_gpu else None
         self.step = captured(self._step, self._changing(), device, pool) if on_gpu else self._step
         # one size for all sets: the network is compiled once
-        batch = batch_size(data.test, self.replicas, device, self.backend.least_batch)
+        sizes = {"filled_by": self.backend.filled_by, "least": self.backend.least_batch}
+        batch = batch_size(data.test, self.replicas, device, **sizes)
         predict = self.backend.predictor(batch)
 
         options |= {"statistics": statistics, "pool": pool, "batch": batch}
