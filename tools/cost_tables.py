@@ -90,6 +90,28 @@ def timed(specs: Sequence[RunSpec]) -> list[RunSpec]:
     return [spec for spec in specs if cost([spec]).gpu_seconds is not None]
 
 
+def other_networks() -> str:
+    """List the rates of networks that only plain PyTorch trains."""
+    rows = []
+    for row in benchmark("others-cuda")["rows"]:
+        data = {"cifar10": "CIFAR-10", "mnist": "MNIST"}[row["dataset"]]
+        engine = "our kernels" if row["kernels"] == "native" else "plain PyTorch"
+        numbers = (
+            f"{row['step_ms']:.1f}",
+            f"{row['seconds_per_epoch_and_network']:.2f}",
+            f"{row['peak_memory_gib']:.1f}",
+        )
+        rows.append((f"ZeroSNet-{row['layers']}, {row['replicas']} fused", data, engine, *numbers))
+    return table(("Work", "Data", "By", "ms per step", "s per epoch and network", "peak memory, GiB"), rows)
+
+
+def _other(layers: int) -> float:
+    """Return the seconds per epoch and network of a network that only plain PyTorch trains."""
+    rows = [row for row in benchmark("others-cuda")["rows"] if (row["layers"], row["kernels"]) == (layers, "torch")]
+    seconds: float = rows[0]["seconds_per_epoch_and_network"]
+    return seconds
+
+
 def imagenet() -> str:
     """List the paper's ImageNet networks: images per second from large files, and the time of all epochs."""
     heads = ("Network", "Global batch", "Images/s, 1 H200", "1 H200", f"{NODE} H200, at best")
@@ -113,16 +135,36 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
+def _bottlenecks() -> list[RunSpec]:
+    """List the runs of the paper that only plain PyTorch trains."""
+    return [spec for spec in _everything() if "164" in spec.model or "326" in spec.model]
+
+
+def _bottleneck_hours() -> float:
+    seconds = cost(_bottlenecks()).gpu_seconds
+    assert seconds is not None
+    return seconds / 3600
+
+
 def _everything() -> list[RunSpec]:
     return list({spec.id: spec for one in _on_gpus() for spec in one.specs("full")}.values())
 
 
-TABLES: dict[str, Callable[[], str]] = {"cost of the paper": paper, "cost of ImageNet": imagenet}
+TABLES: dict[str, Callable[[], str]] = {
+    "cost of the paper": paper,
+    "cost of ImageNet": imagenet,
+    "other networks": other_networks,
+}
 VALUES: dict[str, Callable[[], str]] = {
     "trainings at full scale": lambda: str(len(_everything())),
     "trainings with a rate": lambda: str(len(timed(_everything()))),
     "everything on 1 GPU": lambda: _times(_trained())[0],
     "everything on 8 GPUs": lambda: _times(_trained())[1],
     "everything on 64 GPUs": lambda: _times(_trained())[2],
+    "plain PyTorch, 164 layers": lambda: f"{_other(164):.1f}",
+    "plain PyTorch, 326 layers": lambda: f"{_other(326):.1f}",
+    "plain PyTorch, MNIST": lambda: f"{_other(56):.2f}",
+    "bottlenecks, networks": lambda: str(len(_bottlenecks())),
+    "bottlenecks, hours": lambda: f"{_bottleneck_hours():.0f}",
     "one network against ten": lambda: f"{against_ten(1):.1f}",
 }

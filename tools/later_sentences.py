@@ -1,6 +1,6 @@
 """Sentences about networks that were trained after their prediction: the numbers that pages name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from tools.later_tables import LAWS, PLAIN, Network, by_package, error, later, misses, rms, tested
@@ -44,16 +44,35 @@ def _other_errors(file: str) -> str:
     return span([rms(misses(later()[file], law)) for law in LAWS if law != "parts"], 1)
 
 
+def _by_package(file: str) -> list[Network]:
+    """List the networks of a group that the law in the package predicted."""
+    return [one for one in later()[file] if one.by_package]
+
+
+def _package_error(file: str, law: str) -> str:
+    """Write the error of a law on the networks of a group that the law in the package predicted."""
+    return error(_by_package(file), law)
+
+
+def _inside(found: Sequence[Network]) -> str:
+    """Write how many networks were in the interval that was predicted for them."""
+    return f"{sum(bool(one.inside) for one in found)} of {len(found)}"
+
+
 VALUES: dict[str, Callable[[], str]] = {
     "law, tested networks": lambda: str(len(tested())),
     "law, tested error": lambda: error(tested(), "parts"),
     "law, tested error by roots": lambda: error(tested(), "root_condition"),
-    "law, tested inside": lambda: f"{sum(bool(one.inside) for one in tested())} of {len(tested())}",
+    "law, tested inside": lambda: _inside(tested()),
     "law in the package, tested networks": lambda: str(len(by_package())),
-    "law in the package, error": lambda: error(by_package(), "parts"),
-    "law in the package, error by roots": lambda: error(by_package(), "root_condition"),
-    "law in the package, error by shares": lambda: error(by_package(), "shares"),
-    "law in the package, inside": lambda: f"{sum(bool(one.inside) for one in by_package())} of {len(by_package())}",
+    "at the threshold, error": partial(_package_error, "threshold-betas", "parts"),
+    "at the threshold, error by roots": partial(_package_error, "threshold-betas", "root_condition"),
+    "at the threshold, error by shares": partial(_package_error, "threshold-betas", "shares"),
+    "at the threshold, inside": lambda: _inside(_by_package("threshold-betas")),
+    "44 layers, error": partial(_package_error, "ten-rows", "parts"),
+    "44 layers, error by roots": partial(_package_error, "ten-rows", "root_condition"),
+    "44 layers, largest miss": lambda: f"{max(abs(miss) for miss in misses(_by_package('ten-rows'), 'parts')):.1f}",
+    "44 layers, inside": lambda: _inside(_by_package("ten-rows")),
     **{f"{name}, measured": partial(_value, name, "measured") for name in SENTENCES},
     **{f"{name}, predicted": partial(_value, name, "parts") for name in SENTENCES if "beta" in name},
     "pairs, differences": lambda: " and ".join(f"{_measured(a) - _measured(b):.1f}" for a, b in PAIRS),

@@ -64,24 +64,29 @@ def run_times(benchmark: dict[str, Any]) -> dict[str, Any]:
     return {"gpu": gpu, "rows": rows}
 
 
-def training_rates(
-    on_gpu: dict[str, Any], on_cpu: dict[str, Any], others: dict[str, Any] | None = None
-) -> dict[str, Any]:
+def training_rates(*on_gpu: dict[str, Any], on_cpu: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
     """Collect seconds per epoch and network: ten networks as one on a GPU by engine and layers, and digits on a CPU.
 
-    Rates of bottleneck networks come from `others`, once there is such a record: the faster one of compiled and not.
+    The first of several records that has an engine's rate counts. Rates of bottleneck networks come from `others`.
     """
-    (gpu,) = on_gpu["environment"]["gpu"]["names"]
+    (gpu,) = on_gpu[0]["environment"]["gpu"]["names"]
     rates: dict[str, dict[str, float]] = {"native": {}, "torch": {}}
-    for row in on_gpu["rows"]:
-        if row["replicas"] == _FUSED:
-            rates[row["kernels"]][str(row["layers"])] = row["seconds_per_epoch_and_network"]
-    for row in (others or {}).get("rows", []):
-        layers, rate = str(row["layers"]), row["seconds_per_epoch_and_network"]
-        if row["replicas"] == _FUSED and row["dataset"] == _DATASET and row["layers"] > _BASIC:
-            rates["torch"][layers] = min(rate, rates["torch"].get(layers, rate))
+    for row in (row for record in on_gpu for row in record["rows"] if row["replicas"] == _FUSED):
+        rates[row["kernels"]].setdefault(str(row["layers"]), row["seconds_per_epoch_and_network"])
+    for row in others["rows"]:
+        if row["dataset"] == _DATASET and row["layers"] > _BASIC:
+            rates["torch"][str(row["layers"])] = row["seconds_per_epoch_and_network"]
     epochs = on_cpu["networks"] * recipe("quick", "digits").epochs
     return {"gpu": gpu, **rates, "digits_on_two_cores": {"20": on_cpu["seconds"] / epochs}}
+
+
+def rates_of(results: Path) -> dict[str, Any]:
+    """Collect the rates of the records in a folder."""
+    native, plain, on_cpu, others = (
+        read_json(results / f"{name}.json")
+        for name in ("training-cuda", "training-cuda-torch", "training-cpu", "others-cuda")
+    )
+    return training_rates(native, plain, on_cpu=on_cpu, others=others)
 
 
 def accuracies(evidence: Evidence) -> dict[str, Any]:
@@ -154,10 +159,8 @@ def main(arguments: Sequence[str]) -> int:
         if evidence.problems:
             raise InputError(evidence.problems[0])
         results = Path(arguments[1])
-        on_gpu, on_cpu = (read_json(results / f"training-{device}.json") for device in ("cuda", "cpu"))
         _write(RUN_TIMES, run_times(read_json(results / "models-cuda.json")))
-        deep = results / "others-cuda.json"
-        _write(RATES, training_rates(on_gpu, on_cpu, read_json(deep) if deep.exists() else None))
+        _write(RATES, rates_of(results))
         _write(RECORDED, recorded_tables(evidence))
         _write(REGISTERED, registered(Path(arguments[0])))
         _write(ACCURACIES, accuracies(evidence))

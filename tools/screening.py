@@ -2,14 +2,14 @@
 
     python -m tools.screening [MAP.png] [STORE ...]
 
-The records are those in results/runs, or in the stores that are given. Train first:
+The records are those in results/runs and in the stores that are given. Train first:
 
     zerosnet sweep results/sweeps/screen-known.json --data DIR --store STORE      # 94 runs
+    zerosnet sweep results/sweeps/screen-later.json --data DIR --store STORE      # 22 runs
     zerosnet sweep results/sweeps/screen-map.json --data DIR --store STORE        # 192 runs
-
-For the page the map is docs/images/screening.png.
 """
 
+import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,6 +21,7 @@ from zerosnet.experiments import (
     Agreement,
     Correlation,
     Evidence,
+    Screened,
     agreement,
     ranks_by_epoch,
     read_evidence,
@@ -28,10 +29,12 @@ from zerosnet.experiments import (
     screened_pairs,
     spearman,
 )
-from zerosnet.numerics import accuracy_of_pairs
+from zerosnet.numerics import accuracy_of_pairs, forecast, load_law
 from zerosnet.report import save_figure, screening_map
-from zerosnet.training import Store
+from zerosnet.training import Store, read_sweep
 
+KNOWN = ROOT / "results/runs"
+LAYERS = 56
 WORST = 5  # rank errors that are named
 EPOCHS = (1, 4, 8, 12, 16, 40, 80, 85, 120)
 PICTURE = "images/screening.png"
@@ -39,38 +42,105 @@ PICTURE = "images/screening.png"
 
 def page_section() -> str:
     """Write the section of the page; nothing until a network has been screened."""
-    return section(evidence(), has_picture=(ROOT / "docs" / PICTURE).exists())
+    return section(evidence(), has_picture=(ROOT / "docs" / PICTURE).exists(), results=ROOT / "results")
 
 
-def section(found: Evidence, *, has_picture: bool = False) -> str:
-    """Write what is known from some records: ranks, the largest rank errors, and the map."""
+def section(found: Evidence, *, has_picture: bool = False, results: Path | None = None) -> str:
+    """Write what is known from some records: ranks, the largest rank errors, and the map.
+
+    `results` is the folder with the predictions that were registered before the screening.
+    """
     networks = screened_networks(found)
     if not any(one.short for one in networks):
         return ""
     known, pairs = agreement(networks), screened_pairs(networks)
-    parts = [
-        "## Screening",
-        "Recipe `screen` is `paper` in 12 epochs. Rank correlations over networks of 56 layers, best test epoch:",
-        correlations(known, pairs),
-    ]
+    parts = ["## Screening", *_summary(known, networks), correlations(networks)]
     if known.errors:
-        parts += ["The largest rank errors (place 1 is the best):", rank_errors(known)]
+        parts += ["The largest rank errors (place 1 is the best):", rank_errors(known), *_reason(known)]
     parts += ["The whole training, had it been stopped early: its best epoch so far against its end:", by_epoch(found)]
+    if pairs:
+        parts += ["Rank correlations over the disc of roots, for schemes with one pair of parasitic roots:"]
+        parts += [over_the_disc(pairs), *_registered(results)]
     if has_picture:
         parts.append(f"![Measured accuracy over the disc of roots beside the law's map]({PICTURE})")
     return "\n\n".join(parts)
 
 
-def correlations(known: Agreement, pairs: Sequence[tuple[complex, float]]) -> str:
-    predicted = accuracy_of_pairs([root for root, _ in pairs]).tolist() if pairs else []
+def _summary(known: Agreement, networks: Sequence[Screened]) -> list[str]:
+    what = "Recipe `screen` is `paper` in 12 epochs."
+    if known.both is None:
+        return [what]
+    lost = [one.label for one in networks if not one.short and not one.whole]
+    told = f"Its ranks of {known.networks} networks of 56 layers have a correlation of {known.both.rho:.2f} with those"
+    diverged = f" Diverged, and not counted: {', '.join(f'`{name}`' for name in lost)}." if lost else ""
+    return [f"{what} {told} of 160 epochs (best test epoch).{diverged}"]
+
+
+def correlations(networks: Sequence[Screened]) -> str:
+    """List rank correlations: of all networks, of those clear of the threshold of survival, and between seeds."""
+    near = [one for one in networks if is_near(one)]
+    clear = [one for one in networks if one not in near]
+    known = agreement(networks)
     rows = {
         "screening (mean of seeds) with 160 epochs": known.both,
         "screening, first seed, with 160 epochs": known.one_seed,
+        "the same, networks clear of the threshold of survival": agreement(clear).one_seed,
+        "the same, networks near it": agreement(near).one_seed,
         "160 epochs, one seed with another": known.whole_seeds,
         "screening, one seed with another": known.short_seeds,
-        "screening with the law, over the disc of roots": spearman([accuracy for _, accuracy in pairs], predicted),
     }
     return table(["Ranks", "Correlation", "Networks"], [[name, *_cells(one)] for name, one in rows.items()])
+
+
+def is_near(network: Screened) -> bool:
+    """Tell whether much of a network starts near the threshold of survival."""
+    return network.scheme is not None and load_law().is_near(forecast(network.scheme, LAYERS).wiring)
+
+
+def over_the_disc(pairs: Sequence[tuple[complex, float]]) -> str:
+    """Compare the ranks of pairs of roots with the law's, and with those by modulus, inside and outside the disc."""
+    kinds = {
+        "all": list(pairs),
+        "zero-stable": [(root, value) for root, value in pairs if abs(root) <= 1],
+        "not zero-stable": [(root, value) for root, value in pairs if abs(root) > 1],
+    }
+    rows = []
+    for name, some in kinds.items():
+        roots, accuracies = [root for root, _ in some], [value for _, value in some]
+        predicted = accuracy_of_pairs(roots).tolist() if some else []
+        ranks = [spearman(accuracies, values) for values in (predicted, [-abs(root) for root in roots])]
+        rows.append([name, str(len(some)), *(_cells(one)[0] for one in ranks)])
+    return table(["Schemes", "Networks", "The law", "Modulus of the pair, small is better"], rows)
+
+
+def _registered(results: Path | None) -> list[str]:
+    """Write how well the order that was registered before the map was trained agrees with it."""
+    path = results / "predictions/screen-survival.json" if results else None
+    if results is None or path is None or not path.exists():
+        return []
+    found = []
+    for spec in read_sweep(results / "sweeps/screen-map.json"):
+        result = results / "runs" / spec.id / "result.json"
+        if result.exists():
+            found.append((spec.id, json.loads(result.read_text())["best_test_accuracy"]))
+    orders = {one["run"]: one["order"] for one in json.loads(path.read_text())["predictions"] if "order" in one}
+    known = [(orders[run], accuracy) for run, accuracy in found if run in orders and accuracy is not None]
+    ranks = spearman([-order for order, _ in known], [accuracy for _, accuracy in known])
+    if ranks is None:
+        return []
+    return [
+        f"The order that the law had registered before has {ranks.rho:.2f} over the {ranks.n} networks of the grid."
+    ]
+
+
+def _reason(known: Agreement) -> list[str]:
+    """Explain the rank errors if all that are listed are near the threshold."""
+    if not all(is_near(error.network) for error in known.errors[:WORST]):
+        return []
+    return [
+        f"All {WORST} start near the threshold of survival and do better in 160 epochs: their branches are small at "
+        "first, and 12 epochs are too short for them to grow."
+    ]
 
 
 def _cells(found: Correlation | None) -> tuple[str, str]:
@@ -95,11 +165,13 @@ TABLES: dict[str, Callable[[], str]] = {"screening": page_section}
 
 
 def main(*arguments: str) -> int:
-    pictures = [word for word in arguments if Path(word).suffix in (".png", ".svg", ".pdf")]
-    stores = [Store(word) for word in arguments if word not in pictures]
-    found = read_evidence(stores) if stores else evidence()
-    print(section(found) or "no network has been screened")
+    pictures = [word for word in arguments if Path(word).suffix]
+    stores = [Path(word) for word in arguments if word not in pictures]
     try:
+        if missing := [str(store) for store in stores if not store.is_dir()]:
+            raise InputError(f"store is {missing[0]}, which is no folder; expected one with runs")
+        found = read_evidence([Store(store) for store in stores] + [Store(KNOWN)]) if stores else evidence()
+        print(section(found, results=ROOT / "results") or "no network has been screened")
         for picture in pictures:
             save_figure(screening_map(screened_pairs(screened_networks(found))), Path(picture))
     except InputError as error:

@@ -8,6 +8,7 @@ from tools.markdown_tables import BENCHMARKS, benchmark, span, table
 
 Record = dict[str, Any]
 STEPS_PER_EPOCH = 50_000 // 128
+TRAINING = {"native": "training-cuda", "torch": "training-cuda-torch"}  # the record of each engine
 
 
 # -- training on CIFAR's size ------------------------------------------------------------------------------------------
@@ -44,7 +45,7 @@ def _training_row(layers: int, replicas: int) -> tuple[str, ...]:
 
 
 def _case(layers: int, replicas: int, kernels: str) -> Record:
-    rows = benchmark("training-cuda")["rows"]
+    rows = benchmark(TRAINING[kernels])["rows"]
     return next(row for row in rows if row["case"] == f"{layers} layers, K={replicas}, {kernels}")
 
 
@@ -62,7 +63,7 @@ def _ten() -> Record:
 
 
 def _share_of_evaluation(kernels: str) -> str:
-    rows = [row for row in benchmark("training-cuda")["rows"] if row["kernels"] == kernels]
+    rows = [row for row in benchmark(TRAINING[kernels])["rows"] if row["kernels"] == kernels]
     return span((100 * row["evaluation_share"] for row in rows), 1)
 
 
@@ -99,13 +100,6 @@ def kernel_versions() -> str:
         times[f"evaluation, zerosnet56_opt, 10 fused, batches of {batch}"] = before, new["evaluation_ms"][batch]
     rows = [(work, f"{a:.3g}", f"{b:.3g}", f"{100 * (b / a - 1):+.1f} %") for work, (a, b) in times.items()]
     return table(("Work", f"version {old['version']}, ms", f"version {new['version']}, ms", "Change"), rows)
-
-
-def _less_per_step(several: bool) -> str:
-    """Write what the last version saves per step, with ten networks and more or with one, in percent."""
-    before, after = (one["steps"] for one in benchmark("kernel-versions")["versions"])
-    pairs = [(old["ms"], new["ms"]) for old, new in zip(before, after) if (old["replicas"] >= 10) is several]
-    return span((100 * (1 - new / old) for old, new in pairs), 0)
 
 
 # -- accuracy of the engines -------------------------------------------------------------------------------------------
@@ -277,8 +271,7 @@ VALUES: dict[str, Callable[[], str]] = {
     "authors, ms per step": lambda: span(_authors_ms(), 1),
     "times faster than the authors": lambda: span(map(_times_faster, _authors_ms()), 0),
     "evaluation, % of an epoch": lambda: _share_of_evaluation("native"),
-    "less per step, %": lambda: _less_per_step(several=True),
-    "less per step of one network, %": lambda: _less_per_step(several=False),
+    "evaluation of ten, ms": lambda: f"{_ten()['evaluation_ms']:.0f}",
     "checkpoint, s": lambda: f"{_ten()['checkpoint_waiting_seconds']:.1f}",
     "step's part of bandwidth, ten": lambda: f"{_kernel_step(10)['fraction']:.2f}",
     "step's part of bandwidth, thirty": lambda: f"{_kernel_step(30)['fraction']:.2f}",

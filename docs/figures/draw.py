@@ -16,7 +16,7 @@ from block import block_and_network_figure
 from effective_depth import effective_depth_figure
 from from_ode import from_ode_figure
 from lambda_family import lambda_family_figure
-from law import depth_design_drawn, law_figure, map_figure, survival_figure
+from law import depth_design_drawn, law_figure, map_figure, screening_drawn, survival_figure
 from measured import measured_figure, pairs_figure
 from root_condition import root_condition_figure
 from tour import speed_figure, tour_diagnosis_figure, tour_forecast_figure, tour_scheme_figure
@@ -42,6 +42,7 @@ FIGURES: "dict[str, Callable[[], Figure]]" = {
     "law.png": law_figure,
     "survival.png": survival_figure,
     "map.png": map_figure,
+    "screening.png": screening_drawn,
     "depth_design.png": depth_design_drawn,
     "noise.png": noise_drawn,
     "noise_law.png": noise_law_drawn,
@@ -53,7 +54,10 @@ FIGURES: "dict[str, Callable[[], Figure]]" = {
 }
 
 
-RECORDS = ("measured", "pairs", "law", "survival", "map", "noise", "noise_law", "corruptions", "tour_forecast", "speed")
+RECORDS = (
+    *("measured", "pairs", "law", "survival", "map", "screening", "noise", "noise_law", "corruptions"),
+    *("tour_forecast", "speed"),
+)
 
 
 def main(names: list[str]) -> None:

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tools.fit_law import trained_blocks
+from tools.run_tables import evidence
 
-from zerosnet.experiments import parasitic_modulus
+from zerosnet.experiments import parasitic_modulus, screened_networks, screened_pairs
 from zerosnet.numerics import FittedNetwork, Scheme, depth_trade_off, is_zero_stable, load_law
-from zerosnet.report import accuracy_map, depth_design_figure
+from zerosnet.report import accuracy_map, depth_design_figure, screening_map
 from zerosnet.report.figures.style import BLUE, CYCLE, GREY, INK, VERMILION, new_figure, styled
 
 if TYPE_CHECKING:
@@ -109,3 +110,8 @@ def map_figure() -> "Figure":
 def depth_design_drawn() -> "Figure":
     """Draw the trade-off of design by depth at 110 layers."""
     return depth_design_figure(depth_trade_off(3, (18, 18, 18)))
+
+
+def screening_drawn() -> "Figure":
+    """Draw the measured map of screened networks beside the law's."""
+    return screening_map(screened_pairs(screened_networks(evidence())))

@@ -33,11 +33,14 @@ def tour_diagnosis_figure() -> "Figure":
 
 def speed_figure() -> "Figure":
     """Draw seconds per epoch and network on one H200: the authors' way, plain PyTorch, our kernels."""
-    record = json.loads((RESULTS / "training-cuda.json").read_text(encoding="utf-8"))
-    rows = [row for row in record["rows"] if row["layers"] == 56]
+    record, plain = (
+        json.loads((RESULTS / f"training-cuda{engine}.json").read_text(encoding="utf-8")) for engine in ("", "-torch")
+    )
     bars = [("the authors' way, 1 network", record["authors"]["seconds_per_epoch"], GREY)]
-    for kernels, word, colour in (("torch", "plain PyTorch", VERMILION), ("native", "our kernels", BLUE)):
-        for row in sorted((row for row in rows if row["kernels"] == kernels), key=lambda row: row["replicas"]):
+    engines = (("torch", plain, "plain PyTorch", VERMILION), ("native", record, "our kernels", BLUE))
+    for kernels, measured, word, colour in engines:
+        rows = [row for row in measured["rows"] if (row["kernels"], row["layers"]) == (kernels, 56)]
+        for row in sorted(rows, key=lambda row: row["replicas"]):
             name = f"{word}, {row['replicas']} network{'s fused' if row['replicas'] > 1 else ''}"
             bars.append((name, row["seconds_per_epoch_and_network"], colour))
     with styled():

@@ -15,6 +15,7 @@ from tools.package_numbers import (
     RUN_TIMES,
     accuracies,
     main,
+    rates_of,
     recorded_tables,
     registered,
     run_times,
@@ -49,6 +50,13 @@ def test_the_registered_accuracies_are_those_of_the_predictions():
     assert read_json(REGISTERED) == registered(RUNS), "make results"
 
 
+_SHAPES = (
+    [("native", 56, 10, "cifar10", 0.3), ("native", 56, 1, "cifar10", 0.8)],
+    [("native", 56, 10, "cifar10", 0.4), ("torch", 56, 10, "cifar10", 0.7)],
+    [("torch", 56, 10, "mnist", 0.8), ("torch", 164, 10, "cifar10", 3.0), ("torch", 326, 3, "cifar10", 9.0)],
+)
+
+
 def test_a_network_of_another_wiring_is_no_accuracy_of_its_scheme(tmp_path):
     usual = specs_of_rows(seeds=(1,))[0]
     others = [{"stage_change": "restart"}, {"beta_growth": "1.5"}, {"init_growth": "1.5"}]
@@ -66,18 +74,16 @@ def test_the_run_times_are_those_of_the_benchmark():
 
 @needs_benchmarks
 def test_the_training_rates_are_those_of_the_benchmarks():
-    on_gpu, on_cpu = (read_json(BENCHMARKS / f"training-{device}.json") for device in ("cuda", "cpu"))
-    deep = BENCHMARKS / "others-cuda.json"
-    others = read_json(deep) if deep.exists() else None
-    assert read_json(RATES) == training_rates(on_gpu, on_cpu, others), "make results"
+    assert read_json(RATES) == rates_of(BENCHMARKS), "make results"
 
 
-def test_bottleneck_networks_have_the_faster_rate_of_compiled_and_not():
-    gpu = {"environment": {"gpu": {"names": ["GPU"]}}, "rows": []}
-    shapes = [(56, 10, "cifar10", 1.0), (164, 10, "cifar10", 3.0), (164, 10, "cifar10", 2.5), (326, 3, "cifar10", 9.0)]
-    names = ("layers", "replicas", "dataset", "seconds_per_epoch_and_network")
-    others = {"rows": [dict(zip(names, shape)) for shape in shapes]}
-    assert training_rates(gpu, {"networks": 1, "seconds": 8.0}, others)["torch"] == {"164": 2.5}
+def test_bottleneck_networks_have_rates_of_their_own_and_the_first_record_of_an_engine_counts():
+    names = ("kernels", "layers", "replicas", "dataset", "seconds_per_epoch_and_network")
+    native, old, deep = ([dict(zip(names, shape)) for shape in shapes] for shapes in _SHAPES)
+    gpu = {"environment": {"gpu": {"names": ["GPU"]}}}
+    on_cpu = {"networks": 1, "seconds": 8.0}
+    found = training_rates(gpu | {"rows": native}, gpu | {"rows": old}, on_cpu=on_cpu, others={"rows": deep})
+    assert found["native"] == {"56": 0.3} and found["torch"] == {"56": 0.7, "164": 3.0, "326": 9.0}
 
 
 def test_a_damaged_store_is_refused(tmp_path, capsys):

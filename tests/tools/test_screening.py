@@ -8,7 +8,7 @@ from tests.experiments.made_up import finish_all
 
 from tools import screening
 from zerosnet.experiments import read_evidence
-from zerosnet.numerics import is_consistent, is_zero_stable, pair_of
+from zerosnet.numerics import Scheme, is_consistent, is_zero_stable, pair_of
 from zerosnet.training import RunSpec, Store, read_sweep, recipe
 
 SWEEPS = Path(__file__).parents[2] / "results" / "sweeps"
@@ -54,7 +54,8 @@ def test_the_section_names_ranks_and_the_largest_errors(screened):
     text = screening.section(read_evidence(screened), has_picture=True)
     assert "| screening (mean of seeds) with 160 epochs | 1.00 | 6 |" in text
     assert "| 160 epochs, one seed with another |  |  |" in text
-    assert "over the disc of roots | 0." in text and text.count("| `") == screening.WORST
+    assert "| all | 24 | 0." in text and text.count("| `") == screening.WORST
+    assert "registered before training" not in text
     assert text.endswith("(images/screening.png)")
 
 
@@ -63,4 +64,16 @@ def test_the_command_prints_the_section_and_draws_the_map(screened, tmp_path, ca
     assert screening.main(str(picture), str(screened.root)) == 0
     assert picture.stat().st_size > 20_000 and "## Screening" in capsys.readouterr().out
     assert screening.main(str(picture), str(tmp_path / "none")) == 2
-    assert "expected 4 or more" in capsys.readouterr().err
+    assert "which is no folder; expected one with runs" in capsys.readouterr().err
+    assert screening.main(str(tmp_path / "map.abc"), str(screened.root)) == 2
+    assert "map.abc" in capsys.readouterr().err
+
+
+def test_the_registered_order_of_the_map_is_compared_with_what_was_measured():
+    assert "over the 192 networks of the grid" in screening.page_section()
+
+
+def test_networks_with_small_betas_are_near_the_threshold():
+    near, clear = (screening.Screened("zerosnet56", Scheme.parse(text), {}, {}) for text in ("1,0,0;1/25", "1,0,0;1"))
+    assert screening.is_near(near) and not screening.is_near(clear)
+    assert not screening.is_near(screening.Screened("preresnet56", None, {}, {}))

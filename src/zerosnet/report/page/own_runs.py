@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from zerosnet.experiments import Summary
+from zerosnet.experiments.screening import SHORT
 from zerosnet.report.page.chart import Chart, figures
 from zerosnet.report.page.configurations import NetworkFacts, Panel, legible
 from zerosnet.report.page.curves import depth_charts, training_chart
@@ -34,8 +35,8 @@ _CURVES = {  # by what is on the vertical axis
 
 
 def own_runs_section(panels: Sequence[tuple[Panel, Sequence[NetworkFacts]]]) -> list[Html]:
-    """Every setting, the one with the most runs first; the first ones are open."""
-    ordered = sorted(panels, key=lambda one: -sum(len(member.runs) for member in one[0].members))
+    """Every setting, the one with the most runs first; the first ones are open. Screening comes last."""
+    ordered = sorted(panels, key=lambda one: (_is_screening(one[0]), -sum(len(each.runs) for each in one[0].members)))
     parts: list[Html] = []
     for place, (panel, facts) in enumerate(ordered):
         content = [*_tables(panel.title, facts), *_curves(panel)]
@@ -45,6 +46,11 @@ def own_runs_section(panels: Sequence[tuple[Panel, Sequence[NetworkFacts]]]) -> 
             line = f"{panel.title}: {_summary(facts)}"
             parts.append(element("details", element("summary", line), *content, class_="folded"))
     return parts
+
+
+def _is_screening(panel: Panel) -> bool:
+    """Tell whether the order of these networks counts, and not their accuracies."""
+    return panel.members[0].runs[0].record.spec.recipe.name == SHORT
 
 
 def _tables(title: str, facts: Sequence[NetworkFacts]) -> list[Html]:
