@@ -74,7 +74,7 @@ def law_figure() -> "Figure":
         predicted.plot([], [], **OTHER, label="not zero-stable")
         predicted.plot([], [], **OTHER | {"color": GREY} | HOLLOW, label="hollow: near the threshold of survival")
         predicted.plot([], [], **RING, label="committed before training, this law")
-        predicted.legend(loc="upper left")
+        predicted.legend(loc="lower right")
     return figure
 
 
