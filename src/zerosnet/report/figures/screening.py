@@ -37,20 +37,20 @@ def screening_map(networks: Sequence[tuple[complex, float]], layers: int = 56) -
     roots = np.array([root for root, _ in networks], dtype=np.complex128)
     accuracy = np.array([value for _, value in networks])
     side = mesh_of(networks)
-    on_grid = _on_grid(roots / side)
+    squares = on_grid(roots / side)
     reach = float(np.abs(roots).max()) + side
     predicted = accuracy_of_pairs(roots, forecast("euler()", layers).wiring.counts)
     ranks = spearman(accuracy.tolist(), predicted.tolist())
     with styled():
         figure = new_figure(11.5, 3.4)
         left, right = figure.subplots(1, 2)
-        cells = [Rectangle((r.real - side / 2, r.imag - side / 2), side, side) for r in roots[on_grid]]
+        cells = [Rectangle((r.real - side / 2, r.imag - side / 2), side, side) for r in roots[squares]]
         measured = PatchCollection(cells, cmap="viridis", edgecolors="none", zorder=1)
-        measured.set_array(accuracy[on_grid])
+        measured.set_array(accuracy[squares])
         measured.set_clim(accuracy.min(), accuracy.max())
         left.add_collection(measured)
-        others = {"c": accuracy[~on_grid], "norm": measured.norm, "cmap": "viridis", "edgecolors": "white"}
-        left.scatter(roots[~on_grid].real, roots[~on_grid].imag, s=22, linewidths=0.8, zorder=2, **others)
+        others = {"c": accuracy[~squares], "norm": measured.norm, "cmap": "viridis", "edgecolors": "white"}
+        left.scatter(roots[~squares].real, roots[~squares].imag, s=22, linewidths=0.8, zorder=2, **others)
         half_disc(left, reach)
         left.set_ylim(-side / 2, reach)
         left.set_ylabel("imaginary part")
@@ -74,7 +74,7 @@ def mesh_of(networks: Sequence[tuple[complex, float]]) -> float:
     return float(np.median(apart.min(axis=1)))
 
 
-def _on_grid(roots: "npt.NDArray[np.complex128]") -> "npt.NDArray[np.bool_]":
+def on_grid(roots: "npt.NDArray[np.complex128]") -> "npt.NDArray[np.bool_]":
     """Tell which roots, in units of the mesh, lie on the grid."""
     import numpy as np
 

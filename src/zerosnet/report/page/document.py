@@ -41,6 +41,7 @@ from zerosnet.report.page.own_runs import own_runs_section
 from zerosnet.report.page.registered import registered_noise_section, registered_section
 from zerosnet.report.page.robustness_section import robustness_section
 from zerosnet.report.page.runs_section import damage, empty, in_stores, runs_section
+from zerosnet.report.page.screening_section import screening_section
 from zerosnet.report.page.tables import key_to_signs
 from zerosnet.training import Store
 
@@ -90,6 +91,7 @@ def render(evidence: Evidence, *, paper: bool = False, named: Collection[str] = 
             "Predicted before training",
             [*registered_section(evidence), *registered_noise_section(evidence)],
         ),
+        ("screening", "Screened networks", screening_section(evidence)),
         ("robustness", "What is robust, to what", robustness_section(evidence)),
         ("experiments", "Experiments", _experiments(found, every, runs, named, paper=paper)),
         ("more", "More figures", _figures(found, evidence, legible(grouped))),

@@ -1,0 +1,55 @@
+"""The section of the report about screened networks."""
+
+from fractions import Fraction
+
+import pytest
+from tests.experiments.made_up import finish_all
+
+from zerosnet.experiments import read_evidence
+from zerosnet.numerics import Scheme, pair_of
+from zerosnet.report.page.document import render
+from zerosnet.report.page.screening_section import screening_section
+from zerosnet.training import RunSpec, Store, recipe
+
+
+@pytest.fixture
+def specs():
+    """Consistent schemes with a pair of parasitic roots on a grid of fifths."""
+    found = []
+    for real, imaginary in [(Fraction(a, 5), Fraction(b, 5)) for a in range(-2, 3) for b in range(3)]:
+        square = real**2 + imaginary**2
+        scheme = Scheme([1 + 2 * real, -2 * real - square, square], [1 - 2 * real + square])
+        found.append(RunSpec("zerosnet56", "cifar10", recipe("screen", "cifar10"), 1, scheme))
+    return found
+
+
+def test_a_map_has_a_cell_per_network_measured_and_predicted(tmp_path, specs):
+    store = Store(tmp_path)
+    finish_all(store, specs, lambda spec: 0.8 - 0.1 * abs(pair_of(spec.scheme) + 0.2))
+    evidence = read_evidence(store)
+    words, maps = screening_section(evidence)
+    assert f"{len(specs)} networks of 56 layers (cifar10)" in words and "with the law +" in words
+    assert "With the whole training" not in words
+    assert maps.count("<figure") == 2 and maps.count("<title>") == 2 * len(specs)
+    assert "Screened networks" in render(evidence)
+
+
+def test_ranks_of_the_whole_training_are_compared_if_there_are_some(tmp_path, specs):
+    store = Store(tmp_path)
+    whole = [RunSpec(one.model, one.dataset, recipe("paper", "cifar10"), 1, one.scheme) for one in specs]
+    finish_all(store, [*specs, *whole], lambda spec: 0.8 - 0.1 * abs(pair_of(spec.scheme)))
+    assert f"over the {len(specs)} networks that have both, +1.00" in screening_section(read_evidence(store))[0]
+
+
+def test_without_screened_networks_there_is_no_section(tmp_path, specs):
+    store = Store(tmp_path)
+    assert screening_section(read_evidence(store)) == []
+    finish_all(store, specs[:3], lambda spec: 0.8)
+    assert screening_section(read_evidence(store)) == []
+
+
+def test_equal_accuracies_are_drawn(tmp_path, specs):
+    store = Store(tmp_path)
+    finish_all(store, specs, lambda spec: 0.8)
+    words, maps = screening_section(read_evidence(store))
+    assert "Rank correlation" not in words and "80.0 %" in maps
