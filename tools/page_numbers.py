@@ -69,6 +69,7 @@ VALUES: dict[str, Callable[[], str]] = {
     **law_tables.VALUES,
     **mosaic_tables.VALUES,
     **robustness_tables.VALUES,
+    **screening.VALUES,
     **survival_tables.VALUES,
     **verify_tables.VALUES,
 }

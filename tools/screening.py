@@ -12,6 +12,7 @@ The records are those in results/runs and in the stores that are given. Train fi
 import json
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 from tools.markdown_tables import ROOT, table
@@ -35,6 +36,8 @@ from zerosnet.training import Store, read_sweep
 
 KNOWN = ROOT / "results/runs"
 LAYERS = 56
+KINDS = ("all", "zero-stable", "not zero-stable")
+EXACT = 1e-9  # distances of roots from circle and axis below this are none
 WORST = 5  # rank errors that are named
 EPOCHS = (1, 4, 8, 12, 16, 40, 80, 85, 120)
 PICTURE = "images/screening.png"
@@ -54,15 +57,16 @@ def section(found: Evidence, *, has_picture: bool = False, results: Path | None 
     if not any(one.short for one in networks):
         return ""
     known, pairs = agreement(networks), screened_pairs(networks)
-    parts = ["## Screening", *_summary(known, networks), correlations(networks)]
-    if known.errors:
-        parts += ["The largest rank errors (place 1 is the best):", rank_errors(known), *_reason(known)]
-    parts += ["The whole training, had it been stopped early: its best epoch so far against its end:", by_epoch(found)]
+    parts = ["## Screening", *_summary(known, networks)]
     if pairs:
-        parts += ["Rank correlations over the disc of roots, for schemes with one pair of parasitic roots:"]
+        parts += ["Over the disc of roots, ranks of schemes with one pair of parasitic roots have these correlations:"]
         parts += [over_the_disc(pairs), *_registered(results)]
     if has_picture:
         parts.append(f"![Measured accuracy over the disc of roots beside the law's map]({PICTURE})")
+    parts += ["How well short trainings rank, beside how well one seed ranks as another:", correlations(networks)]
+    if known.errors:
+        parts += ["The largest rank errors (place 1 is the best):", rank_errors(known), *_reason(known)]
+    parts += ["The whole training, had it been stopped early: its best epoch so far against its end:", by_epoch(found)]
     return "\n\n".join(parts)
 
 
@@ -99,18 +103,32 @@ def is_near(network: Screened) -> bool:
 
 def over_the_disc(pairs: Sequence[tuple[complex, float]]) -> str:
     """Compare the ranks of pairs of roots with the law's, and with those by modulus, inside and outside the disc."""
-    kinds = {
-        "all": list(pairs),
-        "zero-stable": [(root, value) for root, value in pairs if abs(root) <= 1],
-        "not zero-stable": [(root, value) for root, value in pairs if abs(root) > 1],
-    }
+    heads = ["Schemes", "Networks", "The law", "Modulus of the pair, small is better"]
     rows = []
-    for name, some in kinds.items():
-        roots, accuracies = [root for root, _ in some], [value for _, value in some]
-        predicted = accuracy_of_pairs(roots).tolist() if some else []
-        ranks = [spearman(accuracies, values) for values in (predicted, [-abs(root) for root in roots])]
-        rows.append([name, str(len(some)), *(_cells(one)[0] for one in ranks)])
-    return table(["Schemes", "Networks", "The law", "Modulus of the pair, small is better"], rows)
+    for kind in KINDS:
+        law, modulus = (_cells(one)[0] for one in disc_ranks(pairs, kind))
+        rows.append([kind, str(len(_of_kind(pairs, kind))), law, modulus])
+    return table(heads, rows)
+
+
+def disc_ranks(pairs: Sequence[tuple[complex, float]], kind: str = "all") -> list[Correlation | None]:
+    """Correlate accuracies of pairs of a kind with the law, and with their moduli."""
+    some = _of_kind(pairs, kind)
+    roots, accuracies = [root for root, _ in some], [value for _, value in some]
+    predicted = accuracy_of_pairs(roots).tolist() if some else []
+    return [spearman(accuracies, values) for values in (predicted, [-abs(root) for root in roots])]
+
+
+def _of_kind(pairs: Sequence[tuple[complex, float]], kind: str) -> list[tuple[complex, float]]:
+    if kind == "all":
+        return list(pairs)
+    wanted = kind == "zero-stable"
+    return [(root, value) for root, value in pairs if _stable(root) is wanted]
+
+
+def _stable(root: complex) -> bool:
+    """Tell whether a scheme with the roots 1, r and its conjugate is zero-stable; a real r is a double root."""
+    return abs(root) < 1 - EXACT or (abs(root) < 1 + EXACT and root.imag > EXACT)
 
 
 def _registered(results: Path | None) -> list[str]:
@@ -129,7 +147,7 @@ def _registered(results: Path | None) -> list[str]:
     if ranks is None:
         return []
     return [
-        f"The order that the law had registered before has {ranks.rho:.2f} over the {ranks.n} networks of the grid."
+        f"The order that was registered before training has {ranks.rho:.2f} over the {ranks.n} networks of the grid."
     ]
 
 
@@ -161,7 +179,18 @@ def by_epoch(found: Evidence) -> str:
     return table(heads, [["Rank correlation", *(_cells(one)[0] for one in ranks.values())]])
 
 
+@cache
+def _pairs() -> list[tuple[complex, float]]:
+    return screened_pairs(screened_networks(evidence()))
+
+
 TABLES: dict[str, Callable[[], str]] = {"screening": page_section}
+VALUES: dict[str, Callable[[], str]] = {
+    "map, networks": lambda: str(len(_pairs())),
+    "map, law": lambda: _cells(disc_ranks(_pairs())[0])[0],
+    "map, modulus": lambda: _cells(disc_ranks(_pairs())[1])[0],
+    "map, modulus, zero-stable": lambda: _cells(disc_ranks(_pairs(), "zero-stable")[1])[0],
+}
 
 
 def main(*arguments: str) -> int:
