@@ -1,5 +1,6 @@
 """Several devices of one machine: a process each, and one store. The devices here are the CPU, twice."""
 
+import errno
 import json
 import os
 import signal
@@ -160,6 +161,32 @@ def test_devices_are_used_from_any_thread(held_up: Path):
     thread.start()
     thread.join()
     assert done and len(list(held_up.iterdir())) == 2
+
+
+def test_an_interrupt_is_not_noticed_by_a_process_that_loads(held_up: Path, monkeypatch, capfd):
+    working = devices._work
+
+    def interrupted(*given):
+        os.kill(os.getpid(), signal.SIGINT)
+        working(*given)
+
+    monkeypatch.setattr(devices, "_work", interrupted)
+    monkeypatch.setattr(devices, "train", lambda members, *_: (held_up / members[0].id).touch())
+    train_on_devices(["cpu", "cpu"], MANY, Store(held_up), OPTIONS, Clock(), Collected())
+    assert len(list(held_up.iterdir())) == len(MANY) and capfd.readouterr() == ("", "")
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
+def test_processes_that_fail_together_print_nothing(held_up: Path, monkeypatch, capfd, error):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(devices, "train", fail)
+    expected = pytest.raises(OSError, match="No space") if isinstance(error, OSError) else nullcontext()
+    with expected:
+        train_on_devices(["cpu", "cpu"], MANY, Store(held_up), OPTIONS, Clock(), Collected())
+    assert capfd.readouterr() == ("", "")
 
 
 PARENT = """

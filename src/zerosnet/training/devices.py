@@ -1,13 +1,14 @@
 """Train on all GPUs of this machine: one process per GPU, and one store."""
 
+import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
@@ -41,9 +42,10 @@ def train_on_devices(
     runs = [spec for members in groups for spec in members]
     with clock, progress:
         try:
-            for device in used:
-                line, worker = _start(root, replace(options, device=device), until)
-                workers[line] = worker
+            with _interrupts_held():
+                for device in used:
+                    line, worker = _start(root, replace(options, device=device), until)
+                    workers[line] = worker
             progress.report(f"{len(groups)} group(s) of networks on {', '.join(used)}")
             failure = _hand_out(groups, workers, clock, progress, partial(how_far, runs, store))
         finally:
@@ -61,6 +63,17 @@ def _start(root: str, options: Options, until: float | None) -> tuple[Connection
     worker.start()
     theirs.close()
     return ours, worker
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold back Ctrl-C for a while; processes that are started meanwhile do not notice it before they ask to."""
+    resource_tracker.ensure_running()  # multiprocessing starts it with the first process, and lets signals in then
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _hand_out(
@@ -111,7 +124,13 @@ def _send(line: Connection, content: object) -> None:
 
 
 def _work(line: Connection, root: str, options: Options, until: float | None) -> None:
-    """Ask for one group after the other and train it, in a process of its own."""
+    """Ask for one group after the other and train it, in a process of its own.
+
+    Ctrl-C reaches all processes of a terminal. It is ignored here unless a group is trained, whose clock notes it: the
+    process at the other end of the line tells when to stop.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     clock, progress = ToldClock(line, until), SentLines(line)
     while not clock.must_stop() and (members := _next_group(line)) is not None:
         try:
@@ -119,6 +138,8 @@ def _work(line: Connection, root: str, options: Options, until: float | None) ->
         except Exception as error:
             _send(line, error)
             return
+        except KeyboardInterrupt:  # a second signal: stop at once
+            break
     if clock.signal is not None:
         sys.exit(128 + clock.signal)
 
