@@ -24,7 +24,7 @@ from zerosnet.training import Clock, Options, RunSpec, SaveInterval, Store, devi
 from zerosnet.training.cluster import Collected
 from zerosnet.training.devices import ToldClock, train_on_devices
 from zerosnet.training.engine import Local, Plan
-from zerosnet.training.machine import all_devices
+from zerosnet.training.machine import all_devices, process_seconds
 
 OPTIONS = Options("cpu", replicas=1, deterministic=True, checkpoint_every=SaveInterval(seconds=0.1))
 
@@ -73,8 +73,12 @@ def test_a_sweep_uses_all_gpus_without_being_told(monkeypatch, tmp_path, asked, 
 
 
 def test_two_processes_train_what_one_would(tmp_path: Path):
+    before = process_seconds()
     said = Collected()
-    train_on_devices(["cpu", "cpu"], specs(), Store(tmp_path / "two"), OPTIONS, Clock(), said)
+    profiled = replace(OPTIONS, profile_start=True)
+    train_on_devices(["cpu", "cpu"], specs(), Store(tmp_path / "two"), profiled, Clock(), said)
+    (start,) = [line for line in said.lines if line.startswith("start: ")]
+    assert float(start.split()[1]) > before
     train(specs(), Store(tmp_path / "one"), OPTIONS)
     assert "2 group(s) of networks on cpu, cpu" in said.lines
     assert outcome(tmp_path / "two") == outcome(tmp_path / "one")

@@ -14,7 +14,7 @@ from multiprocessing.process import BaseProcess
 
 from zerosnet.training.cluster import Collected, how_far, share_groups, time_of_day
 from zerosnet.training.engine import train
-from zerosnet.training.machine import Clock
+from zerosnet.training.machine import Clock, Start, count_from, own_start
 from zerosnet.training.options import Options
 from zerosnet.training.runs.spec import RunSpec
 from zerosnet.training.runs.store import Store
@@ -43,8 +43,10 @@ def train_on_devices(
     with clock, progress:
         try:
             with _interrupts_held():
-                for device in used:
-                    line, worker = _start(root, replace(options, device=device), until)
+                for number, device in enumerate(used):
+                    profile = options.profile_start and number == 0  # one line for the command
+                    theirs = replace(options, device=device, profile_start=profile)
+                    line, worker = _start(root, theirs, until)
                     workers[line] = worker
             progress.report(f"{len(groups)} group(s) of networks on {', '.join(used)}")
             failure = _hand_out(groups, workers, clock, progress, partial(how_far, runs, store))
@@ -59,7 +61,8 @@ def _start(root: str, options: Options, until: float | None) -> tuple[Connection
     """Start a process; return this end of the line to it. The other end is its own, so that its death ends the line."""
     context = get_context("spawn")
     ours, theirs = context.Pipe()
-    worker = context.Process(target=_work, args=(theirs, root, options, until))  # no daemon: it may start loaders
+    # not a daemon, which may not start processes that load images
+    worker = context.Process(target=_work, args=(theirs, root, options, until, own_start()))
     worker.start()
     theirs.close()
     return ours, worker
@@ -123,7 +126,7 @@ def _send(line: Connection, content: object) -> None:
         line.send(content)
 
 
-def _work(line: Connection, root: str, options: Options, until: float | None) -> None:
+def _work(line: Connection, root: str, options: Options, until: float | None, start: Start) -> None:
     """Ask for one group after the other and train it, in a process of its own.
 
     Ctrl-C reaches all processes of a terminal. It is ignored here unless a group is trained, whose clock notes it: the
@@ -131,6 +134,7 @@ def _work(line: Connection, root: str, options: Options, until: float | None) ->
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    count_from(start)
     clock, progress = ToldClock(line, until), SentLines(line)
     while not clock.must_stop() and (members := _next_group(line)) is not None:
         try:
