@@ -81,7 +81,8 @@ def test_the_compiler_is_found_without_importing_torch():
     text = (
         "import sys\nfrom zerosnet.kernels import begin_compiling\n"
         "from zerosnet.kernels.nvrtc import compiler_versions\n"
-        "begin_compiling()\nassert 'torch' not in sys.modules\nprint(compiler_versions())"
+        "begin_compiling()\nassert 'torch' not in sys.modules\nprint(compiler_versions())\n"
+        "from zerosnet.kernels.nvrtc import library\nassert not library.cache_info().currsize"
     )
     printed = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout
     import torch
