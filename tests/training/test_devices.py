@@ -19,6 +19,7 @@ from tests.training.test_kill import outcome
 
 from zerosnet import InputError
 from zerosnet.cli.main import run
+from zerosnet.errors import MissingExtra
 from zerosnet.numerics import Scheme
 from zerosnet.training import Clock, Options, RunSpec, SaveInterval, Store, devices, recipe, train
 from zerosnet.training.cluster import Collected
@@ -191,6 +192,40 @@ def test_processes_that_fail_together_print_nothing(held_up: Path, monkeypatch, 
     with expected:
         train_on_devices(["cpu", "cpu"], MANY, Store(held_up), OPTIONS, Clock(), Collected())
     assert capfd.readouterr() == ("", "")
+
+
+class TwoWords(RuntimeError):
+    """An error that is written, but not read: pickle gives its message to a class that expects two words."""
+
+    def __init__(self, one: str, other: str) -> None:
+        super().__init__(f"{one} {other}")
+
+
+class Attached(RuntimeError):
+    """An error that cannot be written: it holds a function without a name."""
+
+    def __init__(self) -> None:
+        super().__init__("compiler failed")
+        self.function = lambda: None
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "message"),
+    [
+        (TwoWords("compiler", "failed"), RuntimeError, "TwoWords: compiler failed"),
+        (Attached(), RuntimeError, "Attached: compiler failed"),
+        (MissingExtra("ray", "ray"), InputError, str(MissingExtra("ray", "ray"))),
+        (OSError(errno.ENOSPC, "full"), OSError, "[Errno 28] full"),
+    ],
+)
+def test_errors_that_cannot_be_sent_come_as_their_message(held_up: Path, monkeypatch, error, kind, message):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(devices, "train", fail)
+    with pytest.raises(kind) as caught:
+        train_on_devices(["cpu", "cpu"], MANY, Store(held_up), OPTIONS, Clock(), Collected())
+    assert type(caught.value) is kind and str(caught.value) == message
 
 
 PARENT = """

@@ -1,5 +1,6 @@
 """Train on all GPUs of this machine: one process per GPU, and one store."""
 
+import pickle
 import signal
 import sys
 import threading
@@ -12,6 +13,7 @@ from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
+from zerosnet.errors import InputError
 from zerosnet.training.cluster import Collected, how_far, share_groups, time_of_day
 from zerosnet.training.engine import train
 from zerosnet.training.machine import Clock, Start, count_from, own_start
@@ -140,12 +142,22 @@ def _work(line: Connection, root: str, options: Options, until: float | None, st
         try:
             train(members, Store(root), options, clock, progress)
         except Exception as error:
-            _send(line, error)
+            _send(line, _portable(error))
             return
         except KeyboardInterrupt:  # a second signal: stop at once
             break
     if clock.signal is not None:
         sys.exit(128 + clock.signal)
+
+
+def _portable(error: Exception) -> Exception:
+    """Return an error that another process can read: itself, or one with its message."""
+    try:
+        if type(pickle.loads(pickle.dumps(error))) is type(error):
+            return error
+    except Exception:  # whatever its class, or what it holds, makes of pickling
+        pass
+    return InputError(str(error)) if isinstance(error, InputError) else RuntimeError(f"{type(error).__name__}: {error}")
 
 
 def _next_group(line: Connection) -> Sequence[RunSpec] | None:
