@@ -15,6 +15,9 @@ from pathlib import Path
 
 import pytest
 import torch
+from tests.data.pictures import write_folder
+from tests.training.processes import options as streamed_options
+from tests.training.processes import spec as streamed_spec
 from tests.training.test_kill import outcome
 
 from zerosnet import InputError
@@ -145,6 +148,21 @@ def test_the_death_of_a_process_stops_the_others(held_up: Path, monkeypatch):
     assert len(list(held_up.iterdir())) <= 1
 
 
+def test_the_last_words_of_a_process_are_heard(held_up: Path, monkeypatch):
+    said, lines = Collected(), [f"line {number}" for number in range(50)]
+
+    def fail(members, store, options, clock, progress):
+        for line in lines:
+            progress.report(line)
+        raise InputError("the end")
+
+    monkeypatch.setattr(devices, "train", fail)
+    monkeypatch.setattr(said, "report", lambda line: (time.sleep(0.005), said.lines.append(line)))
+    with pytest.raises(InputError, match="the end"):
+        train_on_devices(["cpu"], MANY, Store(held_up), OPTIONS, Clock(), said)
+    assert said.lines[-50:] == lines
+
+
 def test_a_process_stops_when_it_is_told_or_left_alone():
     for stop in (lambda line: line.send(None), lambda line: line.close()):
         ours, theirs = Pipe()
@@ -271,3 +289,12 @@ def test_a_signal_stops_all_processes_with_checkpoints(tmp_path: Path):
 def test_the_failure_of_a_process_is_raised(tmp_path: Path):
     with pytest.raises((InputError, OSError)):
         train_on_devices(["cpu", "cuda:7"], MANY, Store(tmp_path), OPTIONS, Clock(), Collected())
+
+
+@pytest.mark.slow
+def test_processes_may_have_workers_that_load_images(tmp_path: Path):
+    folder, runs = write_folder(tmp_path / "images"), [replace(streamed_spec(), seed=seed) for seed in (1, 2)]
+    runs = [replace(run, precision="fp32") for run in runs]
+    given = streamed_options(folder, workers=1)
+    train_on_devices(["cpu", "cpu"], runs, Store(tmp_path / "runs"), given, Clock(), Collected())
+    assert [record.status for record in Store(tmp_path / "runs").records()] == ["finished"] * 2

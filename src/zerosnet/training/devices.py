@@ -92,7 +92,7 @@ def _hand_out(
     failure: Exception | None = None
     waiting, open_lines = list(groups), list(workers)
     stopping, looked, seen = False, time.monotonic(), ""
-    while living := [worker for worker in workers.values() if worker.is_alive()]:
+    while (living := _living(workers)) or any(line.poll() for line in open_lines):
         if time.monotonic() - looked > LOOK:
             looked, before, seen = time.monotonic(), seen, so_far()
             if seen != before:
@@ -120,6 +120,10 @@ def _hand_out(
             for line in open_lines:
                 _send(line, None)
     return failure
+
+
+def _living(workers: dict[Connection, BaseProcess]) -> list[BaseProcess]:
+    return [worker for worker in workers.values() if worker.is_alive()]
 
 
 def _send(line: Connection, content: object) -> None:
