@@ -1,6 +1,7 @@
 """`zerosnet sweep --dry-run`."""
 
 import json
+from multiprocessing import Pipe
 
 import pytest
 
@@ -53,3 +54,17 @@ def test_finished_runs_are_left_out_and_tell_how_long_others_take(capsys, sweep,
     assert sum(len(group["runs"]) for group in document["groups"]) == 3
     assert sum(group["seconds"] for group in document["groups"]) == pytest.approx(3 * 40)
     assert document["seconds"] == pytest.approx(3 * 40 / document["groups_at_once"])
+
+
+def test_groups_are_shared_out_among_all_devices_as_in_training(capsys, sweep, tmp_path, monkeypatch):
+    shared, used = [], ["cpu", "cpu"]
+    monkeypatch.setattr("zerosnet.training.engine.all_devices", lambda name: used)
+    monkeypatch.setattr("zerosnet.training.devices._hand_out", lambda groups, *_: shared.extend(groups))
+    monkeypatch.setattr("zerosnet.training.devices._start", lambda *_: (Pipe()[0], None))
+    words = ["--store", str(tmp_path / "store"), "--replicas", "3"]
+    document = json.loads(dry_run(capsys, sweep, *words, "--json"))
+    assert run(["sweep", str(sweep), "--device", "cpu", *words]) == 0
+    assert document["groups_at_once"] == 2 and len(shared) == 2
+    assert [group["runs"] for group in document["groups"]] == [[spec.id for spec in group] for group in shared]
+    seconds = sum(group["seconds"] for group in document["groups"])
+    assert document["seconds"] == pytest.approx(seconds / 2)

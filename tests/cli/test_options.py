@@ -15,8 +15,9 @@ from typer.testing import CliRunner
 from zerosnet.cli.commands.reproduce import reproduce
 from zerosnet.cli.commands.sweep import sweep
 from zerosnet.cli.commands.train import train
+from zerosnet.cli.main import run
 from zerosnet.cli.options import with_fields
-from zerosnet.training import Options, SaveInterval
+from zerosnet.training import Options, RunSpec, SaveInterval, recipe
 
 
 @dataclass(frozen=True)
@@ -155,3 +156,29 @@ def test_the_command_line_puts_four_frames_above_the_training(tmp_path, monkeypa
     with pytest.raises(SystemExit):
         __main__.main()
     assert found == ["train", "command", "run", "main"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["train", "zerosnet20_opt", "--dataset", "cifar10"], [[(32, 32)]]),
+        (["train", "zerosnet20_opt", "--dataset", "mnist"], [[(28, 28)]]),
+        (["train", "zerosnet20_opt", "--dataset", "cifar10", "--kernels", "torch"], []),
+        (["train", "zerosnet20_opt", "--dataset", "cifar10", "--device", "cpu"], []),
+        (["train", "zerosnet18_opt", "--dataset", "imagefolder@32", "--recipe", "imagenet"], [[]]),
+        (["sweep", "sweep.json"], [[(32, 32)]]),
+        (["sweep", "sweep.json", "--dry-run"], []),
+    ],
+)
+def test_kernels_are_begun_for_images_that_will_be_trained_and_cancelled_if_that_fails(
+    words, expected, tmp_path, monkeypatch
+):
+    begun, cancelled = [], []
+    monkeypatch.setattr("zerosnet.kernels.compile.begin_compiling", begun.append)
+    monkeypatch.setattr("zerosnet.kernels.begin_compiling", begun.append)
+    monkeypatch.setattr("zerosnet.kernels.compile.cancel_compiling", lambda: cancelled.append(True))
+    monkeypatch.chdir(tmp_path)
+    spec = RunSpec("zerosnet20_opt", "cifar10", recipe("quick", "cifar10"), 1)
+    (tmp_path / "sweep.json").write_text(json.dumps([spec.to_json()]))
+    assert run([*words, "--data", "nowhere"]) == 2
+    assert begun == expected and cancelled

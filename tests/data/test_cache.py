@@ -11,6 +11,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
+from zerosnet import InputError
 from zerosnet.data import DataSet, ImageSet, load
 from zerosnet.data.arrays import cache, published
 from zerosnet.data.arrays.cache import remembered
@@ -205,6 +206,33 @@ def test_a_loaded_data_set_is_kept(tmp_path, folder, monkeypatch):
     first, again = load("mnist", tmp_path), load("mnist", tmp_path, validation=0.4)
     assert source.calls == 1 and first.num_classes == 10 and first.mean == SOURCES["mnist"].mean
     assert len(again.train) == 2 and again.validation is not None and len(again.validation) == 1
+
+
+def test_a_download_is_asked_for_only_if_a_file_is_missing_or_damaged(tmp_path, folder, monkeypatch):
+    source, fetched = Reader(tmp_path), []
+
+    def read(root):
+        if source.files[0].read_bytes() == b"damaged":
+            raise InputError("damaged")
+        return source.read()
+
+    def mend(root, train, download):
+        fetched.append(train)
+        source.files[not train].write_bytes(bytes(48))
+
+    monkeypatch.setitem(published.FILES, "mnist", [path.name for path in source.files])
+    monkeypatch.setitem(published.READERS, "mnist", read)
+    monkeypatch.delitem(published.FINGERPRINTS, "mnist")
+    monkeypatch.setattr("torchvision.datasets.MNIST", mend)
+    for _ in range(2):
+        load("mnist", tmp_path, download=True)
+    assert (source.calls, fetched) == (1, [])
+    source.files[1].unlink()
+    load("mnist", tmp_path, download=True)
+    assert (source.calls, fetched) == (2, [True, False])
+    source.files[0].write_bytes(b"damaged")
+    load("mnist", tmp_path, download=True)
+    assert (source.calls, fetched) == (3, [True, False] * 2)
 
 
 def test_an_entry_that_is_not_the_known_data_set_is_not_believed(reader, folder):

@@ -3,13 +3,14 @@
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from zerosnet.kernels import begin_compiling, driver
 from zerosnet.kernels import compile as compile_module
 from zerosnet.kernels.chips import WIDTHS
-from zerosnet.kernels.compile import AROUND, PIECES, KernelsUnavailable, _ask_for_all, _done
+from zerosnet.kernels.compile import AROUND, PIECES, KernelsUnavailable, _ask_for_all, _done, cancel_compiling
 
 
 @pytest.fixture
@@ -51,6 +52,37 @@ def test_other_machines_compile_nothing(monkeypatch, compiled, found):
     assert not compiled and not woken
 
 
+@pytest.mark.parametrize("sizes", [[], [(8, 8)], [(28, 28), (64, 64)]])
+def test_images_of_other_sizes_compile_nothing(monkeypatch, compiled, sizes):
+    woken = machine(monkeypatch, (9, 0))
+    begin_compiling(sizes)
+    assert not compiled and not woken
+    begin_compiling([*sizes, (32, 32)])
+    assert _done(_ask_for_all(WIDTHS, "90a")) and woken
+
+
+def test_what_waits_for_a_thread_is_cancelled_and_can_be_asked_for_again(monkeypatch, compiled):
+    machine(monkeypatch, (9, 0), (9, 0))
+    begun, go_on, quick = threading.Event(), threading.Event(), compile_module.compile_unit
+
+    def slow(*given):
+        begun.set()
+        go_on.wait()
+        return quick(*given)
+
+    with ThreadPoolExecutor(1) as pool:
+        monkeypatch.setattr(compile_module, "_pool", lambda: pool)
+        monkeypatch.setattr(compile_module, "compile_unit", slow)
+        begin_compiling()
+        begun.wait()
+        cancel_compiling()
+        go_on.set()
+    assert len(compiled) == 1
+    with ThreadPoolExecutor(1) as pool:
+        assert _done(_ask_for_all(WIDTHS, "90a")) == [b"code"] * (len(WIDTHS) * len(PIECES) + 1)
+    assert len(set(compiled)) == len(compiled) == len(WIDTHS) * len(PIECES) + 1
+
+
 def test_several_gpus_are_not_woken_up(monkeypatch, compiled):
     woken = machine(monkeypatch, (9, 0), (9, 0))
     begin_compiling()
@@ -81,7 +113,8 @@ def test_the_compiler_is_found_without_importing_torch():
     text = (
         "import sys\nfrom zerosnet.kernels import begin_compiling\n"
         "from zerosnet.kernels.nvrtc import compiler_versions\n"
-        "begin_compiling()\nassert 'torch' not in sys.modules\nprint(compiler_versions())"
+        "begin_compiling()\nassert 'torch' not in sys.modules\nprint(compiler_versions())\n"
+        "from zerosnet.kernels.nvrtc import library\nassert not library.cache_info().currsize"
     )
     printed = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout
     import torch

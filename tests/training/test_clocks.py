@@ -101,8 +101,7 @@ def test_parts_of_the_start_are_listed_in_order_each_with_its_own_seconds(monkey
     monkeypatch.setattr(start, "_MARKS", {})
     monkeypatch.setattr(start, "process_seconds", lambda: next(seconds))
     monkeypatch.setattr(start.time, "process_time", lambda: 2.9)
-    for done in ("imports", "data", "first step", "imports"):
-        start.mark(done)
+    assert [start.mark(done) for done in ("imports", "data", "first step", "imports")] == [True, True, True, False]
     assert start.start_line() == "start: 3.6 s (imports 1.0, data 2.5, first step 0.1), CPU time 2.9 s"
 
 
@@ -111,10 +110,23 @@ def test_a_process_is_as_old_as_it_is() -> None:
     assert 0 < before <= start.process_seconds() < before + 60
 
 
-def test_a_training_prints_its_start_if_asked(make_specs: MakeSpecs, tmp_path, capsys, monkeypatch) -> None:
+def test_a_process_counts_from_the_start_of_the_command_if_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start, "_MARKS", {})
-    train(make_specs(1), Store(tmp_path), Options(device="cpu", profile_start=True), progress=Lines())
+    monkeypatch.setattr(start, "_COMMAND", [])
+    assert abs(start.own_start().time - (time.time() - start.process_seconds())) < 1
+    start.count_from(start.Start(time.time() - 1000, 2000.0))
+    start.mark("imports")
+    printed = re.fullmatch(r"start: ([\d.]+) s \(imports [\d.]+\), CPU time ([\d.]+) s", start.start_line())
+    assert printed is not None and 1000 <= float(printed[1]) < 1060 and float(printed[2]) > 2000
+
+
+def test_a_training_of_several_groups_prints_its_start_once_if_asked(
+    make_specs: MakeSpecs, tmp_path, capsys, monkeypatch
+) -> None:
+    monkeypatch.setattr(start, "_MARKS", {})
+    train(make_specs(2), Store(tmp_path), Options(device="cpu", profile_start=True, replicas=1), progress=Lines())
     printed = capsys.readouterr().err
     assert re.search(
         r"start: [\d.]+ s \(imports [\d.]+, data [\d.]+, network and kernels .*first step.*CPU time [\d.]+ s", printed
     )
+    assert printed.count("start:") == 1

@@ -33,7 +33,7 @@ def show_plan(specs: "Sequence[RunSpec]", store: "Store", options: "Options", js
     known = [store.get(spec) for spec in wanted]
     ended = [record.id for record in known if record is not None and record.result is not None]
     begun = [record.id for record in known if record is not None and record.result is None]
-    plan = plan_runs(wanted, store, options)
+    plan = plan_runs(wanted, store, options, all_gpus=True)
     groups = [_planned(group, store, options.device) for group in plan.groups]
     seconds = _total(group.seconds for group in groups)
     if seconds is not None:

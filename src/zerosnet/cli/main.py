@@ -57,6 +57,15 @@ def run(arguments: Sequence[str] | None = None) -> int:
         if os.environ.get("ZEROSNET_TRACEBACK"):
             raise
         return _complain(error)
+    finally:
+        _cancel_compiling()
+
+
+def _cancel_compiling() -> None:
+    """Cancel kernels that nobody has waited for: a command that has ended, or failed, needs no others."""
+    compiler = sys.modules.get("zerosnet.kernels.compile")
+    if compiler is not None:
+        compiler.cancel_compiling()
 
 
 def _complain(error: BaseException) -> int:

@@ -181,13 +181,13 @@ def _line(summary: dict[str, Any]) -> str:
     return "  ".join(parts)
 
 
-def begin(specs: "Sequence[RunSpec]", store: str, options: Options) -> None:
+def begin(specs: "Sequence[RunSpec]", store: str, options: Options, *, trains: bool = True) -> None:
     """Refuse runs that cannot be, tell what is about to be trained, and begin to compile kernels that it may need.
 
     Networks that do not exist, schemes that they do not take, and data without a folder are found here. A run that has
-    ended needs no data.
+    ended needs no data. Without `trains` nothing is compiled.
     """
-    from zerosnet.data import check_place, source
+    from zerosnet.data import check_place, image_size, source
     from zerosnet.kernels import begin_compiling
     from zerosnet.models import check_model
     from zerosnet.training import Store
@@ -195,12 +195,12 @@ def begin(specs: "Sequence[RunSpec]", store: str, options: Options) -> None:
     for spec in specs:
         check_model(spec.model, spec.scheme, block_schemes=spec.block_schemes is not None)
     there = Store(store)
-    for spec in specs:
-        if not (there.folder(spec) / "result.json").exists():
-            check_place(spec.dataset, options.data)
+    waiting = dict.fromkeys(s.dataset for s in specs if not (there.folder(s) / "result.json").exists())
+    for dataset in waiting:
+        check_place(dataset, options.data)
     announce(f"{_described(specs)}, kept in {Path(store)}; loading PyTorch ...")
-    if options.kernels != "torch" and options.device != "cpu" and not all(source(s.dataset).streamed for s in specs):
-        begin_compiling()
+    if trains and options.kernels != "torch" and options.device != "cpu":
+        begin_compiling([image_size(dataset) for dataset in waiting if not source(dataset).streamed])
 
 
 def announce(line: str) -> None:

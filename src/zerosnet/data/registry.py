@@ -213,8 +213,8 @@ def load(
     """Read a data set: "digits", "mosaics", "mnist", "fashion-mnist", "cifar10", "cifar100" or `folder[:NAME][@SIZE]`.
 
     `root` is the folder that holds the official files (as torchvision lays them out), or the folder of images, or
-    with a NAME the folder above it. Nothing is fetched unless `download` is asked for. `validation` cuts that
-    fraction off the training set, by `split_seed`.
+    with a NAME the folder above it. With `download` files that are missing or damaged are fetched. `validation` cuts
+    that fraction off the training set, by `split_seed`.
 
     Examples:
         >>> load("digits").train.images.shape
@@ -227,8 +227,6 @@ def load(
         raise InputError(
             f"dataset is {name!r}, which is too large to be held as arrays; it can be trained on and attacked"
         )
-    if download:
-        _download(name, entry, place)
     from zerosnet.data.dataset import DataSet
 
     if entry.read is None:
@@ -242,10 +240,13 @@ def load(
             data = make(*entry.read(place))
         else:
             from zerosnet.data.arrays.cache import remembered
-            from zerosnet.data.arrays.published import FILES, FINGERPRINTS
+            from zerosnet.data.arrays.published import FILES, FINGERPRINTS, fetch_missing, read_or_fetch
 
-            files = [place / file for file in FILES[name]]
-            data = remembered(name, files, partial(entry.read, place), make, FINGERPRINTS.get(name))
+            files, read = [place / file for file in FILES[name]], partial(entry.read, place)
+            if download and entry.download is not None:
+                fetch_missing(name, entry.download, place)
+                read = partial(read_or_fetch, name, entry.download, place)
+            data = remembered(name, files, read, make, FINGERPRINTS.get(name))
     return data.split(validation, split_seed) if validation else data
 
 
@@ -277,15 +278,3 @@ def _place(name: str, root: Any) -> Path:
     except (OSError, TypeError, ValueError):  # a name that is too long, or a surrogate
         raise InputError(f"data is {str(root)[:60]!r}; expected the path of a folder") from None
     return place
-
-
-def _download(name: str, entry: Source, root: Path) -> None:
-    if entry.download is None:
-        return
-    from torchvision import datasets
-
-    try:
-        for train in (True, False):
-            getattr(datasets, entry.download)(root=str(root), train=train, download=True)
-    except (OSError, RuntimeError) as error:
-        raise InputError(f"dataset {name!r} could not be downloaded to {root}: {error}") from None

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 WIDTHS = ((16, 32), (32, 16), (64, 8))  # channels and pixels across, of the three stages of a network
+IMAGE = (WIDTHS[0][1],) * 2  # height and width of the images
 
 
 @dataclass(frozen=True)

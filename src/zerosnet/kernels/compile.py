@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from zerosnet.environment import usable_cores
 from zerosnet.kernels import driver
 from zerosnet.kernels.cache import remembered
-from zerosnet.kernels.chips import CHIPS, WIDTHS
+from zerosnet.kernels.chips import CHIPS, IMAGE, WIDTHS
 from zerosnet.kernels.nvrtc import compile_cuda, compiler_versions
 
 PARTS = ("layout.cuh", "common.cuh")  # what every program of a width begins with
@@ -105,18 +105,30 @@ def _ask(unit: Unit, instructions: str) -> Future[bytes]:
         return found
 
 
-def begin_compiling() -> None:
+def begin_compiling(sizes: Iterable[tuple[int, int]] = (IMAGE,)) -> None:
     """Begin to compile what the GPUs of this machine will need, in threads; nothing where none has kernels.
 
     Called as soon as it is known that networks will be trained, before PyTorch is imported. The only GPU there is is
     woken up meanwhile; several are left to the processes that will use them.
+
+    Args:
+        sizes: Height and width of the images of every data set; without one that has kernels nothing is begun.
     """
+    if IMAGE not in sizes:
+        return
     found = driver.capabilities()
     kinds = {instruction_set(chip.capability) for chip in CHIPS if chip.capability in found}
     if kinds and len(found) == 1:
         driver.wake()
     for instructions in kinds:
         _ask_for_all(WIDTHS, instructions)
+
+
+def cancel_compiling() -> None:
+    """Cancel what was begun and is still waiting for a thread: the end of the process would wait for it."""
+    with _LOCK:
+        for key in [key for key, future in _UNDER_WAY.items() if future.cancel()]:
+            del _UNDER_WAY[key]
 
 
 def _ask_for_all(shapes: Iterable[tuple[int, int]], instructions: str) -> list[Future[bytes]]:

@@ -21,10 +21,20 @@ def torch_versions() -> tuple[str, str | None]:
     return str(known["__version__"]), known["cuda"]
 
 
+@cache
+def nvrtc_package() -> str | None:
+    """The version of the NVRTC that was installed with PyTorch, by its package's name; None if it came otherwise.
+
+    The library need not be loaded, and does not tell as much: its own version has only two numbers.
+    """
+    found = sorted(path.stem.rpartition("-")[2] for path in _torch_folder().parent.glob("nvidia_cuda_nvrtc*.dist-info"))
+    return ", ".join(found) or None
+
+
 def compiler_versions() -> str:
-    """The versions on which compiled kernels depend: of PyTorch, of CUDA and of the driver."""
+    """The versions on which compiled kernels depend: of PyTorch, of CUDA, of the driver and of NVRTC."""
     torch, cuda = torch_versions()
-    return f"torch {torch}, CUDA {cuda}, driver {gpu_driver()}"
+    return f"torch {torch}, CUDA {cuda}, driver {gpu_driver()}, NVRTC {nvrtc_package()}"
 
 
 def _torch_folder() -> Path:

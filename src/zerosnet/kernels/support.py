@@ -2,7 +2,7 @@
 
 import torch
 
-from zerosnet.kernels.chips import CHIPS, WIDTHS
+from zerosnet.kernels.chips import CHIPS, IMAGE, WIDTHS
 from zerosnet.kernels.compile import KernelsUnavailable, compile_all
 from zerosnet.kernels.interface import MAX_STEPS
 from zerosnet.kernels.sizes import Sizes
@@ -54,12 +54,11 @@ def reason_against_network(network: Network, size: tuple[int, int], conv_dtype: 
     """Give the reason why a network has no kernels; None if it has."""
     config, structure = network.config, network.config.structure
     plans = config.plans()
-    image = (WIDTHS[0][1],) * 2
     reasons = {
         "its structure is not that of the CIFAR-size networks": structure.size != "cifar",
         "it has no batch norms": not structure.normalised,
         f"its blocks are {structure.block}, not basic": structure.block != "basic",
-        f"its images are {size[0]} x {size[1]}, not {image[0]} x {image[1]}": tuple(size) != image,
+        f"its images are {size[0]} x {size[1]}, not {IMAGE[0]} x {IMAGE[1]}": tuple(size) != IMAGE,
         "its images have more than 3 channels": config.in_chans > 3,
         "it has several streams": isinstance(network.stack, StreamStack),
         "its scheme has several betas": plans[0].keep_slopes > 0,

@@ -68,14 +68,27 @@ class Plan:
     at_once: int = 1
 
 
-def plan_runs(specs: Sequence[RunSpec], store: Store, options: Options) -> Plan:
-    """Plan the runs that have not ended, as `train` would in one process, and train nothing."""
+def plan_runs(specs: Sequence[RunSpec], store: Store, options: Options, *, all_gpus: bool = False) -> Plan:
+    """Plan the runs that have not ended, as `train` would in one process or on all GPUs, and train nothing."""
     quiet = Lines(quiet=True)
     waiting = [spec for spec in distinct(specs) if not has_ended(store, spec, quiet)]
     device = find_device(options.device)
     if any(source(spec.dataset).streamed for spec in waiting):
-        return plan_streamed(waiting, options, device, World(), quiet)
-    return plan_arrays(waiting, store, options, device)
+        plan = plan_streamed(waiting, options, device, World(), quiet)
+    else:
+        plan = plan_arrays(waiting, store, options, device)
+    if names := _several_devices(specs, options) if all_gpus else []:
+        from zerosnet.training.cluster import share_groups
+
+        groups = share_groups(waiting, store, replace(options, device=names[0]), len(names), quiet)
+        plan = replace(plan, groups=groups, at_once=min(len(names), len(groups)))
+    return plan
+
+
+def _several_devices(specs: Sequence[RunSpec], options: Options) -> list[str]:
+    """List the GPUs that share these runs; none if one device, or torchrun, trains them."""
+    names = all_devices(options.device)
+    return names if len(names) > 1 and len(specs) > 1 and not under_torchrun() else []
 
 
 def plan_arrays(specs: Sequence[RunSpec], store: Store, options: Options, device: torch.device) -> Plan:
@@ -158,8 +171,7 @@ def load_all(specs: Sequence[RunSpec], options: Options) -> dict[RunSpec, DataSe
     loaded: dict[tuple[str, float | None], DataSet] = {}
     for spec in specs:
         if (key := (spec.dataset, spec.validation)) not in loaded:
-            fraction = spec.validation or 0.0
-            loaded[key] = load(spec.dataset, options.data, download=options.download, validation=fraction)
+            loaded[key] = load(spec.dataset, options.data, download=options.download, validation=spec.validation or 0.0)
         images, batch = len(loaded[key].train), spec.recipe.batch
         if batch > images:
             raise InputError(f"batch is {batch}, but there are only {images} training images; expected at most as many")
@@ -201,8 +213,7 @@ class Local:
         checkpoint. Nothing is written before all runs were found to be possible. A run that has ended needs neither its
         data nor a device that has its precision.
         """
-        names = all_devices(options.device) if self.all_gpus else []
-        if len(names) > 1 and len(specs) > 1 and not under_torchrun():
+        if names := _several_devices(specs, options) if self.all_gpus else []:
             from zerosnet.training.devices import train_on_devices
 
             train_on_devices(names, specs, store, options, clock, progress)

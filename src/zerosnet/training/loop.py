@@ -204,8 +204,8 @@ def train_group(
                 trainer.step()
                 if options.profile_start and position == begin:
                     torch.empty(1, device=trainer.device).item()  # wait for the device
-                    mark("first step")
-                    progress.report(start_line())
+                    if mark("first step"):
+                        progress.report(start_line())
                 position += 1
                 if lead is not None:
                     lead.step()

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from zerosnet.environment import usable_cores
 from zerosnet.errors import InputError
@@ -210,12 +210,33 @@ class Clock:
             raise KeyboardInterrupt
 
 
-_MARKS: dict[str, float] = {}  # seconds since the process began, by what was done by then
+_MARKS: dict[str, float] = {}  # seconds since the command began, by what was done by then
 
 
-def mark(done: str) -> None:
-    """Note that a part of the start is done; the first time counts."""
-    _MARKS.setdefault(done, process_seconds())
+class Start(NamedTuple):
+    """The start of a command: its time of day, and the CPU time that its first process has used so far."""
+
+    time: float
+    cpu: float
+
+
+_COMMAND: list[Start] = []  # that of the process that started this one, if it told
+
+
+def mark(done: str) -> bool:
+    """Note that a part of the start is done; only the first time counts, and returns True."""
+    seconds = process_seconds()
+    return _MARKS.setdefault(done, seconds) is seconds
+
+
+def own_start() -> Start:
+    """Return the start of this process, for one that goes on with its work."""
+    return Start(time.time() - process_seconds(), time.process_time())
+
+
+def count_from(start: Start) -> None:
+    """Count the seconds of this process's start from that of another, which started it."""
+    _COMMAND[:] = [start]
 
 
 def start_line() -> str:
@@ -224,11 +245,14 @@ def start_line() -> str:
     for done, seconds in _MARKS.items():
         parts.append(f"{done} {seconds - before:.1f}")
         before = seconds
-    return f"start: {before:.1f} s ({', '.join(parts)}), CPU time {time.process_time():.1f} s"
+    cpu = time.process_time() + sum(start.cpu for start in _COMMAND)
+    return f"start: {before:.1f} s ({', '.join(parts)}), CPU time {cpu:.1f} s"
 
 
 def process_seconds() -> float:
-    """Seconds since this process began; since this module was imported if the system does not tell."""
+    """Seconds since this process began, or the one it counts from; since the import if the system does not tell."""
+    if _COMMAND:
+        return time.time() - _COMMAND[0].time
     try:
         ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
         return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")

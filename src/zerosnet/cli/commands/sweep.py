@@ -56,7 +56,7 @@ def sweep(
     if epochs is not None:
         specs = [replace(spec, recipe=replace(spec.recipe, epochs=epochs)) for spec in specs]
     note_unused(options, (spec.dataset for spec in specs))
-    begin(specs, session.store, options)
+    begin(specs, session.store, options, trains=not dry_run)
     from zerosnet.training import Store, open_engine, progress
 
     store = Store(session.store)

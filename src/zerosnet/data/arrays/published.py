@@ -182,3 +182,28 @@ READERS: dict[str, Callable[[Path], tuple[ImageSet, ImageSet]]] = {
     "cifar100": partial(read_cifar, layout=CIFAR100),
 }
 """Read training and test set from the folder that holds the files, by the name of the data set."""
+
+
+def fetch_missing(name: str, kind: str, root: Path) -> None:
+    """Fetch the files of a data set if one is missing, with torchvision's class of this name."""
+    if not all((root / file).exists() for file in FILES[name]):
+        _fetch(name, kind, root)
+
+
+def read_or_fetch(name: str, kind: str, root: Path) -> tuple[ImageSet, ImageSet]:
+    """Read a data set; if its files are damaged, fetch them again."""
+    try:
+        return READERS[name](root)
+    except InputError:
+        _fetch(name, kind, root)
+        return READERS[name](root)
+
+
+def _fetch(name: str, kind: str, root: Path) -> None:
+    from torchvision import datasets
+
+    try:
+        for train in (True, False):
+            getattr(datasets, kind)(root=str(root), train=train, download=True)
+    except (OSError, RuntimeError) as error:
+        raise InputError(f"dataset {name!r} could not be downloaded to {root}: {error}") from None
