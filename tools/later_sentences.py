@@ -1,10 +1,12 @@
 """Sentences about networks that were trained after their prediction: the numbers that pages name."""
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import partial
 
 from tools.later_tables import LAWS, PLAIN, Network, by_package, error, later, misses, rms, tested
 from tools.markdown_tables import span
+from zerosnet.numerics import load_law
 
 SENTENCES = {
     "growing betas": "1,1,1;1 (beta growth 1.841)",
@@ -54,6 +56,16 @@ def _package_error(file: str, law: str) -> str:
     return error(_by_package(file), law)
 
 
+def _from_56() -> list[float]:
+    """List how far networks of 44 layers are from those of 56 layers with the same scheme."""
+    usual = [one for one in load_law().networks if not one.block_schemes and Fraction(one.beta_growth) == 1]
+    shallow, deep = (
+        {(one.scheme, one.stage_change): one.accuracy for one in usual if 2 * sum(one.blocks) + 2 == layers}
+        for layers in (44, 56)
+    )
+    return [deep[key] - accuracy for key, accuracy in shallow.items() if key in deep]
+
+
 def _inside(found: Sequence[Network]) -> str:
     """Write how many networks were in the interval that was predicted for them."""
     return f"{sum(bool(one.inside) for one in found)} of {len(found)}"
@@ -72,6 +84,7 @@ VALUES: dict[str, Callable[[], str]] = {
     "44 layers, error": partial(_package_error, "ten-rows", "parts"),
     "44 layers, error by roots": partial(_package_error, "ten-rows", "root_condition"),
     "44 layers, largest miss": lambda: f"{max(abs(miss) for miss in misses(_by_package('ten-rows'), 'parts')):.1f}",
+    "44 layers, error by 56": lambda: f"{rms(_from_56()):.2f}",
     "44 layers, inside": lambda: _inside(_by_package("ten-rows")),
     **{f"{name}, measured": partial(_value, name, "measured") for name in SENTENCES},
     **{f"{name}, predicted": partial(_value, name, "parts") for name in SENTENCES if "beta" in name},

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tools.fit_law import trained_blocks
 from tools.run_tables import evidence
+from tools.screening import grid
 
 from zerosnet.experiments import parasitic_modulus, screened_networks, screened_pairs
 from zerosnet.numerics import FittedNetwork, Scheme, depth_trade_off, is_zero_stable, load_law
@@ -114,4 +115,4 @@ def depth_design_drawn() -> "Figure":
 
 def screening_drawn() -> "Figure":
     """Draw the measured map of screened networks beside the law's."""
-    return screening_map(screened_pairs(screened_networks(evidence())))
+    return screening_map(screened_pairs(grid(screened_networks(evidence()))))

@@ -28,9 +28,9 @@ def test_a_map_has_a_cell_per_network_measured_and_predicted(tmp_path, specs):
     finish_all(store, specs, lambda spec: 0.8 - 0.1 * abs(pair_of(spec.scheme) + 0.2))
     evidence = read_evidence(store)
     words, maps = screening_section(evidence)
-    assert f"{len(specs)} networks of 56 layers (cifar10)" in words and "with the law +" in words
+    assert f"{len(specs)} networks of 56 layers (cifar10)" in words and "the law +" in words
     assert "With the whole training" not in words
-    assert maps.count("<figure") == 2 and maps.count("<title>") == 2 * len(specs)
+    assert maps.count("<figure") == 3 and maps.count("<title>") == 3 * len(specs)
     assert "Screened networks" in render(evidence)
 
 

@@ -70,7 +70,8 @@ def test_the_command_prints_the_section_and_draws_the_map(screened, tmp_path, ca
 
 
 def test_the_registered_order_of_the_map_is_compared_with_what_was_measured():
-    assert "over the 192 networks of the grid" in screening.page_section()
+    text = screening.page_section()
+    assert "over 192 networks) and with it" in text and "| all | 192 | 0." in text
 
 
 def test_networks_with_small_betas_are_near_the_threshold():

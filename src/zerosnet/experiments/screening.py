@@ -10,10 +10,11 @@ from statistics import mean
 from zerosnet.experiments.evidence import Evidence, RunEvidence
 from zerosnet.experiments.statistics import Correlation, ranks, spearman
 from zerosnet.models import find_name
-from zerosnet.numerics import Scheme, pair_of
+from zerosnet.numerics import Scheme, accuracy_of_pairs, depth_of_pairs, forecast, pair_of
 from zerosnet.training import recipe
 
 SHORT, WHOLE = "screen", "paper"
+_EXACT = 1e-9  # distances of roots from circle and axis below this are none
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,24 @@ def screened_pairs(networks: Iterable[Screened]) -> list[tuple[complex, float]]:
     """List the networks with a pair of parasitic roots r, conj(r): r and the accuracy of the short training."""
     found = [(one, pair_of(one.scheme)) for one in networks if one.short and one.scheme is not None]
     return [(root, _mean(one.short)) for one, root in found if root is not None]
+
+
+def disc_ranks(pairs: Sequence[tuple[complex, float]], layers: int = 56) -> dict[str, Correlation | None]:
+    """Correlate the ranks of screened pairs of roots with those by each measure that is known before training."""
+    roots, accuracies = [root for root, _ in pairs], [accuracy for _, accuracy in pairs]
+    counts = forecast("euler()", layers).wiring.counts
+    measures = {
+        "effective depth": depth_of_pairs(roots, counts).tolist() if pairs else [],
+        "the law": accuracy_of_pairs(roots, counts).tolist() if pairs else [],
+        "zero stability": [float(is_stable_pair(root)) for root in roots],
+        "modulus, small first": [-abs(root) for root in roots],
+    }
+    return {name: spearman(accuracies, values) for name, values in measures.items()}
+
+
+def is_stable_pair(root: complex) -> bool:
+    """Tell whether a scheme with the roots 1, r and its conjugate is zero-stable; a real r is a double root."""
+    return abs(root) < 1 - _EXACT or (abs(root) < 1 + _EXACT and root.imag > _EXACT)
 
 
 def ranks_by_epoch(

@@ -58,6 +58,7 @@ from zerosnet.numerics.stability.verdict import Verdict as Verdict
 from zerosnet.numerics.stability.verdict import is_zero_stable as is_zero_stable
 from zerosnet.numerics.stability.verdict import root_condition as root_condition
 from zerosnet.numerics.wirings.batch import accuracy_of_pairs as accuracy_of_pairs
+from zerosnet.numerics.wirings.batch import depth_of_pairs as depth_of_pairs
 from zerosnet.numerics.wirings.batch import head_contributions_of_many as head_contributions_of_many
 from zerosnet.numerics.wirings.batch import measured_pairs as measured_pairs
 from zerosnet.numerics.wirings.batch import pair_of as pair_of

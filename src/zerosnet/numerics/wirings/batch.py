@@ -22,6 +22,7 @@ from zerosnet.numerics.stability.verdict import root_condition
 from zerosnet.numerics.wirings.companion import one_step_blocks
 from zerosnet.numerics.wirings.fitted import FittedNetwork
 from zerosnet.numerics.wirings.law import load_law
+from zerosnet.numerics.wirings.measures import effective_depth
 from zerosnet.numerics.wirings.stages import BLOCKS, block_counts, find_stage_change, first_blocks, parameters_by_stage
 from zerosnet.numerics.wirings.step import Floats
 from zerosnet.numerics.wirings.wiring import STEM
@@ -72,11 +73,24 @@ def accuracy_of_pairs(roots: npt.ArrayLike, blocks: Any = BLOCKS) -> Floats:
         >>> accuracy_of_pairs([0j, 0.9 + 0j]).round().tolist()
         [94.0, 74.0]
     """
+    return accuracies_of_many(*_schemes_of_pairs(roots), block_counts(blocks))
+
+
+def depth_of_pairs(roots: npt.ArrayLike, blocks: Any = BLOCKS) -> Floats:
+    """Compute the effective depth of the consistent schemes with roots 1, r and conj(r), for every r in an array.
+
+    Examples:
+        >>> depth_of_pairs([0j, 0.9 + 0j]).round(1).tolist()
+        [20.0, 1.8]
+    """
+    return effective_depth(shares_of_many(*_schemes_of_pairs(roots), block_counts(blocks)))
+
+
+def _schemes_of_pairs(roots: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Compute alphas (..., 3) and betas (...)."""
     r = np.asarray(roots, dtype=np.complex128)
-    counts = block_counts(blocks)
     trace, norm = 2 * r.real, np.abs(r) ** 2
-    alphas = np.stack([1 + trace, -(trace + norm), norm], axis=-1)
-    return accuracies_of_many(alphas, np.abs(1 - r) ** 2, counts)
+    return np.stack([1 + trace, -(trace + norm), norm], axis=-1), np.abs(1 - r) ** 2
 
 
 def accuracies_of_many(

@@ -1,12 +1,12 @@
-"""A map of measured accuracy over the disc of roots, after a short training, beside the law's map."""
+"""A map of measured accuracy over the disc of roots, after a short training, beside what was known before."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from zerosnet.errors import InputError
-from zerosnet.experiments import spearman
-from zerosnet.numerics import accuracy_of_pairs, forecast
-from zerosnet.report.figures.forecast import half_disc, law_map
+from zerosnet.experiments import Correlation, disc_ranks
+from zerosnet.numerics import accuracy_of_pairs, depth_of_pairs, forecast
+from zerosnet.report.figures.forecast import half_disc
 from zerosnet.report.figures.style import new_figure, styled
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ LEAST = 4  # networks
 
 
 def screening_map(networks: Sequence[tuple[complex, float]], layers: int = 56) -> "Figure":
-    """Draw measured and predicted accuracy over the disc of one pair of parasitic roots, side by side.
+    """Draw the disc of one pair of parasitic roots: accuracy as measured, effective depth, accuracy by the law.
 
     Args:
         networks: Roots r (the scheme has 1, r and its conjugate) with accuracies in per cent, as `screened_pairs` lists
@@ -35,33 +35,36 @@ def screening_map(networks: Sequence[tuple[complex, float]], layers: int = 56) -
     from matplotlib.patches import Rectangle
 
     roots = np.array([root for root, _ in networks], dtype=np.complex128)
-    accuracy = np.array([value for _, value in networks])
-    side = mesh_of(networks)
+    side, counts = mesh_of(networks), forecast("euler()", layers).wiring.counts
     squares = on_grid(roots / side)
-    reach = float(np.abs(roots).max()) + side
-    predicted = accuracy_of_pairs(roots, forecast("euler()", layers).wiring.counts)
-    ranks = spearman(accuracy.tolist(), predicted.tolist())
+    reach = float(np.abs(roots).max()) + side / 2
+    ranks = disc_ranks(networks, layers)
+    shown = {
+        f"Measured test accuracy, %, {len(networks)} networks": [value for _, value in networks],
+        f"Effective depth, blocks{_told(ranks['effective depth'])}": depth_of_pairs(roots, counts),
+        f"Accuracy by the law, %{_told(ranks['the law'])}": accuracy_of_pairs(roots, counts),
+    }
     with styled():
-        figure = new_figure(11.5, 3.4)
-        left, right = figure.subplots(1, 2)
-        cells = [Rectangle((r.real - side / 2, r.imag - side / 2), side, side) for r in roots[squares]]
-        measured = PatchCollection(cells, cmap="viridis", edgecolors="none", zorder=1)
-        measured.set_array(accuracy[squares])
-        measured.set_clim(accuracy.min(), accuracy.max())
-        left.add_collection(measured)
-        others = {"c": accuracy[~squares], "norm": measured.norm, "cmap": "viridis", "edgecolors": "white"}
-        left.scatter(roots[~squares].real, roots[~squares].imag, s=22, linewidths=0.8, zorder=2, **others)
-        half_disc(left, reach)
-        left.set_ylim(-side / 2, reach)
-        left.set_ylabel("imaginary part")
-        left.set_title(f"Measured, recipe screen: {len(networks)} networks of {layers} layers", loc="left")
-        figure.colorbar(measured, ax=left, label="test accuracy, %", shrink=0.8)
-        filled = law_map(right, layers, reach)
-        right.set_ylim(-side / 2, reach)
-        said = "" if ranks is None else f"; rank correlation {ranks.rho:.2f}"
-        right.set_title(f"Predicted by the law, recipe paper{said}", loc="left")
-        figure.colorbar(filled, ax=right, label="test accuracy, %", shrink=0.8)
+        figure = new_figure(12.5, 2.7)
+        for axes, (title, values) in zip(figure.subplots(1, 3), shown.items()):
+            colours = np.asarray(values)
+            cells = [Rectangle((r.real - side / 2, r.imag - side / 2), side, side) for r in roots[squares]]
+            drawn = PatchCollection(cells, cmap="viridis", edgecolors="none", zorder=1)
+            drawn.set_array(colours[squares])
+            drawn.set_clim(colours.min(), colours.max())
+            axes.add_collection(drawn)
+            others = {"c": colours[~squares], "norm": drawn.norm, "cmap": "viridis", "edgecolors": "white"}
+            axes.scatter(roots[~squares].real, roots[~squares].imag, s=20, linewidths=0.8, zorder=2, **others)
+            half_disc(axes, reach)
+            axes.set_ylim(-side / 2, reach)
+            axes.set_title(title, loc="left", fontsize=9)
+            figure.colorbar(drawn, ax=axes, shrink=0.62, pad=0.04)
+        figure.set_layout_engine("constrained", w_pad=0.25)
     return figure
+
+
+def _told(ranks: Correlation | None) -> str:
+    return "" if ranks is None else f": rank correlation {ranks.rho:.2f}"
 
 
 def mesh_of(networks: Sequence[tuple[complex, float]]) -> float:

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from zerosnet.experiments import Summary
-from zerosnet.experiments.screening import SHORT
 from zerosnet.report.page.chart import Chart, figures
 from zerosnet.report.page.configurations import NetworkFacts, Panel, legible
 from zerosnet.report.page.curves import depth_charts, training_chart
 from zerosnet.report.page.html import Html, element
 from zerosnet.report.page.schemes import named, roots_icon, shares_icon
+from zerosnet.report.page.screening_section import RECIPE
 from zerosnet.report.page.tables import plain_table
 
 _OPEN_PANELS = 2  # the others are folded
@@ -50,7 +50,7 @@ def own_runs_section(panels: Sequence[tuple[Panel, Sequence[NetworkFacts]]]) -> 
 
 def _is_screening(panel: Panel) -> bool:
     """Tell whether the order of these networks counts, and not their accuracies."""
-    return panel.members[0].runs[0].record.spec.recipe.name == SHORT
+    return panel.members[0].runs[0].record.spec.recipe.name == RECIPE
 
 
 def _tables(title: str, facts: Sequence[NetworkFacts]) -> list[Html]:

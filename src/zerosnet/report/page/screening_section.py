@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from zerosnet.experiments import Evidence, agreement, screened_networks, screened_pairs, spearman
-from zerosnet.experiments.screening import SHORT
+from zerosnet.experiments import Evidence, agreement, disc_ranks, screened_networks, screened_pairs
 from zerosnet.models import find_name
-from zerosnet.numerics import accuracy_of_pairs, forecast
+from zerosnet.numerics import accuracy_of_pairs, depth_of_pairs, forecast
 from zerosnet.report.figures.screening import LEAST, mesh_of, on_grid
 from zerosnet.report.page.html import Html, element, join, signed
 
+RECIPE = "screen"
 _WIDTH, _HEIGHT, _EDGE = 372, 214, 16
 _BAR = 120  # width of the colour bar
 _VIRIDIS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
@@ -26,41 +26,43 @@ def screening_section(evidence: Evidence) -> list[Html]:
         if len(pairs) < LEAST:
             continue
         roots, measured = [root for root, _ in pairs], [value for _, value in pairs]
-        predicted = accuracy_of_pairs(roots, forecast("euler()", layers).wiring.counts).tolist()
-        law, modulus = spearman(measured, predicted), spearman(measured, [-abs(root) for root in roots])
+        counts = forecast("euler()", layers).wiring.counts
+        ranks = [f"{name} {one.rho:+.2f}" for name, one in disc_ranks(pairs, layers).items() if one is not None]
         known = agreement(networks).both
-        words = [f"{len(pairs)} networks of {layers} layers ({dataset}), trained for a few epochs by recipe {SHORT}."]
+        words = [f"{len(pairs)} networks of {layers} layers ({dataset}), trained for a few epochs by recipe {RECIPE}."]
         words += ["Each is at the place of its pair of parasitic roots; only the order of accuracies counts."]
-        if law is not None and modulus is not None:
-            words.append(
-                f"Rank correlations: with the law {law.rho:+.2f}, with the modulus (small first) {modulus.rho:+.2f}."
-            )
+        if ranks:
+            words.append(f"Rank correlations: {', '.join(ranks)}.")
         if known is not None:
             words.append(f"With the whole training, over the {known.n} networks that have both, {known.rho:+.2f}.")
-        maps = [_map("Measured after screening", roots, measured), _map("Predicted by the law", roots, predicted)]
+        maps = [
+            _map("Measured after screening", roots, measured, " %"),
+            _map("Effective depth, from the coefficients", roots, depth_of_pairs(roots, counts).tolist(), ""),
+            _map("Accuracy by the law, recipe paper", roots, accuracy_of_pairs(roots, counts).tolist(), " %"),
+        ]
         parts += [element("p", signed(" ".join(words))), element("div", maps, class_="charts")]
     return parts
 
 
 def _settings(evidence: Evidence) -> list[tuple[str, int]]:
     """List the data sets and depths of screened networks, those with the most runs first."""
-    specs = [run.record.spec for run in evidence.sound.values() if run.record.spec.recipe.name == SHORT]
+    specs = [run.record.spec for run in evidence.sound.values() if run.record.spec.recipe.name == RECIPE]
     return [setting for setting, _ in Counter((one.dataset, find_name(one.model)[1]) for one in specs).most_common()]
 
 
-def _map(title: str, roots: Sequence[complex], accuracies: Sequence[float]) -> Html:
+def _map(title: str, roots: Sequence[complex], values: Sequence[float], unit_of: str) -> Html:
     """Draw the upper half of the disc: a cell for a root on the grid, a dot for another one."""
-    places, side = np.array(roots, dtype=np.complex128), mesh_of(list(zip(roots, accuracies)))
+    places, side = np.array(roots, dtype=np.complex128), mesh_of(list(zip(roots, values)))
     reach = float(np.abs(places.real).max()) + side / 2
     top = max(float(places.imag.max()) + side / 2, 1.05)
     unit = min((_WIDTH - 2 * _EDGE) / (2 * max(reach, 1.05)), (_HEIGHT - _EDGE - 34) / (top + side / 2))
     middle, floor = _WIDTH / 2, 4 + unit * top
-    low, high = min(accuracies), max(accuracies)
+    low, high = min(values), max(values)
     cells, dots = [], []
-    for root, value, squared in zip(roots, accuracies, on_grid(places / side)):
+    for root, value, squared in zip(roots, values, on_grid(places / side)):
         colour = _colour((value - low) / (high - low or 1))
         x, y = middle + unit * root.real, floor - unit * root.imag
-        words = element("title", signed(f"{root.real:.2f} {root.imag:+.2f} i: {value:.1f} %"))
+        words = element("title", signed(f"{root.real:.2f} {root.imag:+.2f} i: {value:.1f}{unit_of}"))
         if squared:
             half = unit * side / 2 + 0.2  # no seams between cells
             box = {
@@ -73,8 +75,8 @@ def _map(title: str, roots: Sequence[complex], accuracies: Sequence[float]) -> H
         else:
             dots.append(element("circle", words, cx=f"{x:.1f}", cy=f"{y:.1f}", r=3, fill=colour, stroke="white"))
     ends = f"M{middle - unit:.1f} {floor:.1f}A{unit:.1f} {unit:.1f} 0 0 1 {middle + unit:.1f} {floor:.1f}"
-    parts = [cells, dots, element("path", d=ends, class_="o"), *_colour_bar(low, high)]
-    label = f"{title}: from {low:.1f} to {high:.1f} % over the upper half of the unit disc"
+    parts = [cells, dots, element("path", d=ends, class_="o"), *_colour_bar(low, high, unit_of)]
+    label = f"{title}: from {low:.1f} to {high:.1f}{unit_of} over the upper half of the unit disc"
     drawn = element("svg", parts, viewBox=f"0 0 {_WIDTH} {_HEIGHT}", role="img", aria_label=label, class_="plot")
     return element("figure", element("figcaption", title), drawn, class_="chart")
 
@@ -87,7 +89,7 @@ def _colour(part: float) -> str:
     return "#" + "".join(f"{round(a + (b - a) * (place - first)):02x}" for a, b in zip(low, high))
 
 
-def _colour_bar(low: float, high: float) -> list[Html]:
+def _colour_bar(low: float, high: float, unit_of: str) -> list[Html]:
     """Draw what the colours mean, below the map."""
     left, top, step = (_WIDTH - _BAR) / 2, _HEIGHT - 16, _BAR / 24
     boxes = join(
@@ -96,5 +98,6 @@ def _colour_bar(low: float, high: float) -> list[Html]:
     )
     ends = ((left - 6, "end", low), (left + _BAR + 6, "start", high))
     return [boxes] + [
-        element("text", f"{value:.1f} %", x=f"{x:.1f}", y=top + 8, text_anchor=anchor) for x, anchor, value in ends
+        element("text", f"{value:.1f}{unit_of}", x=f"{x:.1f}", y=top + 8, text_anchor=anchor)
+        for x, anchor, value in ends
     ]
