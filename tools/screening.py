@@ -68,8 +68,8 @@ def section(found: Evidence, *, has_picture: bool = False, results: Path | None 
             "with one pair of parasitic roots r:",
             over_the_disc(pairs),
             *_registered(results),
-            f"Effective depth orders the map best.{_after_all_epochs(networks)} Consistency ties beta to the roots "
-            "(beta = |1 - r|²), so the map cannot tell their effects apart; r = 1 has a beta of 0 and is left out. "
+            f"Effective depth, registered with them, orders the map best.{_after_all_epochs(networks)} Consistency "
+            "ties beta to the roots (beta = |1 - r|²), so the map cannot tell their effects apart; r = 1 has a beta of 0 and is left out. "
             f"{sum(map(is_near, mapped))} of the networks are near the threshold of survival, where 12 epochs rank "
             "poorly (below).",
         ]
@@ -221,7 +221,7 @@ VALUES: dict[str, Callable[[], str]] = {
     "map, depth": partial(_on_the_map, "effective depth"),
     "map, law": partial(_on_the_map, "the law"),
     "map, stability": partial(_on_the_map, "zero stability"),
-    "map, modulus": partial(_on_the_map, "modulus, small first"),
+    "map, modulus": partial(_on_the_map, "small modulus"),
     "map, depth, zero-stable": partial(_on_the_map, "effective depth", "zero-stable"),
     "map, law, zero-stable": partial(_on_the_map, "the law", "zero-stable"),
 }

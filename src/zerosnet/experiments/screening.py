@@ -108,7 +108,7 @@ def disc_ranks(pairs: Sequence[tuple[complex, float]], layers: int = 56) -> dict
         "effective depth": depth_of_pairs(roots, counts).tolist() if pairs else [],
         "the law": accuracy_of_pairs(roots, counts).tolist() if pairs else [],
         "zero stability": [float(is_stable_pair(root)) for root in roots],
-        "modulus, small first": [-abs(root) for root in roots],
+        "small modulus": [-abs(root) for root in roots],
     }
     return {name: spearman(accuracies, values) for name, values in measures.items()}
 
