@@ -9,6 +9,7 @@ The records are those in results/runs and in the stores that are given. Train fi
     zerosnet sweep results/sweeps/screen-map.json --data DIR --store STORE        # 192 runs
 """
 
+import argparse
 import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -68,10 +69,7 @@ def section(found: Evidence, *, has_picture: bool = False, results: Path | None 
             "with one pair of parasitic roots r:",
             over_the_disc(pairs),
             *_registered(results),
-            f"Effective depth, registered with them, orders the map best.{_after_all_epochs(networks)} Consistency "
-            "ties beta to the roots (beta = |1 - r|²), so the map cannot tell their effects apart; r = 1 has a beta of 0 and is left out. "
-            f"{sum(map(is_near, mapped))} of the networks are near the threshold of survival, where 12 epochs rank "
-            "poorly (below).",
+            *(_remarks(networks, mapped) if results else []),
         ]
     if has_picture:
         parts.append(f"![Measured accuracy, effective depth and the law over the disc of roots]({PICTURE})")
@@ -85,6 +83,16 @@ def section(found: Evidence, *, has_picture: bool = False, results: Path | None 
         by_epoch(found),
     ]
     return "\n\n".join(parts)
+
+
+def _remarks(networks: Sequence[Screened], mapped: Sequence[Screened]) -> list[str]:
+    """Explain the ranks over the map of `results`."""
+    near = sum(map(is_near, mapped))
+    return [
+        f"Effective depth, registered with them, orders the map best.{_after_all_epochs(networks)} Consistency ties "
+        "beta to the roots (beta = |1 - r|²), so the map cannot tell their effects apart; r = 1 has a beta of 0 and is "
+        f"left out. {near} of the networks are near the threshold of survival, where 12 epochs rank poorly (below)."
+    ]
 
 
 def _after_all_epochs(networks: Iterable[Screened]) -> str:
@@ -228,15 +236,22 @@ VALUES: dict[str, Callable[[], str]] = {
 
 
 def main(*arguments: str) -> int:
-    pictures = [word for word in arguments if Path(word).suffix]
-    stores = [Path(word) for word in arguments if word not in pictures]
+    parser = argparse.ArgumentParser(prog="python -m tools.screening", description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "place", type=Path, nargs="*", help="a picture of the map (.png, .svg, .pdf), or a store of runs"
+    )
+    given: list[Path] = parser.parse_args(arguments).place
+    pictures, stores = [one for one in given if one.suffix], [one for one in given if not one.suffix]
     try:
-        if missing := [str(store) for store in stores if not store.is_dir()]:
-            raise InputError(f"store is {missing[0]}, which is no folder; expected one with runs")
-        found = read_evidence([Store(store) for store in stores] + [Store(KNOWN)]) if stores else evidence()
-        print(section(found, results=ROOT / "results") or "no network has been screened")
+        for store in stores:
+            if not store.is_dir():
+                raise InputError(f"store is {store}, which is no folder; expected one with runs")
+            own = [one for one in screened_networks(read_evidence(Store(store))) if one.short]
+            print(f"{store}: {len(own)} screened networks of {LAYERS} layers on cifar10\n")
+        found = read_evidence([Store(store) for store in [*stores, KNOWN]])
+        print(section(found, results=None if stores else ROOT / "results") or "no network has been screened")
         for picture in pictures:
-            save_figure(screening_map(screened_pairs(screened_networks(found))), Path(picture))
+            save_figure(screening_map(screened_pairs(screened_networks(found))), picture)
     except InputError as error:
         print(f"screening: {error}", file=sys.stderr)
         return 2

@@ -5,9 +5,17 @@ from dataclasses import replace
 import pytest
 from tests.experiments.made_up import finish
 
-from zerosnet.experiments import agreement, ranks_by_epoch, read_evidence, screened_networks, screened_pairs
+from zerosnet.experiments import (
+    agreement,
+    disc_ranks,
+    is_stable_pair,
+    ranks_by_epoch,
+    read_evidence,
+    screened_networks,
+    screened_pairs,
+)
 from zerosnet.numerics import accuracy_of_pairs, from_roots, pair_of
-from zerosnet.training import RunSpec, Store, recipe
+from zerosnet.training import Result, RunSpec, Store, recipe
 
 ROOTS = ("-3/5", "-1/3", "-1/5", "1/5", "1/2", "3/5")
 
@@ -88,3 +96,22 @@ def test_a_pair_is_found_by_its_scheme_and_nothing_else_is_one():
     assert pair_of(from_roots(["1/2", "-1/2"])) is None
     assert pair_of(from_roots(["1/2"])) is None
     assert pair_of(from_roots([0, 0])) == 0
+
+
+def test_a_run_that_diverged_has_no_rank(store):
+    with store.claim(spec(double("2/5"), "screen")) as run:
+        run.finish(Result("diverged", 3, 1.0, None, None, 1, 0.5))
+    assert len(screened_pairs(screened_networks(read_evidence(store)))) == len(ROOTS)
+
+
+def test_ranks_over_the_disc_are_compared_with_what_is_known_before_training(store):
+    pairs = [(complex(root, 0.1), 90.0 - 10 * root) for root in (-0.5, 0.0, 0.3, 0.6, 1.1)]
+    found = disc_ranks(pairs)
+    assert found["the law"].rho > 0.5 and found["effective depth"].rho > 0.5
+    assert list(disc_ranks(pairs, law=False)) == ["effective depth", "zero stability", "small modulus"]
+    assert not any(disc_ranks([]).values())
+
+
+@pytest.mark.parametrize("root, stable", [(0.5, True), (1j, True), (-1, False), (1.01j, False), (0.6 + 0.8j, True)])
+def test_a_pair_is_zero_stable_inside_the_circle_or_on_it_if_it_is_no_double_root(root, stable):
+    assert is_stable_pair(complex(root)) is stable

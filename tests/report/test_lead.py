@@ -62,6 +62,9 @@ def test_networks_with_equal_moduli_of_different_depth_are_compared(tmp_path):
     assert "zero-stable networks less the others" not in page
 
 
+MIXED = (3, 1, 2, 5, 4, 8, 6, 7, 10, 9)
+
+
 def figure(predictors, moduli):
     points = [LeadPoint("s", x, m, float(y), y > 2) for y, (x, m) in enumerate(zip(predictors, moduli, strict=True))]
     return LeadFigure(points, "made up", "effective depth")
@@ -71,7 +74,9 @@ def figure(predictors, moduli):
     "predictors, moduli, words",
     [
         ((1, 2, 3, 4, 5), (3, 1, 2, 5, 4), "How much of its depth a network uses predicts"),
-        ((3, 1, 2, 5, 4), (5, 4, 3, 2, 1), "Here the roots of a scheme predict"),
+        ((3, 1, 2, 5, 4), (5, 4, 3, 2, 1), "Does zero stability or effective depth predict"),  # too few
+        (MIXED, range(10, 0, -1), "Here the roots of a scheme predict"),
+        (MIXED, range(1, 11), "Does zero stability or effective depth predict"),  # large moduli do well
         ((1, 2, 3, 4, 5), (5, 4, 3, 2, 1), "Does zero stability or effective depth predict"),
     ],
 )

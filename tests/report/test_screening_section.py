@@ -27,9 +27,9 @@ def test_a_map_has_a_cell_per_network_measured_and_predicted(tmp_path, specs):
     store = Store(tmp_path)
     finish_all(store, specs, lambda spec: 0.8 - 0.1 * abs(pair_of(spec.scheme) + 0.2))
     evidence = read_evidence(store)
-    words, maps = screening_section(evidence)
-    assert f"{len(specs)} networks of 56 layers (cifar10)" in words and "the law +" in words
-    assert "With the whole training" not in words
+    words, ranks, maps = screening_section(evidence)
+    assert f"{len(specs)} networks of 56 layers (cifar10)" in words and "the whole training" not in words
+    assert "effective depth +" in ranks and "the law +" in ranks
     assert maps.count("<figure") == 3 and maps.count("<title>") == 3 * len(specs)
     assert "Screened networks" in render(evidence)
 
@@ -38,18 +38,29 @@ def test_ranks_of_the_whole_training_are_compared_if_there_are_some(tmp_path, sp
     store = Store(tmp_path)
     whole = [RunSpec(one.model, one.dataset, recipe("paper", "cifar10"), 1, one.scheme) for one in specs]
     finish_all(store, [*specs, *whole], lambda spec: 0.8 - 0.1 * abs(pair_of(spec.scheme)))
-    assert f"over the {len(specs)} networks that have both, +1.00" in screening_section(read_evidence(store))[0]
+    assert f"over the {len(specs)} that have both: +1.00" in screening_section(read_evidence(store))[0]
 
 
-def test_without_screened_networks_there_is_no_section(tmp_path, specs):
+def test_without_screened_networks_there_is_no_section_and_with_few_no_map(tmp_path, specs):
     store = Store(tmp_path)
     assert screening_section(read_evidence(store)) == []
     finish_all(store, specs[:3], lambda spec: 0.8)
-    assert screening_section(read_evidence(store)) == []
+    (words,) = screening_section(read_evidence(store))
+    assert "3 of them" in words and "a map needs 4" in words
+
+
+@pytest.mark.parametrize("model, dataset, maps", [("zerosnet20", "digits", 2), ("zerosnet18", "digits", 1)])
+def test_other_data_have_no_law_and_other_depths_no_forecast(tmp_path, specs, model, dataset, maps):
+    store = Store(tmp_path)
+    others = [RunSpec(model, dataset, recipe("screen", dataset), 1, one.scheme) for one in specs]
+    finish_all(store, others, lambda spec: 0.8 - 0.1 * abs(pair_of(spec.scheme)))
+    _, ranks, drawn = screening_section(read_evidence(store))
+    assert drawn.count("<figure") == maps and "the law" not in ranks
+    assert ("effective depth" in ranks) is (maps == 2)
 
 
 def test_equal_accuracies_are_drawn(tmp_path, specs):
     store = Store(tmp_path)
     finish_all(store, specs, lambda spec: 0.8)
-    words, maps = screening_section(read_evidence(store))
-    assert "Rank correlation" not in words and "80.0 %" in maps
+    _, ranks, maps = screening_section(read_evidence(store))
+    assert "Rank correlation" not in ranks and "80.0 %" in maps

@@ -13,6 +13,7 @@ from zerosnet.report.page.configurations import SIDES, NetworkFacts
 from zerosnet.report.page.html import Html, element, signed
 
 LEAST = 4  # networks, below which there is nothing to compare
+_ENOUGH = 10  # networks, for a headline about roots
 _APART = 5.0  # points between two groups of networks
 _SAME = 1e-6  # moduli that differ by less are equal
 _DEEPER = 3.0  # blocks of effective depth between two networks of equal moduli
@@ -95,7 +96,7 @@ def headline(lead: LeadFigure) -> str:
     by_predictor, by_modulus = _correlations(lead)
     if by_predictor > abs(by_modulus) + 0.05 and by_predictor > 0.5:
         return "How much of its depth a network uses predicts how well it does; its roots do not"
-    if abs(by_modulus) > by_predictor + 0.05:
+    if -by_modulus > abs(by_predictor) + 0.05 and len(lead.points) >= _ENOUGH:
         return "Here the roots of a scheme predict accuracy better than its effective depth"
     return "Does zero stability or effective depth predict how well a network does?"
 

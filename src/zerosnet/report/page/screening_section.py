@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from zerosnet.errors import InputError
 from zerosnet.experiments import Evidence, agreement, disc_ranks, screened_networks, screened_pairs
 from zerosnet.models import find_name
 from zerosnet.numerics import accuracy_of_pairs, depth_of_pairs, forecast
@@ -14,34 +15,61 @@ from zerosnet.report.page.html import Html, element, join, signed
 RECIPE = "screen"
 _WIDTH, _HEIGHT, _EDGE = 372, 214, 16
 _BAR = 120  # width of the colour bar
+_MIDDLE = {"text_anchor": "middle"}
+_CALIBRATED = "cifar10"  # the data set of the law
 _VIRIDIS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
 
 
 def screening_section(evidence: Evidence) -> list[Html]:
-    """The screened networks of every data set and depth that has enough pairs of roots for a map."""
+    """The screened networks of every data set and depth, with a map if enough of them have a pair of roots."""
     parts: list[Html] = []
     for dataset, layers in _settings(evidence):
         networks = screened_networks(evidence, dataset, layers)
         pairs = screened_pairs(networks)
-        if len(pairs) < LEAST:
-            continue
-        roots, measured = [root for root, _ in pairs], [value for _, value in pairs]
-        counts = forecast("euler()", layers).wiring.counts
-        ranks = [f"{name} {one.rho:+.2f}" for name, one in disc_ranks(pairs, layers).items() if one is not None]
-        known = agreement(networks).both
-        words = [f"{len(pairs)} networks of {layers} layers ({dataset}), trained for a few epochs by recipe {RECIPE}."]
-        words += ["Each is at the place of its pair of parasitic roots; only the order of accuracies counts."]
-        if ranks:
-            words.append(f"Rank correlations: {', '.join(ranks)}.")
-        if known is not None:
-            words.append(f"With the whole training, over the {known.n} networks that have both, {known.rho:+.2f}.")
-        maps = [
-            _map("Measured after screening", roots, measured, " %"),
-            _map("Effective depth, from the coefficients", roots, depth_of_pairs(roots, counts).tolist(), ""),
-            _map("Accuracy by the law, recipe paper", roots, accuracy_of_pairs(roots, counts).tolist(), " %"),
+        screened = sum(bool(one.short) for one in networks)
+        words = [
+            f"{screened} networks of {layers} layers ({dataset}) were trained for a few epochs by recipe {RECIPE}."
         ]
-        parts += [element("p", signed(" ".join(words))), element("div", maps, class_="charts")]
+        words += [f"{len(pairs)} of them are consistent schemes of three steps with one pair of parasitic roots"]
+        words[-1] += "." if len(pairs) >= LEAST else f"; a map needs {LEAST}."
+        known = agreement(networks).both
+        if known is not None:
+            words.append(
+                f"Rank correlation with the whole training, over the {known.n} that have both: {known.rho:+.2f}."
+            )
+        parts.append(element("p", signed(" ".join(words))))
+        if len(pairs) >= LEAST:
+            parts += _maps(pairs, dataset, layers)
     return parts
+
+
+def _maps(pairs: Sequence[tuple[complex, float]], dataset: str, layers: int) -> list[Html]:
+    """Maps of what was measured, and of what is known before training for this depth and data set."""
+    roots, measured = [root for root, _ in pairs], [value for _, value in pairs]
+    maps, words = [_map("Measured after screening", roots, measured, " %")], ""
+    counts, on_cifar10 = _blocks(layers), dataset == _CALIBRATED
+    if counts is not None:
+        found = disc_ranks(pairs, layers, law=on_cifar10)
+        ranks = ", ".join(f"{name} {one.rho:+.2f}" for name, one in found.items() if one is not None)
+        words = f"Rank correlations with what is known before training: {ranks}. " if ranks else ""
+        depths = depth_of_pairs(roots, counts).tolist()
+        maps.append(_map("Effective depth, from the coefficients", roots, depths, ""))
+        if on_cifar10:
+            predicted = accuracy_of_pairs(roots, counts).tolist()
+            maps.append(_map("Accuracy by the law, recipe paper", roots, predicted, " %"))
+    words += (
+        "Every network is at the place of its pair, in the upper half of the unit disc; a ring is one off the grid. "
+    )
+    words += "Only the order of accuracies counts, and each map has colours of its own."
+    return [element("p", signed(words)), element("div", maps, class_="charts")]
+
+
+def _blocks(layers: int) -> tuple[int, ...] | None:
+    """Count the blocks of every stage; None for networks of ImageNet's size, whose depth is not predicted."""
+    try:
+        return forecast("euler()", layers).wiring.counts
+    except InputError:
+        return None
 
 
 def _settings(evidence: Evidence) -> list[tuple[str, int]]:
@@ -75,7 +103,13 @@ def _map(title: str, roots: Sequence[complex], values: Sequence[float], unit_of:
         else:
             dots.append(element("circle", words, cx=f"{x:.1f}", cy=f"{y:.1f}", r=3, fill=colour, stroke="white"))
     ends = f"M{middle - unit:.1f} {floor:.1f}A{unit:.1f} {unit:.1f} 0 0 1 {middle + unit:.1f} {floor:.1f}"
-    parts = [cells, dots, element("path", d=ends, class_="o"), *_colour_bar(low, high, unit_of)]
+    ticks = [
+        element(
+            "text", signed(str(at)), x=f"{middle + unit * at:.1f}", y=f"{floor + unit * side / 2 + 11:.1f}", **_MIDDLE
+        )
+        for at in (-1, 0, 1)
+    ]
+    parts = [cells, dots, element("path", d=ends, class_="o"), *ticks, *_colour_bar(low, high, unit_of)]
     label = f"{title}: from {low:.1f} to {high:.1f}{unit_of} over the upper half of the unit disc"
     drawn = element("svg", parts, viewBox=f"0 0 {_WIDTH} {_HEIGHT}", role="img", aria_label=label, class_="plot")
     return element("figure", element("figcaption", title), drawn, class_="chart")
