@@ -90,9 +90,17 @@ def _remarks(networks: Sequence[Screened], mapped: Sequence[Screened]) -> list[s
     near = sum(map(is_near, mapped))
     return [
         f"Effective depth, registered with them, orders the map best.{_after_all_epochs(networks)} Consistency ties "
-        "beta to the roots (beta = |1 - r|²), so the map cannot tell their effects apart; r = 1 has a beta of 0 and is "
-        f"left out. {near} of the networks are near the threshold of survival, where 12 epochs rank poorly (below)."
+        f"beta to the roots (beta = |1 - r|²), so the map cannot tell their effects apart.{_off_the_map(networks, mapped)} "
+        f"r = 1 has a beta of 0 and is left out. {near} of the networks are near the threshold of survival, where 12 epochs rank poorly (below)."
     ]
+
+
+def _off_the_map(networks: Sequence[Screened], mapped: Sequence[Screened]) -> str:
+    """Write how well effective depth orders the screened networks that are not on the map."""
+    others = [one for one in networks if one.short and one not in mapped]
+    depths = [forecast(one.scheme or "euler()", LAYERS).effective_depth for one in others]
+    found = spearman([mean(one.short.values()) for one in others], depths)
+    return "" if found is None else f" Over the {found.n} other screened networks effective depth has {found.rho:.2f}."
 
 
 def _after_all_epochs(networks: Iterable[Screened]) -> str:
