@@ -88,11 +88,14 @@ def section(found: Evidence, *, has_picture: bool = False, results: Path | None 
 def _remarks(networks: Sequence[Screened], mapped: Sequence[Screened]) -> list[str]:
     """Explain the ranks over the map of `results`."""
     near = sum(map(is_near, mapped))
-    return [
-        f"Effective depth, registered with them, orders the map best.{_after_all_epochs(networks)} Consistency ties "
-        f"beta to the roots (beta = |1 - r|²), so the map cannot tell their effects apart.{_off_the_map(networks, mapped)} "
-        f"r = 1 has a beta of 0 and is left out. {near} of the networks are near the threshold of survival, where 12 epochs rank poorly (below)."
+    sentences = [
+        f"Effective depth, registered with them, orders the map best.{_after_all_epochs(networks)}",
+        "Consistency ties beta to the roots (beta = |1 - r|²), so the map cannot tell their effects apart."
+        + _off_the_map(networks, mapped),
+        "r = 1 has a beta of 0 and is left out.",
+        f"{near} of the networks are near the threshold of survival, where 12 epochs rank poorly (below).",
     ]
+    return [" ".join(sentences)]
 
 
 def _off_the_map(networks: Sequence[Screened], mapped: Sequence[Screened]) -> str:
