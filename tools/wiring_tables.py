@@ -44,17 +44,23 @@ _HEADS = (
     "Largest modulus",
     "Growth of products",
 )
+LEGEND = """\
+*Blocks outside* are those whose own matrix has an eigenvalue outside the unit circle: each by itself would not be
+zero-stable. Free gains and free streams start on the circle, so a step in any direction takes some of them across it;
+whether that matters is what the growth of products shows. Weights of a simplex cannot leave the set. Doubly stochastic
+matrices cannot either, but twenty rounds of Sinkhorn's iteration leave rows that add up to 1 nearly, not exactly."""
 
 
 def comparison(found: Evidence, sweep: Path = SWEEP, predictions: Path = PREDICTIONS) -> str:
-    """List every network of the sweep; networks that are not trained yet have their predictions only."""
+    """List every network of the sweep, and explain its columns; networks not trained yet have predictions only."""
     specs = read_sweep(sweep)
     runs = {spec.id: found.sound.get(spec.id) for spec in specs}
     ended = [run for run in runs.values() if run is not None and run.record.result is not None]
     if not any(_kind(run.record.spec)[0] not in OLD for run in ended):
         return NOT_TRAINED
     known = {one["run"]: one for one in json.loads(predictions.read_text(encoding="utf-8"))["predictions"]}
-    return table(_HEADS, [_row(spec, runs[spec.id], known.get(spec.id, {})) for spec in specs])
+    rows = [_row(spec, runs[spec.id], known.get(spec.id, {})) for spec in specs]
+    return f"{table(_HEADS, rows)}\n\n{LEGEND}"
 
 
 def _row(spec: RunSpec, run: RunEvidence | None, predicted: Mapping[str, Any]) -> list[str]:

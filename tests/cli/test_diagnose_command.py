@@ -139,7 +139,7 @@ def test_plot_draws_a_file(call, tmp_path):
     [
         (
             ["zerosnet21_opt"],
-            "no network called 'zerosnet21_opt'; expected a run in store runs, a file, or a name such as zerosnet",
+            "'zerosnet21_opt'; expected a run in store runs, a file, or a name such as zerosnet20_opt",
         ),
         (["zerosnet20"], "needs a scheme"),
         (["resnetv2_50"], "(did you mean timm:resnetv2_50?)"),

@@ -93,6 +93,9 @@ def test_networks_of_timm_and_torchvision_are_diagnosed_by_name(capsys: pytest.C
         (["builders_of_networks:nothing"], "returns int; expected a torch.nn.Module"),
         (["builders_of_networks:number"], "is int; expected a function"),
         (["os.path:join"], "os.path:join cannot be called without arguments"),
+        (["builders_of_networks:with_example", "--images", "3"], "brings an example of its own; leave --images out"),
+        (["timm:"], "timm:NAME, torchvision:NAME, transformers:TYPE, or package.module:function"),
+        (["builders_of_networks"], "timm:NAME, torchvision:NAME, transformers:TYPE, or package.module:function"),
         (["timm:resnet18", "--dataset", "digits"], "--dataset is given for timm:resnet18"),
     ],
 )

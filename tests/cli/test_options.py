@@ -71,6 +71,7 @@ WRONG = {
 }
 WRONG_NAMES = {
     "train zerosnet20_op --dataset digits": "unknown model 'zerosnet20_op' (did you mean zerosnet20_opt?)",
+    "train zerosnet21 --dataset digits --scheme 1;1": "unknown model 'zerosnet21' (did you mean zerosnet20?)",
     "train zerosnet20_opt --dataset digits --scheme 1;1": "zerosnet20_opt takes no scheme",
     "train preresnet20 --dataset digits --scheme leapfrog": "expected 1, or use the bare zerosnet",
     "trian": "no such command: trian (did you mean train?)",

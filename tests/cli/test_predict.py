@@ -61,6 +61,26 @@ def test_no_accuracy_is_given_if_the_law_was_not_calibrated(
     assert all(share > 0 for share in found["shares"])
 
 
+@pytest.mark.parametrize(
+    "arguments", [["1;1", "--dataset", "mosaics"], ["0,0,0;1"], ["1;0.01", "--dataset", "mosaics"]]
+)
+def test_survivors_are_not_mentioned_where_they_are_unknown(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert predict(*arguments) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "survive training unknown" in printed and "blocks that survive" not in printed
+    assert "(by how much of each block reaches the head)" in printed
+
+
+def test_all_blocks_count_where_survivors_are_unknown(capsys: pytest.CaptureFixture[str]) -> None:
+    used = []
+    for dataset in ("cifar10", "mosaics"):
+        assert predict("1/3,5/9,1/9;2/125", "--dataset", dataset) == 0
+        used.append(int(capsys.readouterr().out.split("parameters in use")[1].split()[0]))
+    assert used[0] < used[1]
+
+
 def test_the_schemes_without_accuracy_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert predict("euler", "0;1", "10;1") == 0
     low, high = load_law().roots

@@ -74,6 +74,11 @@ def test_sweep_trains_a_grid(zerosnet: Run, tmp_path: Path) -> None:
     assert [run["status"] for run in json.loads(out)] == ["finished"] * 2
     assert len({run["scheme"] for run in json.loads(out)}) == 2
     assert len(list(Path("other").iterdir())) == 2
+    code, out, _ = zerosnet("sweep", "sweep.json", "--epochs", "1", "--device", "cpu", "--store", "other")
+    assert [line.split("  ")[1:3] for line in out.splitlines()] == [
+        ["zerosnet(1/2)", "finished"],
+        ["zerosnet(10)", "finished"],
+    ]
 
 
 @pytest.mark.parametrize("command", ["train", "sweep"])

@@ -34,6 +34,13 @@ def test_every_problem_is_one_line_and_the_exit_code_is_1(store, capsys):
     assert out.startswith("FAILED: 1 problems")
 
 
+def test_a_store_may_also_be_named_by_an_option(store, capsys):
+    assert run(["verify", "--store", str(store)]) == 1
+    assert capsys.readouterr().err.startswith("zerosnet: x: spec.json is damaged")
+    assert run(["verify", str(store), "--store", "other"]) == 2
+    assert "two stores are given" in capsys.readouterr().err
+
+
 def test_json_is_one_document(store, capsys):
     assert run(["verify", str(store), "--json"]) == 1
     document = json.loads(capsys.readouterr().out)

@@ -255,6 +255,22 @@ def test_the_command_writes_the_page_of_several_stores(store, tmp_path, capsys):
     assert other.id in target.read_text()
 
 
+def test_stores_may_also_be_named_by_an_option(store, tmp_path, capsys):
+    other = specs_of_rows((20,), (1,), epochs=2)[0]
+    write_run(tmp_path / "more", other)
+    target = tmp_path / "report.html"
+    assert run(["report", "--store", str(store), "--store", str(tmp_path / "more"), "-o", str(target)]) == 0
+    assert other.id in target.read_text() and not capsys.readouterr().err
+
+
+def test_an_empty_store_is_told_at_the_terminal_too(tmp_path, capsys):
+    (tmp_path / "empty").mkdir()
+    assert run(["report", str(tmp_path / "empty"), "-o", str(tmp_path / "report.html")]) == 0
+    out, err = capsys.readouterr()
+    assert "Report:" in out and err == f"zerosnet: There are no runs in {tmp_path / 'empty'}\n"
+    assert f"There are no runs in {tmp_path / 'empty'}." in (tmp_path / "report.html").read_text()
+
+
 def test_the_old_page_stays_if_writing_fails(store, tmp_path, monkeypatch):
     target = tmp_path / "report.html"
     target.write_text("before")

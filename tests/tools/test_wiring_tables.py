@@ -47,7 +47,9 @@ def test_a_row_has_accuracy_noise_depths_and_whether_coefficients_left_the_set(t
     assert cells(text, 56, "PreResNet: Euler's scheme")[6] == "fixed"
     assert cells(text, 56, "gains, trained")[9] == "0 of 27"
     assert cells(text, 20, "simplex, trained")[2] == "not trained"
-    assert len(text.splitlines()) == 2 + len(SPECS)
+    rows, legend = text.split("\n\n")
+    assert len(rows.splitlines()) == 2 + len(SPECS)
+    assert legend.startswith("*Blocks outside* are"), "what a column means is told where the column is"
 
 
 def test_every_wiring_of_the_sweep_has_a_name_and_a_cost() -> None:

@@ -86,16 +86,21 @@ def find_run(name: str, store: str) -> "RunRecord":
 
 def _run(name: str, store: "Store", others: bool) -> "RunRecord":
     """Find the run of that name; the error for none lists what a network can be called."""
-    from zerosnet.cli.other_network import elsewhere
-    from zerosnet.models import list_models, list_pretrained, our_name
+    from zerosnet.cli.other_network import OTHER_HELP, elsewhere
+    from zerosnet.models import list_models, list_pretrained, nearest_depth, our_name
 
     if not any(name in spec.parent.name for spec in store.root.glob("*/spec.json")):
-        alike = get_close_matches(our_name(name), [*list_pretrained(), *list_models()], n=2) or list_pretrained()
+        nearest = nearest_depth(name)
+        alike = (
+            [nearest]
+            if nearest is not None
+            else get_close_matches(our_name(name), [*list_pretrained(), *list_models()], n=2) or list_pretrained()
+        )
         there = elsewhere(name) if others else []
         meant = f" (did you mean {' or '.join(there)}?)" if there else ""
         raise InputError(
             f"there is no network called {name!r}{meant}; expected a run in store {store.root}, a file, or a name such "
-            f"as {' or '.join(alike)}"
+            f"as {' or '.join(alike)}" + (f"; or {OTHER_HELP}" if others else "")
         )
     return store.find(name)
 

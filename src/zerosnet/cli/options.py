@@ -15,6 +15,7 @@ from zerosnet.errors import InputError
 from zerosnet.training import DataOptions, EngineOptions, Options
 
 if TYPE_CHECKING:
+    from zerosnet.numerics import Scheme
     from zerosnet.training import Clock, RunSpec, Store
 
 
@@ -134,14 +135,15 @@ def show_outcome(specs: "Sequence[RunSpec]", store: "Store", clock: "Clock", jso
 
     if not local_world().writes:
         return exit_code(clock)
-    summaries = [_summary(store, spec) for spec in distinct(specs)]
+    asked = distinct(specs)
+    summaries = [_summary(store, spec) for spec in asked]
     if json:
         import json as encoder
 
         print(encoder.dumps(summaries, indent=2))
     else:
-        for summary in summaries:
-            print(_line(summary))
+        for summary, spec in zip(summaries, asked):
+            print(_line(summary, spec.scheme))
     open_runs = sum(summary["status"] in ("stopped", "waiting") for summary in summaries)
     if open_runs and clock.must_stop():
         print(f"zerosnet: stopped by {cause(clock)}; the same command goes on with {open_runs} run(s)", file=sys.stderr)
@@ -163,8 +165,8 @@ def _summary(store: "Store", spec: "RunSpec") -> dict[str, Any]:
     return store.find(store.folder(spec).name).summary()
 
 
-def _line(summary: dict[str, Any]) -> str:
-    parts = [summary["id"], summary["status"]]
+def _line(summary: dict[str, Any], scheme: "Scheme | None") -> str:
+    parts = [summary["id"], *([] if scheme is None else [scheme.short_name]), summary["status"]]
     if summary["status"] == "finished":
         parts.append(f"test {summary['test_accuracy']:.2%}")
         if "test_top5_accuracy" in summary:

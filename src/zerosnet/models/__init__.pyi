@@ -76,4 +76,5 @@ from zerosnet.models.stepping.streams import StreamsLaw as StreamsLaw
 from zerosnet.models.structure import Structure as Structure
 from zerosnet.models.structure import check_model as check_model
 from zerosnet.models.structure import find_name as find_name
+from zerosnet.models.structure import nearest_depth as nearest_depth
 from zerosnet.models.structure import our_name as our_name

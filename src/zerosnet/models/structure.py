@@ -3,6 +3,7 @@
 All of it is known without torch: what is wrong with a name is told before that is loaded.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -210,9 +211,25 @@ _OTHER_FRONTS = dict.fromkeys(("resnet", "resnet-", "resnetv2_", "preactresnet",
 def find_name(name: str) -> tuple[NameForm, int]:
     """Find form and depth of a network by its name."""
     if not isinstance(name, str) or name not in NAMES:
-        near = did_you_mean(our_name(str(name)), NAMES)
+        nearest = nearest_depth(str(name))
+        near = did_you_mean(our_name(str(name)), NAMES) if nearest is None else f" (did you mean {nearest}?)"
         raise InputError(f"unknown model {name!r}{near}; expected {'; or '.join(_forms())}")
     return NAMES[name]
+
+
+def nearest_depth(name: str) -> str | None:
+    """Name the network whose depth is nearest, if a name is wrong in its depth only.
+
+    Examples:
+        >>> nearest_depth("zerosnet21"), nearest_depth("zerosnet57_opt"), nearest_depth("zerosnet20_op")
+        ('zerosnet20', 'zerosnet56_opt', None)
+    """
+    parts = re.fullmatch(r"(\D+)(\d{1,9})(.*)", our_name(name))
+    form = None if parts is None else FORMS.get((parts[1], parts[3]))
+    if parts is None or form is None:
+        return None
+    depth = int(parts[2])
+    return f"{parts[1]}{min(form.depths, key=lambda known: abs(known - depth))}{parts[3]}"
 
 
 def our_name(name: str) -> str:

@@ -22,4 +22,6 @@ from zerosnet.report.files import figure_file as figure_file
 from zerosnet.report.files import page_file as page_file
 from zerosnet.report.files import save_figure as save_figure
 from zerosnet.report.page.commands import run_facts as run_facts
+from zerosnet.report.page.document import evidence_for_page as evidence_for_page
 from zerosnet.report.page.document import write_report as write_report
+from zerosnet.report.page.runs_section import no_runs as no_runs

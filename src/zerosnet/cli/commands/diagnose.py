@@ -49,7 +49,8 @@ def diagnose(
         None,
         min=2,
         max=100_000,
-        help=f"Number of test images; by default {_IMAGES_OF_DATA}, or {_IMAGES_OF_NOISE} images of noise.",
+        help=f"Number of test images; by default {_IMAGES_OF_DATA}; of noise {_IMAGES_OF_NOISE}, or "
+        f"{_EXAMPLES_OF_OTHERS} for networks of other packages and your own, if these bring no example.",
     ),
     statistics: str | None = typer.Option(
         None, help="Mean and variance that batch norms use: running or batch; by default batch if untrained."
@@ -77,7 +78,7 @@ def diagnose(
     if is_other(model):
         unused: dict[str, object] = {"--scheme": scheme, "--dataset": dataset, "--data": data, "--depth": depth or None}
         _refuse_for_others(model, unused)
-        _diagnose_other(model, images or _EXAMPLES_OF_OTHERS, statistics, seed, json=json, target=target)
+        _diagnose_other(model, images, statistics, seed, json=json, target=target)
         return
     from zerosnet.cli.named_network import find_subject, runs_of
     from zerosnet.models import diagnose as measure
@@ -134,14 +135,16 @@ def _refuse_for_others(model: str, options: dict[str, object]) -> None:
 
 
 def _diagnose_other(
-    name: str, count: int, statistics: str | None, seed: int, *, json: bool, target: "Path | None"
+    name: str, images: int | None, statistics: str | None, seed: int, *, json: bool, target: "Path | None"
 ) -> None:
     """Diagnose a network of another package, on noise or on an example of its own."""
     from zerosnet.cli.other_network import find_other
 
     subject = find_other(name, seed)
+    if images is not None and subject.example is not None:
+        raise InputError(f"--images is {images}, but {name} brings an example of its own; leave --images out")
     source = "of noise" if subject.example is None else "of its own"
-    batch = subject.batch(count, seed)
+    batch = subject.batch(images or _EXAMPLES_OF_OTHERS, seed)
     _show_wiring(subject.model, batch, subject.label, source, statistics, seed, json=json, target=target)
 
 

@@ -21,7 +21,8 @@ given.
 Examples: zerosnet predict "zerosnet(-9/5)"; zerosnet predict "1,1,1;1" --beta-growth 1.839 --layers 110."""
 
 _BAR = 24
-_USED = "of the blocks that survive, by how much of each reaches the head"
+_USED = "by how much of each block reaches the head"
+_SURVIVING = "of the blocks that survive, by how much of each reaches the head"
 _TOO_MANY = "none: among so many blocks even equal parts would hardly count"
 
 
@@ -90,7 +91,7 @@ def _show_one(found: "Forecast") -> None:
     rows = [
         ("effective depth", f"{found.effective_depth:.1f} of {len(found.shares)} blocks"),
         ("survive training", found.survivors_text),
-        ("parameters in use", f"{_used_text(found)} ({_USED})" if _counts(found) else _TOO_MANY),
+        ("parameters in use", f"{_used_text(found)} ({_counted(found)})" if _counts(found) else _TOO_MANY),
         ("accuracy", _accuracy_text(found)),
     ]
     if predicted.calibrated:
@@ -123,10 +124,16 @@ def _counts(found: "Forecast") -> bool:
     return bool(len(found.shares) * found.law.half < 0.5)
 
 
+def _counted(found: "Forecast") -> str:
+    """Say which parameters are in use; survivors are left out where they are unknown."""
+    return _USED if found.survivors is None else _SURVIVING
+
+
 def _used_text(found: "Forecast") -> str:
-    """Write effective parameters as a part of those of all blocks."""
+    """Write effective parameters as a part of those of all blocks; all count where survivors are unknown."""
     whole = sum(4**i * stage.blocks for i, stage in enumerate(found.wiring.stages))
-    return f"{100 * found.effective_parameters / whole:.0f} %" if _counts(found) else "none"
+    used = found.parameters_that_reach if found.survivors is None else found.effective_parameters
+    return f"{100 * used / whole:.0f} %" if _counts(found) else "none"
 
 
 def _short(found: "Forecast") -> str:

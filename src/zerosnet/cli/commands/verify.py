@@ -6,6 +6,7 @@ import typer
 
 from zerosnet.cli.main import app
 from zerosnet.cli.output import JSON_HELP, print_json
+from zerosnet.errors import InputError
 
 if TYPE_CHECKING:
     from zerosnet.experiments import Verification
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
 
 @app.command(short_help="Check that the records of a store agree with one another.")
 def verify(
-    store: str = typer.Argument("runs", help="The folder that holds the runs."),
+    folder: str | None = typer.Argument(
+        None, metavar="[STORE]", help="The folder that holds the runs; runs by default."
+    ),
+    store: str | None = typer.Option(None, metavar="DIR", help="Another way to name this folder."),
     predictions: str | None = typer.Option(
         None, metavar="DIR", help="Predictions to check; by default those beside the store."
     ),
@@ -27,9 +31,12 @@ def verify(
     """
     from zerosnet.experiments import verify_store
 
-    found = verify_store(store, predictions, data)
+    if folder is not None and store is not None:
+        raise InputError(f"two stores are given, {folder} and {store}; expected one")
+    where = next((name for name in (folder, store) if name is not None), "runs")
+    found = verify_store(where, predictions, data)
     if json:
-        print_json({"store": store, **found.to_json()})
+        print_json({"store": where, **found.to_json()})
     else:
         _show(found)
     if found.problems:

@@ -12,8 +12,8 @@ from zerosnet.numerics import rationals as num
 from zerosnet.numerics.display import html_table
 from zerosnet.numerics.rationals import Number, number
 from zerosnet.numerics.scheme import Scheme
-from zerosnet.numerics.wirings.companion import largest_root
 from zerosnet.numerics.wirings.fitted import FittedNetwork
+from zerosnet.numerics.wirings.forecast_limit import limit_of_forecast
 from zerosnet.numerics.wirings.law import AccuracyLaw, Prediction, load_law
 from zerosnet.numerics.wirings.measures import effective_depth, effective_parameters
 from zerosnet.numerics.wirings.stages import parameters_by_stage
@@ -27,12 +27,6 @@ if TYPE_CHECKING:
 LAYERS = {20: 2, 32: 2, 44: 2, 56: 2, 110: 2, 164: 3, 326: 3, 650: 3, 1298: 3}
 """Layers of the CIFAR-size networks, and convolutions per block: basic blocks have two, bottlenecks three."""
 
-MUCH, LITTLE = 0.75, 0.1
-REACHES, HEARD = 0.007, 0.2
-"""In the sentence on what limits a network, a block reaches the head from a part of REACHES on; in deep networks, of
-HEARD times an equal part. The threshold of the accuracy law is lower."""
-
-_FASTER = 1.01  # from this quotient on, one thing grows faster than another
 _LEAST = 1e-300  # stands for no effective parameters on a logarithmic scale
 
 
@@ -103,6 +97,11 @@ class Forecast:
         parts = living_parts(self.shares, self.parts, per_block, self.law.survival.least)
         return float(effective_parameters(parts, per_block, self.law.tau))
 
+    @property
+    def parameters_that_reach(self) -> float:
+        """D if all blocks survived: how much of the blocks reaches the head."""
+        return float(effective_parameters(self.parts, parameters_by_stage(self.wiring.counts), self.law.tau))
+
     @cached_property
     def survivors(self) -> Bools | None:
         """True for every block that is expected to survive training; None if the law was not calibrated."""
@@ -145,34 +144,7 @@ class Forecast:
     @property
     def limit(self) -> str:
         """What keeps blocks from being used, in one sentence."""
-        blocks = len(self.shares)
-        reached = self.parts >= min(REACHES, HEARD / blocks)
-        lives = np.ones(blocks, dtype=np.bool_) if self.survivors is None else self.survivors
-        if (~lives & reached).any():
-            return f"{(~lives).sum()} of {blocks} blocks start too small to survive training."
-        counting = int(reached.sum())
-        if counting >= MUCH * blocks:
-            return f"{counting} of {blocks} blocks reach the head; nothing in the coefficients limits them."
-        steps = self.scheme.steps - 1
-        early, late = self.shares[steps : steps + 3], self.shares[-3:]
-        growth = largest_root(self.scheme)
-        if (said := _limit_of_betas(growth, abs(float(self.beta_growth)))) is not None:
-            return said
-        if growth > _FASTER:
-            return f"The state grows {growth:.3g}-fold per block, so that later blocks add little to it."
-        if late.mean() > 2 * LITTLE and self.parts[: blocks // 2].sum() < LITTLE:
-            return f"Early blocks are forgotten: the largest root of the scheme is {growth:.3g}."
-        if early.size and early.mean() < LITTLE:
-            return f"beta is small against the state: the first multistep blocks add {100 * early.mean():.2g} % to it."
-        if late.mean() > 2 * LITTLE:
-            return (
-                f"The head does not read every block: {counting} of {blocks} reach it, although the last ones add "
-                f"{100 * late.mean():.2g} % each."
-            )
-        return (
-            f"Later blocks add little to a state that has become large: {100 * late.mean():.2g} % each at the end, "
-            f"{counting} of {blocks} blocks reach the head."
-        )
+        return limit_of_forecast(self)
 
     def __repr__(self) -> str:
         accuracy = self.prediction.accuracy
@@ -269,20 +241,6 @@ def forecast(
     made = Forecast(known, layers, dataset, stage_change, growth, normalised)
     made.wiring  # noqa: B018 (refuses what cannot be)
     return made
-
-
-def _limit_of_betas(state: float, betas: float) -> str | None:
-    """Say what growing or shrinking betas do to blocks; None if the state grows as they do, or if they are constant."""
-    if betas == 1:
-        return None
-    if betas > _FASTER * max(state, 1.0):
-        kept = f", the state without them {state:.3g}-fold" if state > _FASTER else ""
-        return f"The betas grow {betas:.3g}-fold per block{kept}, so that early blocks are drowned by later ones."
-    if state <= _FASTER * betas:
-        return None
-    if state > _FASTER:
-        return f"The state grows {state:.3g}-fold per block, the betas {betas:.3g}-fold: later blocks add little to it."
-    return f"The betas are multiplied by {betas:.3g} from block to block, so that later blocks add little."
 
 
 def blocks_of(layers: int) -> tuple[int, int, int]:

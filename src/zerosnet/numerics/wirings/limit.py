@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from zerosnet.numerics.wirings.forecast import HEARD, LITTLE, MUCH, REACHES
+from zerosnet.numerics.wirings.forecast_limit import HEARD, LITTLE, MUCH, REACHES
 from zerosnet.numerics.wirings.gains import mixing_product
 from zerosnet.numerics.wirings.step import Floats
 from zerosnet.numerics.wirings.wiring import STEM, Wiring

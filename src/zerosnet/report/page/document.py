@@ -67,11 +67,16 @@ def write_report(
     target = page_file(path)
     if isinstance(stores, Evidence):
         return write_page(target, render(stores, paper=paper, named=named))
+    return write_page(target, render(evidence_for_page(stores), paper=paper, named=named))
+
+
+def evidence_for_page(stores: Sequence[Store | str | Path]) -> Evidence:
+    """Read the runs of some stores; a store that is not there is an error."""
     opened = [store if isinstance(store, Store) else Store(store) for store in stores]
     for store in opened:
         if not store.root.exists():
             raise InputError(f"store {store.root} does not exist; expected a folder of runs")
-    return write_page(target, render(read_evidence(opened), paper=paper, named=named))
+    return read_evidence(opened)
 
 
 def render(evidence: Evidence, *, paper: bool = False, named: Collection[str] = ()) -> str:

@@ -38,12 +38,18 @@ def in_stores(evidence: Evidence) -> Html:
     return element("p", element("strong", f"In {where}: " if where else "In the stores: "), f"{line}.", class_="stores")
 
 
+def no_runs(evidence: Evidence) -> str | None:
+    """Say that stores hold no run, or none that can be read; None if they do."""
+    if evidence.runs:
+        return None
+    where = f" in {', '.join(map(str, evidence.stores))}" if evidence.stores else ""
+    return f"No run{where} can be read" if evidence.problems else f"There are no runs{where}"
+
+
 def empty(evidence: Evidence) -> list[Html]:
     """A note if the stores hold no run, or none that can be read."""
-    if evidence.runs:
+    if (state := no_runs(evidence)) is None:
         return []
-    where = f" in {', '.join(map(str, evidence.stores))}" if evidence.stores else ""
-    state = f"No run{where} can be read" if evidence.problems else f"There are no runs{where}"
     line = f"{state}. What you see was measured earlier and comes with the package. To make runs of your own: "
     return [element("p", line, element("code", "zerosnet reproduce"), class_="note")]
 
