@@ -40,12 +40,12 @@ def screening_map(networks: Sequence[tuple[complex, float]], layers: int = 56) -
     reach = float(np.abs(roots).max()) + side / 2
     ranks = disc_ranks(networks, layers)
     shown = {
-        f"Measured test accuracy, %, {len(networks)} networks": [value for _, value in networks],
-        f"Effective depth, blocks{_told(ranks['effective depth'])}": depth_of_pairs(roots, counts),
-        f"Accuracy by the law, %{_told(ranks['the law'])}": accuracy_of_pairs(roots, counts),
+        f"Measured accuracy, % ({len(networks)} networks)": [value for _, value in networks],
+        f"Effective depth{_told(ranks['effective depth'])}": depth_of_pairs(roots, counts),
+        f"The law, %{_told(ranks['the law'])}": accuracy_of_pairs(roots, counts),
     }
     with styled():
-        figure = new_figure(12.5, 2.7)
+        figure = new_figure(9.6, 2.2)
         for axes, (title, values) in zip(figure.subplots(1, 3), shown.items()):
             colours = np.asarray(values)
             cells = [Rectangle((r.real - side / 2, r.imag - side / 2), side, side) for r in roots[squares]]
@@ -57,14 +57,15 @@ def screening_map(networks: Sequence[tuple[complex, float]], layers: int = 56) -
             axes.scatter(roots[~squares].real, roots[~squares].imag, s=20, linewidths=0.8, zorder=2, **others)
             half_disc(axes, reach)
             axes.set_ylim(-side / 2, reach)
-            axes.set_title(title, loc="left", fontsize=9)
+            axes.set_title(title, loc="left", fontsize=8.5)
+            axes.set_xlabel("real part of the root")
             figure.colorbar(drawn, ax=axes, shrink=0.62, pad=0.04)
-        figure.set_layout_engine("constrained", w_pad=0.25)
+        figure.set_layout_engine("constrained", w_pad=0.08)
     return figure
 
 
 def _told(ranks: Correlation | None) -> str:
-    return "" if ranks is None else f": rank correlation {ranks.rho:.2f}"
+    return "" if ranks is None else f" (rank correlation {ranks.rho:.2f})"
 
 
 def mesh_of(networks: Sequence[tuple[complex, float]]) -> float:
