@@ -109,9 +109,10 @@ def disc_ranks(
     """
     roots, accuracies = [root for root, _ in pairs], [accuracy for _, accuracy in pairs]
     counts = forecast("euler()", layers).wiring.counts
-    measures = {
-        "effective depth": depth_of_pairs(roots, counts).tolist() if pairs else [],
-        **({"the law": accuracy_of_pairs(roots, counts).tolist() if pairs else []} if law else {}),
+    measures = {"effective depth": depth_of_pairs(roots, counts).tolist() if pairs else []}
+    if law:
+        measures["the law"] = accuracy_of_pairs(roots, counts).tolist() if pairs else []
+    measures |= {
         "zero stability": [float(is_stable_pair(root)) for root in roots],
         "small modulus": [-abs(root) for root in roots],
     }

@@ -14,7 +14,7 @@ from zerosnet.errors import InputError
 from zerosnet.models.reading.branches import folded, passage_gains, rms, taken
 from zerosnet.models.reading.calls import Example, arguments, untrained_batch_norms
 from zerosnet.models.reading.diagnosis import BranchDiagnosis, WiringDiagnosis
-from zerosnet.models.reading.gains import backward_gains, forward_gains, same_operations, states_of_steps
+from zerosnet.models.reading.gains import StateDisturbance, backward_gains, same_operations, states_of_steps
 from zerosnet.models.reading.linear import base_numel, stream_roots
 from zerosnet.models.reading.plan import resolved
 from zerosnet.models.reading.read import NetworkReading, read_network
@@ -56,7 +56,7 @@ def diagnose_network(
     clean = run(model, example, keep={*keep, reading.plan.output}, statistics=chosen)
     _check_same(model, reading, clean)
     check_finite(model, clean.vertices, clean.before)
-    forward = forward_gains(model, example, reading, states, clean, chosen, seed)
+    forward = StateDisturbance(reading, states, chosen, seed).gains(model, example, clean)
     backward = backward_gains(model, example, reading.plan, chosen, seed)
     sizes = [rms(_branch(reading, n, clean)) for n in range(len(reading.parts))]
     stem = rms(clean.before[taken(reading.plan, parts[0])])

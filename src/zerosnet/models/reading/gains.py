@@ -3,6 +3,7 @@
 import copy
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -29,59 +30,52 @@ def same_operations(trace: Trace, plan: StepPlan) -> bool:
     return [v.operation for v in trace.vertices] == [v.operation for v in plan.flow.vertices]
 
 
-def forward_gains(
-    model: nn.Module,
-    example: Example,
-    reading: NetworkReading,
-    states: list[list[int]],
-    clean: Trace,
-    mode: str,
-    seed: int,
-) -> list[float]:
-    """Follow a disturbance of the first state; in float32, because half precision would round much of it away."""
-    kept = {v for state in states for v in state}
-    if all(clean.before[v].dtype not in (torch.float16, torch.bfloat16) for v in kept):
-        return _moves(model, example, reading, states, clean, mode, seed)
-    try:
-        args, kwargs = tree_map(_as_single, arguments(example))
-        network, given = copy.deepcopy(model).float(), kwargs or args
-        wide = run(network, given, keep=kept, statistics=mode)
-        if same_operations(wide, reading.plan):
-            return _moves(network, given, reading, states, wide, mode, seed)
-    except InputError:  # such as a network that asks for half precision itself
-        pass
-    return _moves(model, example, reading, states, clean, mode, seed)
+@dataclass(frozen=True)
+class StateDisturbance:
+    """A disturbance of the first state, drawn from a seed; `states` are the vertices that it is followed through."""
+
+    reading: NetworkReading
+    states: list[list[int]]
+    statistics: str
+    seed: int
+
+    def gains(self, model: nn.Module, example: Example, clean: Trace) -> list[float]:
+        """Follow it; in float32, because half precision would round much of it away."""
+        kept = {v for state in self.states for v in state}
+        if all(clean.before[v].dtype not in (torch.float16, torch.bfloat16) for v in kept):
+            return self._moves(model, example, clean)
+        try:
+            args, kwargs = tree_map(_as_single, arguments(example))
+            network, given = copy.deepcopy(model).float(), kwargs or args
+            wide = run(network, given, keep=kept, statistics=self.statistics)
+            if same_operations(wide, self.reading.plan):
+                return self._moves(network, given, wide)
+        except InputError:  # such as a network that asks for half precision itself
+            pass
+        return self._moves(model, example, clean)
+
+    def _moves(self, model: nn.Module, example: Example, clean: Trace) -> list[float]:
+        """Measure how far every later state moves, relative to the first."""
+        generator = torch.Generator().manual_seed(self.seed)
+
+        def noise(tensor: Tensor) -> Tensor:
+            drawn = torch.randn(tensor.shape, generator=generator, dtype=torch.float64).to(tensor)
+            return _DISTURBANCE * rms(tensor) * drawn
+
+        roots = self.reading.parts[0][0].before
+        made = {v for v in roots if self.reading.plan.flow.vertices[v].operation != "input"}
+        given = _disturbed(example, generator) if not made else example
+        keep = [*(v for state in self.states for v in state), *roots]
+        moved = run(model, given, keep=keep, disturb=dict.fromkeys(made, noise), statistics=self.statistics)
+        pairs = _originals(roots, example, moved)
+        first = [moved.after[v] - (moved.before[v] if made else tensor) for v, tensor in pairs]
+        size = rms(torch.cat([delta.flatten() for delta in first]))
+        moves = [torch.cat([(moved.before[v] - clean.before[v]).flatten() for v in state]) for state in self.states]
+        return [rms(move) / size if size else float("nan") for move in moves]
 
 
 def _as_single(value: Any) -> Any:
     return value.float() if isinstance(value, Tensor) and value.is_floating_point() else value
-
-
-def _moves(
-    model: nn.Module,
-    example: Example,
-    reading: NetworkReading,
-    states: list[list[int]],
-    clean: Trace,
-    mode: str,
-    seed: int,
-) -> list[float]:
-    """Disturb the first state, and measure how far every later one moves, relative to it."""
-    generator = torch.Generator().manual_seed(seed)
-
-    def noise(tensor: Tensor) -> Tensor:
-        drawn = torch.randn(tensor.shape, generator=generator, dtype=torch.float64).to(tensor)
-        return _DISTURBANCE * rms(tensor) * drawn
-
-    roots = reading.parts[0][0].before
-    made = {v for v in roots if reading.plan.flow.vertices[v].operation != "input"}
-    given = _disturbed(example, generator) if not made else example
-    made_of = [v for state in states for v in state]
-    moved = run(model, given, keep=[*made_of, *roots], disturb=dict.fromkeys(made, noise), statistics=mode)
-    first = [moved.after[v] - (moved.before[v] if made else tensor) for v, tensor in _originals(roots, example, moved)]
-    size = rms(torch.cat([delta.flatten() for delta in first]))
-    moves = [torch.cat([(moved.before[v] - clean.before[v]).flatten() for v in state]) for state in states]
-    return [rms(move) / size if size else float("nan") for move in moves]
 
 
 def _originals(roots: Iterable[int], example: Example, moved: Trace) -> list[tuple[int, Tensor]]:

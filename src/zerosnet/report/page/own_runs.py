@@ -39,7 +39,7 @@ def own_runs_section(panels: Sequence[tuple[Panel, Sequence[NetworkFacts]]]) -> 
     ordered = sorted(panels, key=lambda one: (_is_screening(one[0]), -sum(len(each.runs) for each in one[0].members)))
     parts: list[Html] = []
     for place, (panel, facts) in enumerate(ordered):
-        content = [*_tables(panel.title, facts), *_curves(panel)]
+        content = _best(panel.title, facts) if _is_screening(panel) else [*_tables(panel.title, facts), *_curves(panel)]
         if place < _OPEN_PANELS:
             parts += [element("h3", panel.title), *content]
         else:
@@ -51,6 +51,11 @@ def own_runs_section(panels: Sequence[tuple[Panel, Sequence[NetworkFacts]]]) -> 
 def _is_screening(panel: Panel) -> bool:
     """Tell whether the order of these networks counts, and not their accuracies."""
     return panel.members[0].runs[0].record.spec.recipe.name == RECIPE
+
+
+def _best(title: str, facts: Sequence[NetworkFacts]) -> list[Html]:
+    """The best of hundreds of screened networks; all are in the map and in the list of runs."""
+    return [_table(f"{title}: the best of {len(facts)}", facts[:_OPEN_ROWS])]
 
 
 def _tables(title: str, facts: Sequence[NetworkFacts]) -> list[Html]:

@@ -78,7 +78,7 @@ def _settings(evidence: Evidence) -> list[tuple[str, int]]:
     return [setting for setting, _ in Counter((one.dataset, find_name(one.model)[1]) for one in specs).most_common()]
 
 
-def _map(title: str, roots: Sequence[complex], values: Sequence[float], unit_of: str) -> Html:
+def _map(title: str, roots: Sequence[complex], values: Sequence[float], suffix: str) -> Html:
     """Draw the upper half of the disc: a cell for a root on the grid, a dot for another one."""
     places, side = np.array(roots, dtype=np.complex128), mesh_of(list(zip(roots, values)))
     reach = float(np.abs(places.real).max()) + side / 2
@@ -90,7 +90,7 @@ def _map(title: str, roots: Sequence[complex], values: Sequence[float], unit_of:
     for root, value, squared in zip(roots, values, on_grid(places / side)):
         colour = _colour((value - low) / (high - low or 1))
         x, y = middle + unit * root.real, floor - unit * root.imag
-        words = element("title", signed(f"{root.real:.2f} {root.imag:+.2f} i: {value:.1f}{unit_of}"))
+        words = element("title", signed(f"{root.real:.2f} {root.imag:+.2f} i: {value:.1f}{suffix}"))
         if squared:
             half = unit * side / 2 + 0.2  # no seams between cells
             box = {
@@ -109,8 +109,8 @@ def _map(title: str, roots: Sequence[complex], values: Sequence[float], unit_of:
         )
         for at in (-1, 0, 1)
     ]
-    parts = [cells, dots, element("path", d=ends, class_="o"), *ticks, *_colour_bar(low, high, unit_of)]
-    label = f"{title}: from {low:.1f} to {high:.1f}{unit_of} over the upper half of the unit disc"
+    parts = [cells, dots, element("path", d=ends, class_="o"), *ticks, *_colour_bar(low, high, suffix)]
+    label = f"{title}: from {low:.1f} to {high:.1f}{suffix} over the upper half of the unit disc"
     drawn = element("svg", parts, viewBox=f"0 0 {_WIDTH} {_HEIGHT}", role="img", aria_label=label, class_="plot")
     return element("figure", element("figcaption", title), drawn, class_="chart")
 
@@ -123,7 +123,7 @@ def _colour(part: float) -> str:
     return "#" + "".join(f"{round(a + (b - a) * (place - first)):02x}" for a, b in zip(low, high))
 
 
-def _colour_bar(low: float, high: float, unit_of: str) -> list[Html]:
+def _colour_bar(low: float, high: float, suffix: str) -> list[Html]:
     """Draw what the colours mean, below the map."""
     left, top, step = (_WIDTH - _BAR) / 2, _HEIGHT - 16, _BAR / 24
     boxes = join(
@@ -132,6 +132,6 @@ def _colour_bar(low: float, high: float, unit_of: str) -> list[Html]:
     )
     ends = ((left - 6, "end", low), (left + _BAR + 6, "start", high))
     return [boxes] + [
-        element("text", f"{value:.1f}{unit_of}", x=f"{x:.1f}", y=top + 8, text_anchor=anchor)
+        element("text", f"{value:.1f}{suffix}", x=f"{x:.1f}", y=top + 8, text_anchor=anchor)
         for x, anchor, value in ends
     ]
