@@ -5,8 +5,9 @@
 Networks on CIFAR-10 with recipe `paper` count, none of its settings changed, in the standard arithmetic, trained on all
 images, with normalisation and with coefficients that are not trained. LM-ResNet, which trains its k, stands for
 k = -1/20, the mean of its start values. Networks whose initial weights grow (`init_growth`) have two readings and are
-left out: their coefficients do not determine them. So are runs that did not finish. Schemes per block, growing betas, f
-switched off and other stage changes count like all others. Runs of one wiring count once, by their mean.
+left out: their coefficients do not determine them. So are runs that did not finish, and networks that did not learn: a
+training accuracy below a half is no matter of depth. Schemes per block, growing betas, f switched off and other stage
+changes count like all others. Runs of one wiring count once, by their mean.
 
 Which blocks survive training is counted from the shares of the trained blocks of the same runs (ablation.json).
 """
@@ -29,6 +30,7 @@ from zerosnet.numerics.wirings.survival import ALIVE, count_survival, start_weig
 from zerosnet.training import RunSpec
 
 RUNS = Path(__file__).parents[1] / "results" / "runs"
+LEARNED = 0.5  # the least training accuracy of a network that counts
 EPOCHS = {"best": "best_test_accuracy", "last": "test_accuracy"}
 
 
@@ -56,7 +58,8 @@ def read_groups(
     for path in sorted(runs.glob("*/result.json")):
         spec = RunSpec.from_json(json.loads(path.with_name("spec.json").read_text()))
         result = json.loads(path.read_text())
-        wiring = wiring_of_run(spec) if _is_usual(spec, dataset, recipe) and result["status"] == "finished" else None
+        counts = _is_usual(spec, dataset, recipe) and has_learned(result)
+        wiring = wiring_of_run(spec) if counts else None
         if wiring is not None:
             key = _wired(spec, wiring)
             wirings[key] = wiring
@@ -74,6 +77,11 @@ def _is_usual(spec: RunSpec, dataset: str, recipe: str) -> bool:
     unusual = (spec.precision, spec.validation, spec.init_growth)
     same = (spec.dataset, spec.recipe.name) == (dataset, recipe)
     return same and all(option is None for option in unusual) and not spec.changes
+
+
+def has_learned(result: dict[str, Any]) -> bool:
+    """Tell whether a run has finished, with a network that fits most of its training images."""
+    return result["status"] == "finished" and (result.get("train_accuracy") or 1.0) >= LEARNED
 
 
 def _wired(spec: RunSpec, wiring: Wiring) -> Wired:

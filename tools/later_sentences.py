@@ -4,30 +4,51 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 
-from tools.later_tables import LAWS, PLAIN, Network, by_package, error, later, misses, rms, tested
-from tools.markdown_tables import span
+from tools.later_tables import LAWS, PLAIN, Network, by_package, error, later, learned, misses, rms, tested
+from tools.markdown_tables import listed, span
 from zerosnet.numerics import load_law
 
 SENTENCES = {
-    "growing betas": "1,1,1;1 (beta growth 1.841)",
-    "shrinking betas": "≈0.543,0.295,0.16;0.543 (beta growth 0.5432)",
-    "growing initial weights": "1,1,1;1, 56 layers, initial weights",
-    "small beta": "1/3,5/9,1/9;2173/100000",
+    "growing betas": "1,1,1;1 (beta growth 1.841), 56 layers",
+    "shrinking betas": "≈0.543,0.295,0.16;0.543 (beta growth 0.5432), 56 layers",
+    "growing initial weights": "1,1,1;1, 56 layers, initial weights times 1.841^n",
+    "small beta": "1/3,5/9,1/9;2173/100000, 56 layers",
+    "restart that does not learn": "zerosnet(-1/5) (restart), 56 layers",
 }
-"""Networks that the pages speak of, by how their names begin."""
+"""Networks that the pages name."""
 
-
-PAIRS = (("1/3,5/9,1/9;4539/100000", "from-roots(-6/5, 0)"), ("1/3,5/9,1/9;4791/50000", "from-roots(-11/10, 0)"))
+PAIRS = (
+    ("1/3,5/9,1/9;4539/100000, 56 layers", "from-roots(-6/5, 0), 56 layers"),
+    ("1/3,5/9,1/9;4791/50000, 56 layers", "from-roots(-11/10, 0), 56 layers"),
+)
 """A zero-stable scheme and another of equal depth by the first law of parts."""
 
 
-def _find(beginning: str) -> Network:
-    (found,) = (one for ones in later().values() for one in ones if one.name.startswith(beginning))
+RESTARTS = ("1,1,1;1", "zerosnet(1/2)", "zerosnet(-9/5)")
+"""Schemes that learn if they restart at stage changes."""
+
+NO_DECAY, MORE_DECAY = ", weight_decay 0.0", ", weight_decay 0.0005"
+
+
+def _find(name: str) -> Network:
+    (found,) = (one for ones in later().values() for one in ones if one.name == name)
     return found
 
 
-def _measured(beginning: str) -> float:
-    return _find(beginning).measured
+def _measured(name: str) -> float:
+    return _find(name).measured
+
+
+def _restarts(what: str) -> str:
+    """Write the accuracies of the schemes of RESTARTS: what a law predicted, or what was measured."""
+    found = [_find(f"{scheme} (restart), 56 layers") for scheme in RESTARTS]
+    return listed([one.measured if what == "measured" else one.predicted[PLAIN][what] for one in found])
+
+
+def _decay(suffix: str) -> tuple[list[float], list[float]]:
+    """Give the accuracies of networks with a changed weight decay, and of the same networks without this change."""
+    names = [one.name for one in later()["decay"] if one.name.endswith(suffix)]
+    return [_measured(name) for name in names], [_measured(name.removesuffix(suffix)) for name in names]
 
 
 def _value(name: str, what: str) -> str:
@@ -76,6 +97,9 @@ VALUES: dict[str, Callable[[], str]] = {
     "law, tested error": lambda: error(tested(), "parts"),
     "law, tested error by roots": lambda: error(tested(), "root_condition"),
     "law, tested inside": lambda: _inside(tested()),
+    "law, learned networks": lambda: str(len(learned())),
+    "law, learned error": lambda: error(learned(), "parts"),
+    "law, learned error by roots": lambda: error(learned(), "root_condition"),
     "law in the package, tested networks": lambda: str(len(by_package())),
     "at the threshold, error": partial(_package_error, "threshold-betas", "parts"),
     "at the threshold, error by roots": partial(_package_error, "threshold-betas", "root_condition"),
@@ -87,15 +111,23 @@ VALUES: dict[str, Callable[[], str]] = {
     "44 layers, error by 56": lambda: f"{rms(_from_56()):.2f}",
     "44 layers, inside": lambda: _inside(_by_package("ten-rows")),
     **{f"{name}, measured": partial(_value, name, "measured") for name in SENTENCES},
-    **{f"{name}, predicted": partial(_value, name, "parts") for name in SENTENCES if "beta" in name},
+    **{f"{name}, predicted": partial(_value, name, "parts") for name in SENTENCES if "weights" not in name},
     "pairs, differences": lambda: " and ".join(f"{_measured(a) - _measured(b):.1f}" for a, b in PAIRS),
     **{f"{name}, by roots": partial(_value, name, "root_condition") for name in SENTENCES if "betas" in name},
     "betas per block, error": partial(_group_error, "block-schemes", "parts"),
     "betas per block, error by roots": partial(_group_error, "block-schemes", "root_condition"),
+    "restarts, predicted": partial(_restarts, "parts"),
+    "restarts, measured": partial(_restarts, "measured"),
+    "no decay, measured": lambda: listed(_decay(NO_DECAY)[0]),
+    "more decay, measured": lambda: listed(_decay(MORE_DECAY)[0]),
+    "more decay, before": lambda: listed(_decay(MORE_DECAY)[1]),
+    "decay, error": partial(_group_error, "decay", "parts"),
+    "decay, other errors": partial(_other_errors, "decay"),
+    "alpha and k, error": partial(_group_error, "alpha-and-k", "parts"),
+    "alpha and k, error by weights": partial(_group_error, "alpha-and-k", "contributions"),
+    "alpha and k, error by roots": partial(_group_error, "alpha-and-k", "root_condition"),
     "small betas, error": partial(_group_error, "small-betas", "parts"),
-    "small betas, other errors": lambda: span(
-        [rms(misses(later()["small-betas"], law)) for law in LAWS if law != "parts"], 1
-    ),
+    "small betas, other errors": partial(_other_errors, "small-betas"),
     "ten rows, error": partial(_group_error, "ten-rows", "parts"),
     "ten rows, error by roots": partial(_group_error, "ten-rows", "root_condition"),
 }

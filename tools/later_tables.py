@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
 
+from tools.fit_law import has_learned
 from tools.markdown_tables import ROOT, table
 from zerosnet.numerics import FittedNetwork, Scheme
 
@@ -69,6 +70,7 @@ class Network(NamedTuple):
     Attributes:
         inside: Whether the accuracy lies in the 90 % interval of the law of parts; None if that has none.
         by_package: Whether the law of parts was the one in the package, which knows which blocks survive.
+        learned: Whether it fits most of its training images, in every seed.
     """
 
     name: str
@@ -77,6 +79,7 @@ class Network(NamedTuple):
     runs: int
     inside: bool | None
     by_package: bool
+    learned: bool
 
 
 class _Entry(NamedTuple):
@@ -93,15 +96,14 @@ def later(results: Path = RESULTS) -> dict[str, list[Network]]:
     A network that two files of GROUPS predict counts in the first of them.
     """
     newest = {run: entry for file in (*GROUPS, *NEWER) for run, entry in _predicted(results, file).items()}
-    found: dict[tuple[str, str], dict[str, tuple[_Entry, float]]] = {}
+    found: dict[tuple[str, str], dict[str, tuple[_Entry, dict[str, Any]]]] = {}
     for file in GROUPS:
         for run, (one, _) in _predicted(results, file).items():
             result = results / "runs" / run / "result.json"
             if result.exists():
                 key = json.dumps([one.get(name, USUAL.get(name)) for name in _NETWORK])
                 place = next((known for known in found if known[1] == key), (file, key))
-                accuracy = 100 * json.loads(result.read_text())["best_test_accuracy"]
-                found.setdefault(place, {})[run] = newest[run], accuracy
+                found.setdefault(place, {})[run] = newest[run], json.loads(result.read_text())
     groups: dict[str, list[Network]] = {}
     for (file, _), seeds in found.items():
         groups.setdefault(file, []).append(_network(list(seeds.values())))
@@ -118,7 +120,7 @@ def _predicted(results: Path, file: str) -> dict[str, _Entry]:
     return {
         one["run"]: _Entry(one, by_package)
         for one in data["predictions"]
-        if "parts" in one.get(PLAIN, {}) and not _was_fitted(one)
+        if one.get(PLAIN, {}).get("parts") is not None and not _was_fitted(one)
     }
 
 
@@ -133,6 +135,8 @@ def errors(results: Path = RESULTS) -> str:
             rows.append([name, str(len(found)), *_cells(found, reading)])
     if found := tested(results):
         rows.append(["**all**", str(len(found)), *_cells(found)])
+        if len(some := learned(results)) < len(found):
+            rows.append(["**all that learned**", str(len(some)), *_cells(some)])
     heads = ["Networks", "Number", *LAWS.values(), LARGEST]
     return _without_empty(heads, rows)
 
@@ -190,13 +194,19 @@ def _later_runs() -> set[str]:
     return {run for file in GROUPS for run in _predicted(RESULTS, file)}
 
 
-def _network(seeds: Sequence[tuple[_Entry, float]]) -> Network:
+def _network(seeds: Sequence[tuple[_Entry, dict[str, Any]]]) -> Network:
     """Join the seeds of a network."""
     (one, by_package), _ = seeds[0]
-    measured, interval = mean(value for _, value in seeds), one.get("interval")
+    measured, interval = 100 * mean(result["best_test_accuracy"] for _, result in seeds), one.get("interval")
     inside = None if interval is None else interval[0] <= measured <= interval[1]
-    predicted = {reading: one[reading] for reading in READINGS if reading in one}
-    return Network(_name(one), predicted, measured, len(seeds), inside, by_package)
+    predicted = {reading: _known(one[reading]) for reading in READINGS if reading in one}
+    fits = all(has_learned(result) for _, result in seeds)
+    return Network(_name(one), predicted, measured, len(seeds), inside, by_package, fits)
+
+
+def _known(accuracies: dict[str, float | None]) -> dict[str, float]:
+    """Leave out laws that refused to predict."""
+    return {law: accuracy for law, accuracy in accuracies.items() if accuracy is not None}
 
 
 def _name(one: dict[str, Any]) -> str:
@@ -258,6 +268,11 @@ def rms(values: Sequence[float]) -> float:
 def tested(results: Path = RESULTS) -> list[Network]:
     """List the networks that were trained after their prediction, but those that a law had been fitted on."""
     return [one for file, ones in later(results).items() if file not in KNOWN for one in ones]
+
+
+def learned(results: Path = RESULTS) -> list[Network]:
+    """List those that learned: the others say nothing about depth."""
+    return [one for one in tested(results) if one.learned]
 
 
 def by_package(results: Path = RESULTS) -> list[Network]:

@@ -22,6 +22,12 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
+def listed(values: Iterable[float], digits: int = 1) -> str:
+    """Write several numbers as a sentence does: 1.0, 2.0 and 3.0."""
+    *most, last = (f"{value:.{digits}f}" for value in values)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 def span(values: Iterable[float], digits: int = 2) -> str:
     """Write the lowest and the highest of several numbers, or the one that they all are."""
     texts = [f"{value:.{digits}f}" for value in sorted(values)]

@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,32 @@ def test_all_laws_are_taken_from_the_newest_file_that_predicted_a_network(result
     assert len(found) == 24
     assert all(one.predicted[later_tables.PLAIN] in newest.values() for one in found if one.inside is not None)
     assert {"restart" in one.name for one in later_tables.by_package(results)} == {True}, "they are not trained yet"
+
+
+def test_a_network_that_did_not_learn_is_listed_and_left_out_of_the_fit(results, tmp_path):
+    (tmp_path / "predictions").symlink_to(RESULTS / "predictions")
+    shutil.copytree(results / "runs", tmp_path / "runs", symlinks=True)
+    lost = next(spec for spec in read_sweep(RESULTS / "sweeps/depth.json") if spec.stage_change == "restart")
+    path = tmp_path / "runs" / lost.id / "result.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"best_test_accuracy": 0.25, "train_accuracy": 0.2}))
+    *_, all_of_them, learned = rows(later_tables.errors(tmp_path))
+    assert [all_of_them[:2], learned[:2]] == [["**all**", "24"], ["**all that learned**", "23"]]
+    assert float(all_of_them[2]) > 10 > float(learned[2])
+    fitted_on = [runs for _, runs in read_groups("best", runs=tmp_path / "runs")]
+    assert len(fitted_on) == len(read_groups("best", runs=results / "runs")) - 1
+    assert not any(lost.id in runs for runs in fitted_on)
+
+
+def test_laws_that_refused_to_predict_have_no_error(tmp_path):
+    (tmp_path / "predictions").mkdir()
+    accuracies = {"parts": 90.0, "shares": None, "root_condition": 80.0}
+    one = {"run": "run", "model": "zerosnet56", "scheme": "1,1,1;1", "predicted_accuracy": accuracies}
+    written = {"laws": {"parts": {}}, "predictions": [one]}
+    (tmp_path / "predictions/depth.json").write_text(json.dumps(written))
+    (tmp_path / "runs/run").mkdir(parents=True)
+    (tmp_path / "runs/run/result.json").write_text(json.dumps({"status": "finished", "best_test_accuracy": 0.91}))
+    heads, _, row, _ = later_tables.errors(tmp_path).splitlines()
+    assert "shares" not in heads and "| 1.00 | 11.00 | -1.0 |" in row
 
 
 def test_runs_that_are_missing_are_counted(results, tmp_path):
