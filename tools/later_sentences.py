@@ -122,7 +122,6 @@ VALUES: dict[str, Callable[[], str]] = {
     "more decay, measured": lambda: listed(_decay(MORE_DECAY)[0]),
     "more decay, before": lambda: listed(_decay(MORE_DECAY)[1]),
     "decay, error": partial(_group_error, "decay", "parts"),
-    "decay, other errors": partial(_other_errors, "decay"),
     "alpha and k, error": partial(_group_error, "alpha-and-k", "parts"),
     "alpha and k, error by weights": partial(_group_error, "alpha-and-k", "contributions"),
     "alpha and k, error by roots": partial(_group_error, "alpha-and-k", "root_condition"),

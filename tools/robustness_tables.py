@@ -34,6 +34,7 @@ from zerosnet.experiments import (
     rounded_name,
 )
 from zerosnet.experiments import registered_noise as read_registered
+from zerosnet.experiments.noise_comparison import LEARNED
 from zerosnet.training import RunSpec
 
 GAUSSIAN = "Gaussian 0.04"
@@ -102,6 +103,11 @@ def registered() -> tuple[RegisteredNoise, ...]:
 
 def _measured() -> list[RegisteredNoise]:
     return [one for one in registered() if one.measured is not None]
+
+
+def _learned() -> list[RegisteredNoise]:
+    """List the measured networks that learned."""
+    return [one for one in _measured() if one.clean is not None and one.clean >= LEARNED]
 
 
 def registered_noise() -> str:
@@ -254,6 +260,8 @@ VALUES: dict[str, Callable[[], str]] = {
     "noise, registered count": lambda: f"{len(_measured())} of {len(registered())}",
     "noise, registered errors": lambda: span([registered_errors(_measured(), n)["parts"] for n in NOISES], 1),
     "noise, registered roots": lambda: span([registered_errors(_measured(), n)["root_condition"] for n in NOISES], 1),
+    "noise, learned errors": lambda: span([registered_errors(_learned(), n)["parts"] for n in NOISES], 1),
+    "noise, learned roots": lambda: span([registered_errors(_learned(), n)["root_condition"] for n in NOISES], 1),
     "noise networks": lambda: str(len(networks())),
     "noise law errors": lambda: _errors("parts"),
     "noise root errors": lambda: _errors("root_condition"),

@@ -36,11 +36,7 @@ def test_noises_whose_interval_excludes_zero_are_counted_and_named():
 @needs_runs
 def test_the_raw_difference_is_several_times_the_one_at_equal_accuracy():
     found = matched_difference([one.difference(tables.GAUSSIAN) for one in match(tables.networks())])
-    assert (
-        found is not None
-        and raw_difference(tables.networks(), tables.GAUSSIAN) < 4 * found.mean < 0
-        and not found.certain
-    )
+    assert found is not None and raw_difference(tables.networks(), tables.GAUSSIAN) < 4 * found.mean < 0
 
 
 @needs_runs
@@ -56,11 +52,14 @@ def test_the_agreement_lists_all_published_corruptions():
 
 
 @needs_runs
-def test_neither_equal_accuracy_nor_pairs_show_a_difference():
+def test_pairs_show_no_difference_and_equal_accuracy_a_small_one_under_the_strongest_noise():
     for noise in NOISES:
-        for pairs in (match(tables.networks()), tables.pairs()):
-            found = matched_difference([one.difference(noise) for one in pairs])
-            assert found is not None and not found.certain
+        paired, equal = (
+            matched_difference([one.difference(noise) for one in found])
+            for found in (tables.pairs(), match(tables.networks()))
+        )
+        assert paired is not None and not paired.certain
+        assert equal is not None and equal.certain is (noise == tables.GAUSSIAN) and abs(equal.mean) < 2
 
 
 @needs_runs
@@ -83,7 +82,8 @@ def test_corruptions_agree_within_pairs_and_with_the_noise_protocol():
 @needs_runs
 def test_networks_outside_of_their_intervals_are_those_of_the_page():
     outside = {one.name for one in tables._measured() if not one.is_inside(tables.GAUSSIAN)}
-    kinds = ("initial growth", ";2173/100000", ";4539/100000", "switched off after 5 ")
+    usual = ("initial growth", ";2173/100000", ";4539/100000", "switched off after 5 ")
+    kinds = (*usual, "1/2;1", "-1/2,3/2;5/2", "-3,5,-1;4, restart")
     assert all(any(kind in name for name in outside) for kind in kinds)
     assert all(any(kind in name for kind in kinds) for name in outside)
 

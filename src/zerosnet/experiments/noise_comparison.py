@@ -23,6 +23,8 @@ NOISES = ("Gaussian 0.02", "Gaussian 0.04", "uniform [-0.08, 0]", "constant -0.4
 """The noises that are looked at: the largest of every kind and sign, and a Gaussian one of half the size."""
 DEPTH = "log of effective parameters"
 ROOTS = "root condition"
+LEARNED = 50.0
+"""The least clean accuracy, in percent, of a network whose robustness is compared."""
 LAYERS = "56"
 """Layers of most networks, which their names do not mention."""
 
@@ -64,7 +66,8 @@ class NoisyNetwork:
 def noisy_networks(evidence: Evidence) -> list[NoisyNetwork]:
     """Collect the CIFAR-10 networks of recipe `paper` that were measured under noise, in order of clean accuracy.
 
-    Networks that the accuracy law does not cover are left out, and those in another arithmetic than usual.
+    Networks that the accuracy law does not cover are left out, those in another arithmetic than usual, and those that
+    did not learn.
     """
     groups: dict[Hashable, list[tuple[RunEvidence, Wiring, dict[str, float]]]] = {}
     wirings: dict[RunSpec, Wiring | None] = {}
@@ -80,7 +83,8 @@ def noisy_networks(evidence: Evidence) -> list[NoisyNetwork]:
             accuracies = {row.label: 100 * row.accuracy for row in attack.rows if row.method == "noise"}
             accuracies["clean"] = next(100 * row.accuracy for row in attack.rows if row.method == "clean")
             groups.setdefault(_wired(run, wiring), []).append((run, wiring, accuracies))
-    return sorted(map(_network, groups.values()), key=lambda network: network.clean)
+    networks = [network for network in map(_network, groups.values()) if network.clean >= LEARNED]
+    return sorted(networks, key=lambda network: network.clean)
 
 
 def _is_usual(run: RunEvidence) -> bool:

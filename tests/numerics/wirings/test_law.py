@@ -45,7 +45,7 @@ def test_the_law_of_the_package_predicts_networks_left_out(epoch: str) -> None:
     for side in (True, False):
         chosen = [[network for network in law.networks if (network.wiring in near) is side] for law in laws]
         errors = [law.rmse_of(networks) for law, networks in zip(laws, chosen)]
-        assert errors[0] < errors[1] * (0.75 if side else 0.5) and errors == sorted(errors)
+        assert errors[0] < errors[1] * (0.75 if side else 0.55) and errors == sorted(errors)
     assert {sum(network.blocks) for network in load_law(epoch=epoch).networks} >= {9, 27}
 
 
