@@ -8,13 +8,15 @@ import torch
 
 from zerosnet.data import load
 from zerosnet.errors import InputError
-from zerosnet.robustness import pgd, subject, under_attack
+from zerosnet.robustness import Normalised, pgd, subject, under_attack
 from zerosnet.training import Recipe, RunSpec, Store, recipe
 from zerosnet.training.engine import train
 from zerosnet.training.finished.networks import as_classifier, load_network, surrogate_of
+from zerosnet.training.fused.examples import AdversarialExamples
 from zerosnet.training.fused.trainer import FusedTrainer
 from zerosnet.training.machine import torch_settings
 from zerosnet.training.options import Options
+from zerosnet.training.recipes.adversarial import Adversarial
 
 CPU = torch.device("cpu")
 OPTIONS = Options("cpu")
@@ -53,6 +55,35 @@ def test_fused_adversarial_training_is_that_of_each_alone(store, tmp_path):
     train([spec("pgd-madry", 2)], alone, OPTIONS)
     fused, single = weights(store, spec("pgd-madry", 2)), weights(alone, spec("pgd-madry", 2))
     assert all(torch.equal(fused[name], single[name]) for name in single)
+
+
+def test_a_surrogate_sees_the_images_of_each_seed_once():
+    """Replicas of one seed have the same images; the examples are those of every replica apart."""
+    seen = []
+
+    class Surrogate(torch.nn.Module):
+        def forward(self, images):
+            seen.append(len(images))
+            return images.mean((2, 3))[:, :2] * torch.tensor([1.0, -1.0])
+
+    seeds, counter = [3, 1, 3, 3], torch.zeros(1, dtype=torch.int64)
+    statistics = (torch.zeros(3), torch.ones(3))
+    settings = Adversarial("surrogate", 0.1, 0.05, 2, surrogate="preresnet20", surrogate_seed=1)
+    source = Normalised(Surrogate(), (0.0,) * 3, (1.0,) * 3)
+
+    def made(seeds, images, labels):
+        return AdversarialExamples(settings, source, seeds=seeds, statistics=statistics, counter=counter)(
+            images, labels
+        )
+
+    by_seed = {seed: torch.rand(5, 3, 4, 4) for seed in seeds}
+    truth = {seed: torch.randint(2, (5,)) for seed in seeds}
+    images = torch.cat([by_seed[seed] for seed in seeds], 1)
+    together = made(seeds, images, torch.stack([truth[seed] for seed in seeds]))
+    assert set(seen) == {10}
+    for k, seed in enumerate(seeds):
+        alone = made([seed], by_seed[seed], truth[seed][None])
+        assert torch.equal(together[:, 3 * k : 3 * k + 3], alone)
 
 
 def test_the_examples_matter(store, tmp_path):

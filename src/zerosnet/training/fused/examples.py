@@ -50,6 +50,11 @@ class AdversarialExamples:
         self._mean, self._std = (values.view(1, 1, -1, 1, 1) for values in statistics)
         self._seeds = torch.tensor(list(seeds), dtype=torch.int64, device=counter.device)
         self._epoch, self._step = torch.zeros_like(counter), counter
+        # a surrogate is one network; replicas with the same seed have the same images, and so the same examples
+        self._shared = source.replicas != self.replicas
+        distinct, places = torch.unique(self._seeds, return_inverse=True)
+        self._first = (places == torch.arange(len(distinct), device=places.device)[:, None]).int().argmax(1)
+        self._place = places
 
     def begin(self, epoch: int) -> None:
         """Begin an epoch."""
@@ -58,23 +63,26 @@ class AdversarialExamples:
     def __call__(self, images: Tensor, labels: Tensor) -> Tensor:
         """Turn images (B, K*C, H, W) and labels (K, B) into the images to learn from."""
         batch, _, height, width = images.shape
-        apart = images.reshape(batch, self.replicas, -1, height, width)
-        # a surrogate is one network and sees the images of all replicas one after the other
-        shape = images.shape if self.source.replicas == self.replicas else (batch * self.replicas, -1, height, width)
+        apart, seeds = images.reshape(batch, self.replicas, -1, height, width), self._seeds
+        shape = images.shape
+        if self._shared:  # it sees the images of all seeds one after the other
+            apart, labels, seeds = apart[:, self._first], labels[self._first], seeds[self._first]
+            shape = torch.Size((batch * len(seeds), *apart.shape[2:]))
         pixels = (apart * self._std + self._mean).clamp(0, 1).reshape(shape)
         targets = labels.t().reshape(len(pixels), -1)
-        start = self._starts(apart).reshape(shape) if self.attack.random_start else None
+        start = self._starts(seeds, apart).reshape(shape) if self.attack.random_start else None
         if self._classify is None:
             self._classify = fast(self.source, (height, width), native=self.native)
         with frozen(self.source):
             found = climb(self._classify, pixels, targets, self.attack, start)
-        return ((found.reshape(apart.shape) - self._mean) / self._std).reshape(images.shape)
+        examples = (found.reshape(apart.shape) - self._mean) / self._std
+        return (examples[:, self._place] if self._shared else examples).reshape(images.shape)
 
-    def _starts(self, apart: Tensor) -> Tensor:
-        """Draw numbers of [-1, 1] per pixel, (B, K, C, H, W), for replica k by its own seed."""
+    def _starts(self, seeds: Tensor, apart: Tensor) -> Tensor:
+        """Draw numbers of [-1, 1] per pixel, (B, K, C, H, W), for every k by its own seed."""
         position = torch.cat([self._epoch, self._step])
-        drawn = counted_uniform(self._seeds, position, apart[:, 0].numel())
-        by_image = drawn.view(self.replicas, len(apart), *apart.shape[2:]).transpose(0, 1)
+        drawn = counted_uniform(seeds, position, apart[:, 0].numel())
+        by_image = drawn.view(len(seeds), len(apart), *apart.shape[2:]).transpose(0, 1)
         return (2 * by_image - 1).to(apart.dtype)
 
 
