@@ -20,6 +20,9 @@ not fitted on. With another data set no accuracy is predicted, but `order` (1 is
 effective parameters; equal wirings share a place) and `relative_error`, the law's error divided by that of the sweep's
 best network. With another recipe the accuracies are those of recipe `paper`: the laws see no recipe, so each predicts
 that the change leaves the accuracy as it is. Recipe `screen` lowers all accuracies, so only their order is predicted.
+So do recipes of other images (`noise`, `pgd-madry`, `pgd-paper`). For these `place` is predicted too: where a network's
+accuracy, clean or under attack, lies between those of the sweep's worst network (0) and its best (1). By the law it is
+where its accuracy with recipe `paper` lies; by the root condition it is 1 for zero-stable schemes and 0 for others.
 
 A run with `init_growth` has two readings. Its shares are those at initialisation, where it is the same function as
 with `beta_growth`; `predicted_accuracy` follows from them. `predicted_accuracy_by_coefficients` follows from the
@@ -53,6 +56,7 @@ MEASURES = ("parts", "contributions", "shares")
 NO_NORM = "_nonorm"
 RUNS = Path(__file__).parents[1] / "results" / "runs"
 SCREEN = "screen"
+OTHER_IMAGES = ("noise", "pgd-madry", "pgd-paper")
 
 
 def entry(spec: RunSpec) -> dict[str, Any]:
@@ -105,7 +109,7 @@ def _is_trained(spec: RunSpec) -> bool:
 
 def comparable(spec: RunSpec) -> bool:
     """Tell whether accuracies of CIFAR-10 networks of the usual length mean something for a run."""
-    usual = spec.dataset == "cifar10" and spec.recipe.name != SCREEN
+    usual = spec.dataset == "cifar10" and spec.recipe.name not in (SCREEN, *OTHER_IMAGES)
     return usual and NO_NORM not in spec.model and spec.validation is None
 
 
@@ -150,11 +154,24 @@ def ordered(specs: Sequence[RunSpec], entries: Sequence[dict[str, Any]]) -> list
         found[i]["order"] = 1 + places.index(size)
         if specs[i].dataset != law.dataset:
             found[i]["relative_error"] = round(law.error_of(size) / law.error_of(places[0]), 3)
+    found = _placed(specs, found, {i: 100 - law.error_of(size) for i, size in sizes.items()})
     unstable = {one["scheme"]: 0 if one["zero_stable"] else one["largest_root"] for one in entries if "scheme" in one}
     for spec, one in zip(specs, found):
         if NO_NORM in spec.model:
             one["root_condition_order"] = 1 + sorted(set(unstable.values())).index(unstable[one["scheme"]])
     return found
+
+
+def _placed(
+    specs: Sequence[RunSpec], entries: list[dict[str, Any]], accuracies: dict[int, float]
+) -> list[dict[str, Any]]:
+    """Add the place between the worst and the best network to runs with recipes of other images."""
+    known = {i: accuracies[i] for i, spec in enumerate(specs) if spec.recipe.name in OTHER_IMAGES and i in accuracies}
+    for i, accuracy in known.items():
+        low, high = min(known.values()), max(known.values())
+        by_law = 1.0 if high == low else (accuracy - low) / (high - low)
+        entries[i]["place"] = {"parts": round(by_law, 3), "root_condition": float(entries[i]["zero_stable"])}
+    return entries
 
 
 def _coefficients(spec: RunSpec) -> dict[str, Any]:
