@@ -4,11 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from zerosnet.experiments import Evidence, RunEvidence, certified_networks, corrupted_networks, rounded_name
+from zerosnet.experiments import (
+    Evidence,
+    RunEvidence,
+    attacked_networks,
+    certified_networks,
+    corrupted_networks,
+    rounded_name,
+)
 from zerosnet.numerics import Scheme
-from zerosnet.report import certified_figure, corruption_figure
+from zerosnet.report import attacked_figure, certified_figure, corruption_figure
 from zerosnet.robustness import ProtocolResult, ResultRow
-from zerosnet.training import RunRecord, RunSpec, recipe
+from zerosnet.training import Result, RunRecord, RunSpec, recipe
 
 PAPER, NOISE = recipe("paper", "cifar10"), recipe("noise", "cifar10")
 UNSTABLE = Scheme.parse("1,1,1;1")
@@ -85,3 +92,48 @@ def test_certificates_are_joined_over_seeds_and_ordered_by_their_mean_radius():
     assert best.mean_radius == pytest.approx(0.25 * (0.6 + 0.3)) and other.zero_stable is False
     (axes,) = certified_figure([best, other]).axes
     assert [list(line.get_ydata()) for line in axes.lines] == [pytest.approx([70, 50, 10]), pytest.approx([50, 20, 0])]
+
+
+def fooled(protocol: str, method: str, images: int, **kept: float) -> ProtocolResult:
+    """A protocol's result: `e8=0.4` is what is left at 8/255."""
+    rows = [ResultRow("clean", "clean", 0.8, 0, images), ResultRow("huge", "huge eps", 0.0, 0, images, eps=0.5)]
+    rows += [ResultRow(key, method, value, 0, images, eps=int(key[1:]) / 255) for key, value in kept.items()]
+    return ProtocolResult(protocol, tuple(rows))
+
+
+def attacked_run(*results: ProtocolResult, accuracy: float = 0.8, **options) -> RunEvidence:
+    one = run(results[0], **options)
+    result = Result("finished", 1, seconds=1.0, test_accuracy=accuracy)
+    record = RunRecord(one.record.id, Path(), one.record.spec, "finished", result)
+    return RunEvidence(Path(), record, attacks={f"{r.protocol}+{place}": r for place, r in enumerate(results)})
+
+
+def test_attacks_on_some_images_count_and_more_images_win():
+    few = fooled("pgd-whitebox", "pgd-50", 100, e4=0.6, e8=0.5)
+    more = fooled("pgd-whitebox", "pgd-50", 500, e8=0.4)
+    strongest = fooled("autoattack", "autoattack", 200, e8=0.3)
+    other = fooled("pgd-whitebox", "pgd-50", 500, e4=0.3, e8=0.1)
+    evidence = Evidence(
+        runs=(
+            attacked_run(few, more, strongest),
+            attacked_run(other, accuracy=0.5, model="zerosnet56", scheme=UNSTABLE),
+        )
+    )
+    best, worst = attacked_networks(evidence)
+    assert best.kept == {
+        "pgd-50": {4 / 255: pytest.approx(60), 8 / 255: pytest.approx(40)},
+        "autoattack": {8 / 255: 30},
+    }
+    assert best.weakest(8 / 255) == 30 and best.weakest(1 / 255) is None
+    assert (best.clean, worst.clean, worst.zero_stable) == (pytest.approx(80), pytest.approx(50), False)
+    (axes,) = attacked_figure([best, worst]).axes
+    assert list(axes.lines[0].get_ydata()) == pytest.approx([80, 60, 40])
+
+
+def test_seeds_of_an_attacked_network_are_joined_where_all_were_attacked():
+    runs = [
+        attacked_run(fooled("pgd-whitebox", "pgd-20", 500, e4=0.6, e8=0.4)),
+        attacked_run(fooled("pgd-whitebox", "pgd-20", 400, e8=0.2), seed=2),
+    ]
+    (joined,) = attacked_networks(Evidence(runs=tuple(runs)))
+    assert joined.kept == {"pgd-20": {8 / 255: pytest.approx(30)}} and joined.images == {"pgd-20": 400}

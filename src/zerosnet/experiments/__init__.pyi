@@ -71,8 +71,10 @@ from zerosnet.experiments.registry import experiment as experiment
 from zerosnet.experiments.regression import Coefficient as Coefficient
 from zerosnet.experiments.regression import Regression as Regression
 from zerosnet.experiments.regression import regress as regress
+from zerosnet.experiments.robust_networks import AttackedNetwork as AttackedNetwork
 from zerosnet.experiments.robust_networks import CertifiedNetwork as CertifiedNetwork
 from zerosnet.experiments.robust_networks import CorruptedNetwork as CorruptedNetwork
+from zerosnet.experiments.robust_networks import attacked_networks as attacked_networks
 from zerosnet.experiments.robust_networks import certified_networks as certified_networks
 from zerosnet.experiments.robust_networks import corrupted_networks as corrupted_networks
 from zerosnet.experiments.run_networks import TrainedWiring as TrainedWiring

@@ -1,4 +1,4 @@
-"""Corruptions and certificates of the networks in a store, seeds joined, beside a reference network."""
+"""Corruptions, certificates and attacks of the networks in a store, seeds joined, beside a reference network."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -7,10 +7,15 @@ from statistics import mean
 from zerosnet.experiments.evidence import Evidence, RunEvidence
 from zerosnet.experiments.run_networks import wired_name
 from zerosnet.numerics import is_zero_stable
-from zerosnet.robustness import CorruptionErrors, ProtocolResult, corruption_errors, mean_corruption_error
+from zerosnet.robustness import CorruptionErrors, ProtocolResult, ResultRow, corruption_errors, mean_corruption_error
 
 REFERENCE = "preresnet56"
+WHITE_BOX = ("pgd-whitebox", "autoattack")
+STRONG = ("pgd-20", "pgd-50", "autoattack")
+"""Methods of these protocols that are attacks to be reported, the weakest first."""
+
 Found = tuple[RunEvidence, ProtocolResult]
+Key = tuple[str, str, bool | None]
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,29 @@ class CertifiedNetwork:
         return sum((b - a) * (self.certified[a] + self.certified[b]) / 200 for a, b in pairwise(radii))
 
 
+@dataclass(frozen=True)
+class AttackedNetwork:
+    """Accuracy of a network under white-box attacks in L-infinity, in percent, the mean over its runs.
+
+    Attributes:
+        clean: On all test images.
+        kept: By method and radius.
+        images: How many test images a method attacked.
+    """
+
+    name: str
+    recipe: str
+    zero_stable: bool | None
+    clean: float
+    kept: dict[str, dict[float, float]]
+    images: dict[str, int]
+    runs: int
+
+    def weakest(self, eps: float) -> float | None:
+        """Find the lowest accuracy that any attack left at a radius; None if there was none."""
+        return min((kept[eps] for kept in self.kept.values() if eps in kept), default=None)
+
+
 def corrupted_networks(evidence: Evidence, dataset: str = "cifar10") -> list[CorruptedNetwork]:
     """Collect the networks of a data set under protocol `corruptions`, lowest mean error first.
 
@@ -89,14 +117,57 @@ def certified_networks(evidence: Evidence, dataset: str = "cifar10") -> list[Cer
     return sorted(networks, key=lambda network: -network.mean_radius)
 
 
-def _groups(evidence: Evidence, protocol: str, dataset: str) -> dict[tuple[str, str, bool | None], list[Found]]:
-    """Join the runs of a network by its name, with what is unusual about it, its recipe and root condition."""
-    groups: dict[tuple[str, str, bool | None], list[Found]] = {}
+def attacked_networks(evidence: Evidence, dataset: str = "cifar10") -> list[AttackedNetwork]:
+    """Collect the networks of a data set under white-box attacks, by recipe and then best clean accuracy first.
+
+    What was measured on some of the images counts too. Of two results of one attack, that of more images does.
+    """
+    networks = []
+    for (name, recipe, stable), runs in _attacked(evidence, dataset).items():
+        rows = [_strong_rows(run) for run in runs]
+        shared = set(rows[0]).intersection(*rows[1:])
+        kept: dict[str, dict[float, float]] = {}
+        for method, eps in sorted(shared, key=lambda key: (STRONG.index(key[0]), key[1])):
+            kept.setdefault(method, {})[eps] = mean(100 * found[method, eps].accuracy for found in rows)
+        images = {method: min(found[method, eps].images for found in rows) for method, eps in shared}
+        results = [run.record.result for run in runs]
+        clean = mean(100 * (result.test_accuracy or 0.0) for result in results if result is not None)
+        networks.append(AttackedNetwork(name, recipe, stable, clean, kept, images, len(runs)))
+    return sorted(networks, key=lambda network: (network.recipe, -network.clean))
+
+
+def _attacked(evidence: Evidence, dataset: str) -> dict[Key, list[RunEvidence]]:
+    groups: dict[Key, list[RunEvidence]] = {}
     for run in evidence.runs:
-        result, spec = run.attack(protocol), run.record.spec
-        if result is None or not result.rows or spec.dataset != dataset:
-            continue
-        name = wired_name(spec, spec.model if spec.scheme is None else f"{spec.model} {spec.scheme}")
-        stable = None if run.scheme is None else bool(is_zero_stable(run.scheme))
-        groups.setdefault((name, spec.recipe.name, stable), []).append((run, result))
+        if run.record.spec.dataset == dataset and run.record.result is not None and _strong_rows(run):
+            groups.setdefault(_key(run), []).append(run)
     return groups
+
+
+def _strong_rows(run: RunEvidence) -> dict[tuple[str, float], ResultRow]:
+    """Find the rows of a run's white-box attacks by method and radius."""
+    rows: dict[tuple[str, float], ResultRow] = {}
+    for result in run.attacks.values():
+        for row in result.rows if result.protocol in WHITE_BOX else ():
+            if row.method in STRONG and row.eps is not None:
+                known = rows.get((row.method, row.eps))
+                if known is None or known.images < row.images:
+                    rows[row.method, row.eps] = row
+    return rows
+
+
+def _groups(evidence: Evidence, protocol: str, dataset: str) -> dict[Key, list[Found]]:
+    groups: dict[Key, list[Found]] = {}
+    for run in evidence.runs:
+        result = run.attack(protocol)
+        if result is not None and result.rows and run.record.spec.dataset == dataset:
+            groups.setdefault(_key(run), []).append((run, result))
+    return groups
+
+
+def _key(run: RunEvidence) -> Key:
+    """Name the network of a run, with what is unusual about it, its recipe and root condition."""
+    spec = run.record.spec
+    name = wired_name(spec, spec.model if spec.scheme is None else f"{spec.model} {spec.scheme}")
+    stable = None if run.scheme is None else bool(is_zero_stable(run.scheme))
+    return name, spec.recipe.name, stable

@@ -11,6 +11,7 @@ from zerosnet.report.figures.forecast import accuracy_map as accuracy_map
 from zerosnet.report.figures.forecast import forecast_figure as forecast_figure
 from zerosnet.report.figures.panels import region_window as region_window
 from zerosnet.report.figures.panels import root_places as root_places
+from zerosnet.report.figures.robustness import attacked_figure as attacked_figure
 from zerosnet.report.figures.robustness import certified_figure as certified_figure
 from zerosnet.report.figures.robustness import corruption_figure as corruption_figure
 from zerosnet.report.figures.robustness import noise_figure as noise_figure

@@ -1,16 +1,18 @@
-"""Figures of robustness: to noise, known before training or not; to corruptions; and certified over the radius."""
+"""Figures of robustness: to noise, known before training or not; to corruptions; to attacks; and certified."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from zerosnet.experiments import (
     NOISES,
+    AttackedNetwork,
     CertifiedNetwork,
     CorruptedNetwork,
     NoisyNetwork,
     fit_noise_law,
     gauge_pairs,
     left_out_predictions,
+    rounded_name,
 )
 from zerosnet.report.figures.style import BLUE, CYCLE, GREY, MARKERS, VERMILION, new_figure, styled
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 NOISE = "Gaussian 0.04"
 STABLE: dict[str, Any] = {"color": BLUE, "marker": "o", "linestyle": "", "markersize": 5}
+_APART = 4.5  # points of accuracy between two names
 JOINED: dict[str, Any] = {"color": "black", "linewidth": 1.6, "marker": "o", "markersize": 9, "markerfacecolor": "none"}
 OTHER: dict[str, Any] = {"color": VERMILION, "marker": "s", "linestyle": "", "markersize": 5}
 
@@ -93,19 +96,48 @@ def corruption_figure(networks: Sequence[CorruptedNetwork]) -> "Figure":
 
 def certified_figure(networks: Sequence[CertifiedNetwork]) -> "Figure":
     """Draw the certified accuracy of smoothed networks over the radius."""
+    curves = [(rounded_name(one.name), one.zero_stable, dict(one.certified)) for one in networks]
+    return _over_radius(curves, "L2 radius, for images of [0, 1]", "Certified test accuracy, %")
+
+
+def attacked_figure(networks: Sequence[AttackedNetwork], method: str = "pgd-50") -> "Figure":
+    """Draw the accuracy under a white-box attack over its radius, and what AutoAttack leaves as crosses."""
+    shown = [one for one in networks if method in one.kept]
+    curves = [
+        (rounded_name(one.name), one.zero_stable, {0.0: one.clean, **_in_pixels(one.kept[method])}) for one in shown
+    ]
+    figure = _over_radius(curves, "L-infinity radius, of 255", f"Test accuracy under {method.upper()}, %")
+    (axes,) = figure.axes
+    for one in shown:
+        left = _in_pixels(one.kept.get("autoattack", {}))
+        axes.plot(list(left), list(left.values()), "x", color=_line(one.zero_stable)["color"], markersize=7)
+    return figure
+
+
+def _in_pixels(kept: dict[float, float]) -> dict[float, float]:
+    return {255 * eps: accuracy for eps, accuracy in kept.items()}
+
+
+def _over_radius(curves: Sequence[tuple[str, bool | None, dict[float, float]]], label: str, title: str) -> "Figure":
+    """Draw one line per network, its name at the right end of it, spread so that names do not overlap."""
     with styled():
-        figure = new_figure(6.5, 4)
+        figure = new_figure(7.5, 3.8)
         axes = figure.subplots()
-        for network in networks:
-            radii = sorted(network.certified)
-            accuracies = [network.certified[radius] for radius in radii]
-            axes.plot(radii, accuracies, **_line(network.zero_stable))
-            axes.annotate(network.name, (radii[0], accuracies[0]), fontsize=6.5, color=GREY, va="bottom")
+        last, height = max(max(curve) for _, _, curve in curves), -_APART
+        for _, stable, curve in curves:
+            axes.plot(sorted(curve), [curve[radius] for radius in sorted(curve)], **_line(stable))
+        # at the height of the last value above 0: beyond that no sample could certify more
+        heights = [next((curve[r] for r in sorted(curve, reverse=True) if curve[r] > 0), 0.0) for _, _, curve in curves]
+        for value, (name, stable, _) in sorted(zip(heights, curves), key=lambda pair: pair[0]):
+            height = max(height + _APART, value)
+            look: dict[str, Any] = {"fontsize": 7.5, "color": _line(stable)["color"], "va": "center"}
+            axes.annotate(name, (last, height), xytext=(6, 0), textcoords="offset points", **look)
+        axes.set_xlim(0, 1.45 * last)
         axes.set_ylim(0, 100)
         axes.grid(axis="y")
-        axes.set_xlabel("L2 radius, for images of [0, 1]")
-        axes.set_title("Certified test accuracy, %", loc="left")
-        _legend(figure, [network.zero_stable for network in networks])
+        axes.set_xlabel(label)
+        axes.set_title(title, loc="left")
+        _legend(figure, [stable for _, stable, _ in curves])
     return figure
 
 

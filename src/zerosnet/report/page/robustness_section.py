@@ -1,4 +1,4 @@
-"""What is robust, to what, compared with what: noise at equal accuracy, corruptions, certificates."""
+"""What is robust, to what, compared with what: noise at equal accuracy, corruptions, certificates, attacks."""
 
 from collections.abc import Callable, Sequence
 from statistics import fmean
@@ -7,11 +7,13 @@ from zerosnet.experiments import (
     DEPTH,
     NOISES,
     ROOTS,
+    AttackedNetwork,
     CertifiedNetwork,
     CorruptedNetwork,
     Evidence,
     NoisyNetwork,
     adjusted_difference,
+    attacked_networks,
     certified_networks,
     corrupted_networks,
     explain_loss,
@@ -53,7 +55,10 @@ def robustness_section(evidence: Evidence) -> list[Html]:
     sides = [sum(one.zero_stable is side for one in noisy) for side in (True, False)]
     parts = _noise(noisy) if min(sides) >= _LEAST else []
     corrupted, certified = corrupted_networks(evidence), certified_networks(evidence)
-    return [*parts, *(_corruptions(corrupted) if corrupted else []), *(_certificates(certified) if certified else [])]
+    attacked = attacked_networks(evidence)
+    parts += _corruptions(corrupted) if corrupted else []
+    parts += _certificates(certified) if certified else []
+    return parts + (_attacks(attacked) if attacked else [])
 
 
 def _noise(networks: Sequence[NoisyNetwork]) -> list[Html]:
@@ -172,12 +177,48 @@ def _certificates(networks: Sequence[CertifiedNetwork]) -> list[Html]:
         "perturbation within the radius."
     )
     series = [
-        Series(one.name, sorted(one.certified.items()), place % 8, place % 8, dashed=one.zero_stable is False)
+        Series(_label(one), sorted(one.certified.items()), place % 8, place % 8, dashed=one.zero_stable is False)
         for place, one in enumerate(networks)
     ]
-    about = "; ".join(f"{one.name}: mean radius {one.mean_radius:.3f}" for one in networks)
+    about = "; ".join(f"{rounded_name(one.name)}: mean radius {one.mean_radius:.3f}" for one in networks)
     chart = Chart("Certified accuracy", "L2 radius", "certified accuracy, %", series, f"{about}.")
     return [element("h3", "Certificates"), element("p", words), figures([chart])]
+
+
+def _label(network: CertifiedNetwork | AttackedNetwork) -> str:
+    side = {True: "", False: " (not zero-stable)", None: " (trained)"}[network.zero_stable]
+    return rounded_name(network.name) + side
+
+
+def _attacks(networks: Sequence[AttackedNetwork]) -> list[Html]:
+    """List what white-box attacks leave, method by method, over the radii that all networks of a recipe have."""
+    parts = [
+        element("h3", "White-box attacks"),
+        element(
+            "p",
+            "Accuracy under attacks that see the network, in the L-infinity norm; the radius is in steps of 8-bit "
+            "pixels. Compare networks of one recipe: adversarial training (pgd-madry) is a defence, others are not.",
+        ),
+    ]
+    for recipe in dict.fromkeys(one.recipe for one in networks):
+        chosen = [one for one in networks if one.recipe == recipe]
+        columns = list(
+            dict.fromkeys((method, eps) for one in chosen for method in one.kept for eps in one.kept[method])
+        )
+        counts = {method: min(one.images[method] for one in chosen if method in one.images) for method, _ in columns}
+        heads = [f"{method} {255 * eps:g}/255 ({counts[method]:,} images)" for method, eps in columns]
+        rows: list[list[object]] = [
+            [rounded_name(one.name), _side(one.zero_stable), f"{one.clean:.1f}", *_kept(one, columns), one.runs]
+            for one in chosen
+        ]
+        titles = ["network", "zero-stable", "clean %", *heads, "seeds"]
+        parts.append(plain_table(f"Test accuracy in %, recipe {recipe}", titles, rows, len(titles) - 2))
+    return parts
+
+
+def _kept(network: AttackedNetwork, columns: Sequence[tuple[str, float]]) -> list[str]:
+    found = (network.kept.get(method, {}).get(eps) for method, eps in columns)
+    return ["" if value is None else f"{value:.1f}" for value in found]
 
 
 def _side(zero_stable: bool | None) -> str:
