@@ -89,14 +89,15 @@ def test_networks_outside_of_their_intervals_are_those_of_the_page():
 
 
 def test_a_campaign_trains_and_measures_the_same_networks(capsys):
-    found = campaigns()["scales"]
+    found = campaigns()["undefended"]
     trained, *attacks = found.commands("DIR", "runs")
-    assert trained[:3] == ["zerosnet", "sweep", "results/sweeps/block-schemes.json"] and len(attacks) == 2
+    assert trained[:3] == ["zerosnet", "sweep", "results/sweeps/undefended.json"] and len(attacks) == 4
     assert all(spec.id in command for spec in found.specs for command in attacks)
-    assert attacks[0].count("--eps") == 4 and "--eps" not in attacks[1]
+    assert [command.count("--eps") for command in attacks] == [0, 4, 0, 4]
+    assert len(campaigns()["table-pgd"].specs) == 4
     assert all(minutes > 0 for one in campaigns().values() for minutes in one.minutes())
-    assert main(["nothing"]) == 2 and "expected one of reference" in capsys.readouterr().err
-    assert main(["smoothing"]) == 0 and capsys.readouterr().out.count("zerosnet attack") == 2
+    assert main(["nothing"]) == 2 and "expected one of undefended" in capsys.readouterr().err
+    assert main(["table-pgd"]) == 0 and capsys.readouterr().out.count("zerosnet attack") == 2
 
 
 def test_a_campaign_runs_its_commands_until_one_fails_or_the_time_is_over(monkeypatch, capsys):
