@@ -19,6 +19,7 @@ from pathlib import Path
 
 from tools import (
     cost_tables,
+    defence_tables,
     diagnose_tables,
     law_tables,
     mosaic_tables,
@@ -57,6 +58,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **diagnose_tables.TABLES,
     **mosaic_tables.TABLES,
     **robustness_tables.TABLES,
+    **defence_tables.TABLES,
     **screening.TABLES,
     **survival_tables.TABLES,
     **verify_tables.TABLES,
@@ -69,6 +71,7 @@ VALUES: dict[str, Callable[[], str]] = {
     **law_tables.VALUES,
     **mosaic_tables.VALUES,
     **robustness_tables.VALUES,
+    **defence_tables.VALUES,
     **screening.VALUES,
     **survival_tables.VALUES,
     **verify_tables.VALUES,

@@ -21,7 +21,7 @@ from measured import measured_figure, pairs_figure
 from root_condition import root_condition_figure
 from tour import speed_figure, tour_diagnosis_figure, tour_forecast_figure, tour_scheme_figure
 
-from robustness import corruptions_drawn, noise_drawn, noise_law_drawn
+from robustness import attacks_drawn, certificates_drawn, corruptions_drawn, noise_drawn, noise_law_drawn
 from zerosnet.report import design_figure, paper_figure, save_figure, stability_concepts_figure
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ FIGURES: "dict[str, Callable[[], Figure]]" = {
     "noise.png": noise_drawn,
     "noise_law.png": noise_law_drawn,
     "corruptions.png": corruptions_drawn,
+    "certificates.png": certificates_drawn,
+    "attacks.png": attacks_drawn,
     "tour_scheme.png": tour_scheme_figure,
     "tour_forecast.png": tour_forecast_figure,
     "tour_diagnosis.png": tour_diagnosis_figure,
@@ -56,7 +58,7 @@ FIGURES: "dict[str, Callable[[], Figure]]" = {
 
 RECORDS = (
     *("measured", "pairs", "law", "survival", "map", "screening", "noise", "noise_law", "corruptions"),
-    *("tour_forecast", "speed"),
+    *("certificates", "attacks", "tour_forecast", "speed"),
 )
 
 

@@ -4,8 +4,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zerosnet.experiments import NoisyNetwork, corrupted_networks, noisy_networks, read_evidence
-from zerosnet.report import corruption_figure, noise_figure, noise_law_figure
+from zerosnet.experiments import (
+    NoisyNetwork,
+    attacked_networks,
+    certified_networks,
+    corrupted_networks,
+    noisy_networks,
+    read_evidence,
+)
+from zerosnet.report import attacked_figure, certified_figure, corruption_figure, noise_figure, noise_law_figure
 from zerosnet.training import Store
 
 if TYPE_CHECKING:
@@ -29,3 +36,13 @@ def noise_law_drawn() -> "Figure":
 
 def corruptions_drawn() -> "Figure":
     return corruption_figure(corrupted_networks(read_evidence(Store(RUNS))))
+
+
+def certificates_drawn() -> "Figure":
+    return certified_figure(certified_networks(read_evidence(Store(RUNS))))
+
+
+def attacks_drawn() -> "Figure":
+    """The networks that were trained on white-box adversarial examples."""
+    attacked = attacked_networks(read_evidence(Store(RUNS)))
+    return attacked_figure([one for one in attacked if one.recipe == "pgd-madry"])
