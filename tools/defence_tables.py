@@ -18,12 +18,14 @@ from zerosnet.experiments import (
     certified_networks,
     rounded_name,
 )
+from zerosnet.experiments.robust_networks import STRONG
 
 RADII = (0.0, 0.25, 0.5)
 RADIUS = 0.25
 EPS = 8 / 255
 NOISE = "Gaussian 0.04"
 DEFENCE = "pgd-madry"
+WORDS = {"pgd-20": "PGD-20", "pgd-50": "PGD-50", "autoattack": "AutoAttack"}
 BETWEEN = "-1/5,6/5,0;11/5"
 """A scheme that is not zero-stable and, by the law, nearly as good as the optimum."""
 
@@ -66,15 +68,15 @@ def certificates() -> str:
 
 def adversarial() -> str:
     """List what attacks leave of networks that were trained on adversarial examples."""
-    columns = [(method, eps) for method, kept in defended()[0].kept.items() for eps in kept]
+    every = ({(method, eps) for method, kept in one.kept.items() for eps in kept} for one in defended())
+    columns = sorted(set.intersection(*every), key=lambda column: (STRONG.index(column[0]), column[1]))
     found, rows = _defended_places(), []
     for one in defended():
         scheme = _scheme(one.name)
         left = [f"{one.kept[method][eps]:.1f}" for method, eps in columns]
         numbers = [f"{one.clean:.1f}", *left]
         rows.append([f"`{_short(one.name)}`", _side(one.zero_stable), *numbers, *_place(found, DEFENCE, scheme)])
-    words = {"pgd-20": "PGD-20", "pgd-50": "PGD-50", "autoattack": "AutoAttack"}
-    heads = [f"{words[method]}, {255 * eps:g}/255" for method, eps in columns]
+    heads = [f"{WORDS[method]}, {255 * eps:g}/255" for method, eps in columns]
     return table(["Scheme", "Zero-stable", "Clean", *heads, "Place", "by the law", "by the roots"], rows)
 
 
@@ -149,8 +151,10 @@ def _of(networks: Sequence[CertifiedNetwork], stable: bool) -> str:
     return span([one.certified[RADIUS] for one in networks if one.zero_stable is stable], 1)
 
 
-def _images(method: str) -> str:
-    return f"{min(one.images[method] for one in defended()):,}"
+def _images() -> str:
+    """Tell on how many images each attack was run."""
+    counts = {method: min(one.images.get(method, 0) for one in defended()) for method in STRONG}
+    return ", ".join(f"{WORDS[method]} on {count:,}" for method, count in counts.items() if count)
 
 
 TABLES: dict[str, Callable[[], str]] = {
@@ -165,8 +169,7 @@ VALUES: dict[str, Callable[[], str]] = {
     "certified, place by law": lambda: f"{predicted('noise')[BETWEEN]['parts']:.2f}",
     "defended, place": lambda: f"{_defended_places()[BETWEEN]:.2f}",
     "defended, clean place": lambda: f"{_clean_places()[BETWEEN]:.2f}",
-    "defended, images by PGD": lambda: _images("pgd-50"),
-    "defended, images by AutoAttack": lambda: _images("autoattack"),
+    "defended, images": _images,
     "stopped early, losses": lambda: span([100 * (1 - noisy / clean) for _, clean, noisy in stopped()], 0),
     "stopped early, error by depth": lambda: _stopped_errors(0),
     "stopped early, error by accuracy": lambda: _stopped_errors(1),
