@@ -20,6 +20,7 @@ from pathlib import Path
 from tools import (
     cost_tables,
     diagnose_tables,
+    kernel_tables,
     law_tables,
     mosaic_tables,
     robustness_tables,
@@ -52,6 +53,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **run_tables.TABLES,
     **shallow_tables.TABLES,
     **speed_tables.TABLES,
+    **kernel_tables.TABLES,
     **cost_tables.TABLES,
     **law_tables.TABLES,
     **diagnose_tables.TABLES,
@@ -65,6 +67,7 @@ TABLES: dict[str, Callable[[], str]] = {
 VALUES: dict[str, Callable[[], str]] = {
     **run_tables.VALUES,
     **speed_tables.VALUES,
+    **kernel_tables.VALUES,
     **cost_tables.VALUES,
     **law_tables.VALUES,
     **mosaic_tables.VALUES,
