@@ -8,9 +8,11 @@ from typing import Any
 import torch
 
 from tools.markdown_tables import benchmark, table
-from tools.speed_tables import DECODERS, imagenet_rate
+from tools.speed_tables import DECODERS, TRAINING, imagenet_rate
 from zerosnet.data import source
 from zerosnet.experiments import EXPERIMENTS, Experiment, cost
+from zerosnet.experiments.catalogue import is_native
+from zerosnet.models import find_name
 from zerosnet.training import RunSpec
 from zerosnet.training.capacity import share_out
 
@@ -18,6 +20,7 @@ GPUS = (1, 8, 64)
 NODE = 8  # GPUs that share one network of ImageNet size
 IMAGES = 1_281_167  # ImageNet's training set
 UNKNOWN = "not measured"
+FUSED = 10  # networks in the groups whose rates count, if no other number was timed
 SHAPES = {
     "cifar10": SimpleNamespace(num_classes=10, in_chans=3, size=(32, 32), train=range(50_000)),
     "cifar100": SimpleNamespace(num_classes=100, in_chans=3, size=(32, 32), train=range(50_000)),
@@ -63,26 +66,51 @@ def _times(experiments: Sequence[Experiment]) -> list[str]:
 
 
 def makespan(specs: Sequence[RunSpec], gpus: int) -> float:
-    """Return the seconds until the last group is over; groups and their order are those of the Ray engine."""
+    """Return the seconds until the last group is over; groups and their order are those that `share_out` makes."""
     data: dict[RunSpec, Any] = {spec: SHAPES[spec.dataset] for spec in specs}
     free = [0.0] * gpus
     for members in share_out(specs, data, torch.device("cuda"), None, gpus):
         seconds = cost(members).gpu_seconds
         assert seconds is not None
-        heapq.heapreplace(free, free[0] + seconds * against_ten(len(members)))
+        heapq.heapreplace(free, free[0] + seconds * against_timed(members))
     return max(free)
 
 
-def against_ten(replicas: int) -> float:
-    """Compare the time per network in a group of that size with a group of ten, as measured at 56 layers."""
-    rows = benchmark("training-cuda")["rows"]
-    native = [row for row in rows if row["layers"] == 56 and row["kernels"] == "native"]
-    epochs = {row["replicas"]: row["seconds_per_epoch"] for row in native}
+def against_timed(members: Sequence[RunSpec]) -> float:
+    """Compare the time per network of a group with that of the group whose rate counts, by what 56 layers take.
+
+    Groups that plain PyTorch trains are compared by its own times at 56 layers.
+    """
+    kernels = "native" if is_native(members[0]) else "torch"
+    return _per_network(kernels, len(members)) / _per_network(kernels, _timed_together(members[0]))
+
+
+def _timed_together(spec: RunSpec) -> int:
+    """Find how many networks were fused when the rate of a run was measured."""
+    kind = (find_name(spec.model)[1], "torch", "mnist" if spec.dataset == "mnist" else "cifar10")
+    rows = benchmark("others-cuda")["rows"]
+    return next((row["replicas"] for row in rows if (row["layers"], row["kernels"], row["dataset"]) == kind), FUSED)
+
+
+def _against_ten(kernels: str, replicas: int) -> float:
+    return _per_network(kernels, replicas) / _per_network(kernels, FUSED)
+
+
+def _per_network(kernels: str, replicas: int) -> float:
+    """Compute seconds per epoch and network at 56 layers, on the lines between the groups that were timed."""
+    rows = [row for row in benchmark(TRAINING[kernels])["rows"] if (row["layers"], row["kernels"]) == (56, kernels)]
+    epochs = {row["replicas"]: row["seconds_per_epoch"] for row in rows}
     sizes = sorted(epochs)
     low = max(size for size in sizes[:-1] if size <= replicas)
     high = sizes[sizes.index(low) + 1]
     slope = (epochs[high] - epochs[low]) / (high - low)
-    return (epochs[low] + slope * (replicas - low)) / replicas / (epochs[10] / 10)
+    seconds: float = (epochs[low] + slope * (replicas - low)) / replicas
+    return seconds
+
+
+def _deeper_per_block() -> float:
+    """Compare a block of 326 layers, timed with three networks, with one of 164, timed with ten."""
+    return _other(326) / _other(164) * (164 - 2) / (326 - 2)
 
 
 def timed(specs: Sequence[RunSpec]) -> list[RunSpec]:
@@ -140,12 +168,6 @@ def _bottlenecks() -> list[RunSpec]:
     return [spec for spec in _everything() if "164" in spec.model or "326" in spec.model]
 
 
-def _bottleneck_hours() -> float:
-    seconds = cost(_bottlenecks()).gpu_seconds
-    assert seconds is not None
-    return seconds / 3600
-
-
 def _everything() -> list[RunSpec]:
     return list({spec.id: spec for one in _on_gpus() for spec in one.specs("full")}.values())
 
@@ -165,6 +187,9 @@ VALUES: dict[str, Callable[[], str]] = {
     "plain PyTorch, 326 layers": lambda: f"{_other(326):.1f}",
     "plain PyTorch, MNIST": lambda: f"{_other(56):.2f}",
     "bottlenecks, networks": lambda: str(len(_bottlenecks())),
-    "bottlenecks, hours": lambda: f"{_bottleneck_hours():.0f}",
-    "one network against ten": lambda: f"{against_ten(1):.1f}",
+    "bottlenecks, hours": lambda: f"{makespan(_bottlenecks(), 1) / 3600:.0f}",
+    "one network against ten": lambda: f"{_against_ten('native', 1):.1f}",
+    "one network against ten, plain PyTorch": lambda: f"{_against_ten('torch', 1):.1f}",
+    "three networks against ten, assumed": lambda: f"{_against_ten('torch', 3):.2f}",
+    "three networks against ten, per block": lambda: f"{_deeper_per_block():.2f}",
 }

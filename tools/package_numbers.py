@@ -67,15 +67,17 @@ def run_times(benchmark: dict[str, Any]) -> dict[str, Any]:
 def training_rates(*on_gpu: dict[str, Any], on_cpu: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
     """Collect seconds per epoch and network: ten networks as one on a GPU by engine and layers, and digits on a CPU.
 
-    The first of several records that has an engine's rate counts. Rates of bottleneck networks come from `others`.
+    The first of several records that has an engine's rate counts. Rates of bottleneck networks and of other data come
+    from `others`.
     """
     (gpu,) = on_gpu[0]["environment"]["gpu"]["names"]
     rates: dict[str, dict[str, float]] = {"native": {}, "torch": {}}
     for row in (row for record in on_gpu for row in record["rows"] if row["replicas"] == _FUSED):
         rates[row["kernels"]].setdefault(str(row["layers"]), row["seconds_per_epoch_and_network"])
     for row in others["rows"]:
-        if row["dataset"] == _DATASET and row["layers"] > _BASIC:
-            rates["torch"][str(row["layers"])] = row["seconds_per_epoch_and_network"]
+        kind = "torch" if row["dataset"] == _DATASET else row["dataset"]
+        if kind != "torch" or row["layers"] > _BASIC:
+            rates.setdefault(kind, {})[str(row["layers"])] = row["seconds_per_epoch_and_network"]
     epochs = on_cpu["networks"] * recipe("quick", "digits").epochs
     return {"gpu": gpu, **rates, "digits_on_two_cores": {"20": on_cpu["seconds"] / epochs}}
 

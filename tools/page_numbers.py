@@ -21,6 +21,7 @@ from tools import (
     cost_tables,
     defence_tables,
     diagnose_tables,
+    kernel_tables,
     law_tables,
     mosaic_tables,
     robustness_tables,
@@ -53,6 +54,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **run_tables.TABLES,
     **shallow_tables.TABLES,
     **speed_tables.TABLES,
+    **kernel_tables.TABLES,
     **cost_tables.TABLES,
     **law_tables.TABLES,
     **diagnose_tables.TABLES,
@@ -67,6 +69,7 @@ TABLES: dict[str, Callable[[], str]] = {
 VALUES: dict[str, Callable[[], str]] = {
     **run_tables.VALUES,
     **speed_tables.VALUES,
+    **kernel_tables.VALUES,
     **cost_tables.VALUES,
     **law_tables.VALUES,
     **mosaic_tables.VALUES,

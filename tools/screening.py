@@ -34,6 +34,8 @@ from zerosnet.experiments import (
     screened_pairs,
     spearman,
 )
+from zerosnet.experiments.screening import SHORT, WHOLE
+from zerosnet.models import find_name
 from zerosnet.numerics import forecast, load_law
 from zerosnet.report import save_figure, screening_map
 from zerosnet.training import Store, read_sweep
@@ -74,7 +76,10 @@ def section(found: Evidence, *, has_picture: bool = False, results: Path | None 
     if has_picture:
         parts.append(f"![Measured accuracy, effective depth and the law over the disc of roots]({PICTURE})")
         parts.append("*Colours of the three maps have scales of their own: compare their order.*")
-    parts += ["How well short trainings rank, beside the agreement of two seeds:", correlations(networks)]
+    parts += [
+        f"How well short trainings rank, beside the agreement of two seeds.{_left_out(found)}",
+        correlations(networks),
+    ]
     if known.errors:
         parts += ["The largest rank errors (place 1 is the best):", rank_errors(known), *_reason(known)]
     parts += [
@@ -133,20 +138,39 @@ def _summary(known: Agreement, networks: Sequence[Screened]) -> list[str]:
     return [f"{what} {told} of 160 epochs (best test epoch).{diverged}"]
 
 
+def _left_out(found: Evidence) -> str:
+    """Count the runs of the two recipes that no rank is made of."""
+    specs = [run.record.spec for run in found.sound.values() if run.record.spec.recipe.name in (SHORT, WHOLE)]
+    alike = [spec for spec in specs if spec.dataset == "cifar10" and find_name(spec.model)[1] == LAYERS]
+    rewired = sum(spec.rewired for spec in alike)
+    changed = sum(bool(spec.changes) and not spec.rewired for spec in alike)
+    if not rewired + changed:
+        return ""
+    return f" Runs with a changed recipe ({changed}) and rewired networks ({rewired}) are left out."
+
+
 def correlations(networks: Sequence[Screened]) -> str:
     """List rank correlations: of all networks, of those clear of the threshold of survival, and between seeds."""
     near = [one for one in networks if is_near(one)]
     clear = [one for one in networks if one not in near]
-    known = agreement(networks)
+    known, twice = agreement(networks), [one for one in networks if one.short and len(one.whole) > 1]
     rows = {
         "screening (mean of seeds) with 160 epochs": known.both,
         "screening, first seed, with 160 epochs": known.one_seed,
         "the same, networks clear of the threshold of survival": agreement(clear).one_seed,
         "the same, networks near it": agreement(near).one_seed,
+        "screening (mean of seeds) with 160 epochs, networks with two seeds of these": agreement(twice).both,
+        "the same networks, one seed of screening with another of 160 epochs": _across(twice),
         "160 epochs, one seed with another": known.whole_seeds,
         "screening, one seed with another": known.short_seeds,
     }
     return table(["Ranks", "Correlation", "Networks"], [[name, *_cells(one)] for name, one in rows.items()])
+
+
+def _across(networks: Sequence[Screened]) -> Correlation | None:
+    """Correlate the first seed of the short training with the second of the whole one."""
+    whole = [list(one.whole.values())[1] for one in networks]
+    return spearman([one.short[min(one.short)] for one in networks], whole)
 
 
 def is_near(network: Screened) -> bool:

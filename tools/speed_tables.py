@@ -1,6 +1,5 @@
 """Tables and numbers about speed, from benchmarks/results."""
 
-import statistics
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +7,7 @@ from tools.markdown_tables import BENCHMARKS, benchmark, span, table
 
 Record = dict[str, Any]
 STEPS_PER_EPOCH = 50_000 // 128
+CASES = ((56, 1), (56, 10), (56, 30), (20, 10), (110, 10))  # layers and networks
 TRAINING = {"native": "training-cuda", "torch": "training-cuda-torch"}  # the record of each engine
 
 
@@ -27,26 +27,33 @@ def training() -> str:
     )
     theirs = benchmark("training-cuda")["authors"]
     first = ("ZeroSNet-56, the authors' way", f"{theirs['ms_per_step']:.2f}", f"{theirs['seconds_per_epoch']:.2f}")
-    rows = [_training_row(layers, replicas) for layers, replicas in ((56, 1), (56, 10), (56, 30), (20, 10))]
+    rows = [_training_row(layers, replicas) for layers, replicas in CASES]
     return table(heads, [(*first, "1", "", "", ""), *rows])
 
 
 def _training_row(layers: int, replicas: int) -> tuple[str, ...]:
-    ours, plain = (_case(layers, replicas, kernels) for kernels in ("native", "torch"))
+    ours, plain = _case(layers, replicas, "native"), _found(layers, replicas, "torch")
+    memory = _evaluation() if (layers, replicas) == (56, 10) else ours  # batches of evaluations as they are now
     return (
         f"ZeroSNet-{layers}, " + ("1 network" if replicas == 1 else f"{replicas} fused"),
         f"{ours['step_ms']:.2f}",
         f"{ours['seconds_per_epoch_and_network']:.3f}",
         f"{ours['times_faster']:.0f} times" if "times_faster" in ours else "",
-        f"{plain['seconds_per_epoch_and_network']:.3f}",
-        f"{ours['peak_memory_gib']:.1f}",
-        f"{plain['peak_memory_gib']:.1f}",
+        f"{plain['seconds_per_epoch_and_network']:.3f}" if plain else "",
+        f"{memory['peak_memory_gib']:.1f}",
+        f"{plain['peak_memory_gib']:.1f}" if plain else "",
     )
 
 
 def _case(layers: int, replicas: int, kernels: str) -> Record:
+    found = _found(layers, replicas, kernels)
+    assert found is not None
+    return found
+
+
+def _found(layers: int, replicas: int, kernels: str) -> Record | None:
     rows = benchmark(TRAINING[kernels])["rows"]
-    return next(row for row in rows if row["case"] == f"{layers} layers, K={replicas}, {kernels}")
+    return next((row for row in rows if row["case"] == f"{layers} layers, K={replicas}, {kernels}"), None)
 
 
 def _authors_ms() -> list[float]:
@@ -66,68 +73,6 @@ def _evaluation() -> Record:
     """Read the run that timed evaluation in batches of 1,000 images."""
     (row,) = benchmark("training-cuda-ten")["rows"]
     return row
-
-
-# -- the kernels, one by one -------------------------------------------------------------------------------------------
-
-KERNELS = ("conv_inner", "conv_step_3", "backward_inner", "backward_outer", "state_gradient_3")
-WIDTHS = (16, 32, 64)
-
-
-def kernels() -> str:
-    """List the time of each kernel at each width, and its part of the bandwidth of a copy."""
-    found = {(row["kernel"], row["channels"]): row for row in benchmark("kernels")["rows"]}
-    heads = ("Kernel", *(f"{width} channels, us" for width in WIDTHS), "of the bandwidth of a copy")
-    rows = []
-    for kernel in KERNELS:
-        measured = [found[kernel, width] for width in WIDTHS]
-        times = [f"{row['us']:.0f}" for row in measured]
-        rows.append((f"`{kernel}`", *times, ", ".join(f"{row['fraction']:.2f}" for row in measured)))
-    return table(heads, rows)
-
-
-def _kernel_step(replicas: int) -> Record:
-    steps = benchmark("kernels")["steps"]
-    return next(step for step in steps if step["model"] == "zerosnet56_opt" and step["replicas"] == replicas)
-
-
-def kernel_versions() -> str:
-    """List the time of a whole step, and of an evaluation, by version, all measured in one run."""
-    old, new = benchmark("kernel-versions")["versions"]
-    times = {
-        f"a step, {a['model']}, {a['replicas']} fused": (a["ms"], b["ms"]) for a, b in zip(old["steps"], new["steps"])
-    }
-    for batch, before in old["evaluation_ms"].items():
-        times[f"evaluation, zerosnet56_opt, 10 fused, batches of {batch}"] = before, new["evaluation_ms"][batch]
-    rows = [(work, f"{a:.3g}", f"{b:.3g}", f"{100 * (b / a - 1):+.1f} %") for work, (a, b) in times.items()]
-    return table(("Work", f"version {old['version']}, ms", f"version {new['version']}, ms", "Change"), rows)
-
-
-# -- accuracy of the engines -------------------------------------------------------------------------------------------
-
-ENGINES = {
-    "native": "our kernels, version 8",
-    "native, version 7": "our kernels, version 7",
-    "native, version 4": "our kernels, version 4",
-    "alone": "our kernels, version 7, seed 1 by itself",
-    "torch": "plain PyTorch, bf16 convolutions on a float32 state",
-    "fp32": "plain PyTorch, strict float32",
-}
-
-
-def engines() -> str:
-    """List accuracies of one network trained by each engine."""
-    heads = ("Engine", "Best epoch, seeds 1 to 3, %", "Mean", "Last epoch, seeds 1 to 3, %", "Mean")
-    rows = []
-    for key, name in ENGINES.items():
-        cells = [name]
-        for which in ("best", "last"):
-            values = [100 * run[f"{which}_test_accuracy"] for run in benchmark("engines-cuda")[key]["runs"]]
-            cells.append(", ".join(f"{value:.2f}" for value in values))
-            deviation = f"±{statistics.stdev(values):.2f}" if len(values) > 1 else ""
-            cells.append(f"{statistics.mean(values):.2f}{deviation}")
-        rows.append(cells)
-    return table(heads, rows)
 
 
 # -- ImageNet's size ---------------------------------------------------------------------------------------------------
@@ -258,9 +203,6 @@ def _memory_in_training() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "training speed": training,
-    "kernel times": kernels,
-    "kernel versions": kernel_versions,
-    "engines": engines,
     "ImageNet speed": imagenet,
     "start": start,
     "other speeds": other_speeds,
@@ -274,9 +216,6 @@ VALUES: dict[str, Callable[[], str]] = {
     "evaluation, % of an epoch": lambda: f"{100 * _evaluation()['evaluation_share']:.1f}",
     "evaluation of ten, ms": lambda: f"{_evaluation()['evaluation_ms']:.0f}",
     "checkpoint, s": lambda: f"{_ten()['checkpoint_waiting_seconds']:.1f}",
-    "step's part of bandwidth, ten": lambda: f"{_kernel_step(10)['fraction']:.2f}",
-    "step's part of bandwidth, thirty": lambda: f"{_kernel_step(30)['fraction']:.2f}",
-    "compilation of the kernels, s": lambda: f"{benchmark('kernels')['compile_seconds']:.1f}",
     "memory in training against PreResNet": _memory_in_training,
     "difference of the decoders": lambda: span(
         source["difference"] for source in benchmark("imagenet-cuda-one-way")["sources"]

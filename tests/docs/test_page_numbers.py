@@ -64,6 +64,16 @@ def test_ten_networks_on_one_gpu_take_what_was_measured_and_more_gpus_help() -> 
     assert cost_tables.makespan(specs, 64) == cost_tables.makespan(specs[:1], 1)
 
 
+def test_groups_of_the_size_that_was_timed_take_what_was_measured() -> None:
+    deep = [spec for spec in EXPERIMENTS["table-generalisation-gap"].specs("full") if "326" in spec.model]
+    digits = EXPERIMENTS["table-fgsm"].specs("full")
+    assert cost_tables.against_timed(deep[:3]) == cost_tables.against_timed(digits[:10]) == 1
+    assert cost_tables.makespan(deep, 3) == pytest.approx(cost(deep[:3]).gpu_seconds), "three groups of three"
+    alone = cost_tables.against_timed(digits[:1])
+    assert cost_tables.against_timed(deep[:1]) < alone < 10, "three were timed, and ten"
+    assert cost_tables.against_timed(deep) < 1
+
+
 def test_a_network_that_was_not_timed_has_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     rates = {("zerosnet50_opt", "workers"): 4000.0}
     monkeypatch.setattr(cost_tables, "imagenet_rate", lambda network, who: rates.get((network, who)))

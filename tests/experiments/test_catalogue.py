@@ -27,6 +27,19 @@ def test_bottleneck_networks_cost_what_plain_torch_took(monkeypatch):
     assert cost([deep]).gpu_seconds == 500 * 2.5 and cost([deep, deeper]).gpu_seconds is None
 
 
+def test_mnist_costs_what_was_measured_of_it_and_data_without_a_rate_what_their_pixels_do(monkeypatch):
+    rates = {"native": {"20": 0.1, "56": 0.25}, "torch": {"56": 0.75}, "mnist": {"56": 0.5}}
+    monkeypatch.setattr(catalogue, "_rates", lambda: rates)
+    first, second = (
+        RunSpec(f"zerosnet{layers}", "mnist", recipe("mnist-fgsm", "mnist", epochs=20), 1, "1,0,0;1")
+        for layers in (56, 20)
+    )
+    assert cost([first]).gpu_seconds == pytest.approx(20 * 0.5)
+    assert cost([second]).gpu_seconds == pytest.approx(20 * 0.5 * 0.1 / 0.25), "depths differ as with our kernels"
+    del rates["mnist"]
+    assert cost([first]).gpu_seconds == pytest.approx(20 * 0.75 * 1.2 * 28**2 / 32**2)
+
+
 def test_listing_counts_what_is_done_and_what_is_left(tmp_path):
     store = Store(tmp_path)
     spec = EXPERIMENTS["table-robustness"].specs("full")[0]

@@ -1,7 +1,12 @@
 """Compiled kernels on disk: made once, checked when read, and never in the way."""
 
 import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -41,6 +46,80 @@ def test_threads_may_make_the_same_entry(folder):
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda _: remembered("key", lambda: b"x" * 100_000), range(32)))
     assert set(found) == {b"x" * 100_000} and len(list(folder.iterdir())) == 1
+
+
+# A process that does what the lines on its input ask for, and answers each: with the first letter of the entry that it
+# gets, its own if it had to make it. In a race it makes, reads and damages the entry by turns.
+_PROCESS = """
+import sys
+from pathlib import Path
+from zerosnet.kernels.cache import remembered
+
+letter, path = sys.argv[1].encode(), Path(sys.argv[2])
+
+def get():
+    found = remembered("key", lambda: letter * 100_000)
+    assert found in (b"a" * 100_000, b"b" * 100_000), (len(found), set(found))
+    return chr(found[0])
+
+def damage():
+    path.write_bytes(path.read_bytes()[:-1] + b"!")
+    return "!"
+
+def race():
+    for turn in range(120):
+        get()
+        if turn % 3 == 0:
+            damage()
+    return "over"
+
+for line in sys.stdin:
+    print({"get": get, "damage": damage, "race": race}[line.strip()](), flush=True)
+"""
+
+
+class Process:
+    def __init__(self, letter: str, entry: Path, stack: ExitStack):
+        command = [sys.executable, "-c", _PROCESS, letter, str(entry)]
+        self.process = stack.enter_context(
+            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        )
+        stack.callback(self.process.kill)
+
+    def ask(self, line: str) -> None:
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def answer(self) -> str:
+        return self.process.stdout.readline().strip()
+
+    def __call__(self, line: str) -> str:
+        self.ask(line)
+        return self.answer()
+
+
+@pytest.fixture
+def processes(folder) -> Iterator[tuple[Process, Process]]:
+    remembered("key", lambda: b"to find the name of the entry")
+    (entry,) = folder.iterdir()
+    entry.unlink()
+    with ExitStack() as stack:
+        yield Process("a", entry, stack), Process("b", entry, stack)
+
+
+def test_a_process_reads_what_another_made_and_makes_anew_what_it_damaged(processes):
+    first, second = processes
+    assert first("get") == second("get") == "a"
+    assert second("damage") == "!" and second("get") == first("get") == "b"
+    assert first("damage") == "!" and first("get") == second("get") == "a"
+
+
+def test_two_processes_at_once_get_whole_entries_and_leave_one(processes, folder):
+    for process in processes:
+        process.ask("race")
+    assert [process.answer() for process in processes] == ["over", "over"]
+    first, second = processes
+    assert first("get") == second("get") and len(list(folder.iterdir())) == 1
 
 
 def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path, monkeypatch):

@@ -59,6 +59,26 @@ def test_the_section_names_ranks_and_the_largest_errors(screened):
     assert text.index("(images/screening.png)") < text.index("largest rank errors")
 
 
+def test_networks_with_two_whole_trainings_have_rows_of_their_own(screened):
+    specs = read_sweep(SWEEPS / "screen-map.json")[::8]
+    again = [RunSpec(s.model, s.dataset, recipe("paper", "cifar10"), 2, s.scheme) for s in specs[:5]]
+    finish_all(screened, again, lambda spec: 0.93 + 0.1 * abs(pair_of(spec.scheme) - 0.2j))
+    text = screening.section(read_evidence(screened))
+    assert "| the same networks, one seed of screening with another of 160 epochs | -1.00 | 5 |" in text
+    assert "| 160 epochs, one seed with another | -1.00 | 5 |" in text
+    assert "networks with two seeds of these | " in text and "are left out." not in text
+
+
+def test_changed_recipes_and_rewired_networks_are_counted_as_left_out(screened):
+    spec = read_sweep(SWEEPS / "screen-map.json")[0]
+    longer = RunSpec(spec.model, "cifar10", recipe("paper", "cifar10", epochs=20), 1, spec.scheme)
+    rewired = RunSpec(spec.model, "cifar10", recipe("paper", "cifar10"), 1, spec.scheme, stage_change="restart")
+    finish_all(screened, [longer, rewired], lambda spec: 0.9)
+    text = screening.section(read_evidence(screened))
+    assert "Runs with a changed recipe (1) and rewired networks (1) are left out." in text
+    assert "| screening (mean of seeds) with 160 epochs | 1.00 | 6 |" in text
+
+
 def test_the_command_prints_the_section_and_draws_the_map(screened, tmp_path, capsys):
     picture = tmp_path / "map.png"
     assert screening.main(str(picture), str(screened.root)) == 0

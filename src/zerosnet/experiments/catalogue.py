@@ -41,7 +41,8 @@ class Cost:
     """Networks, epochs over all of them, and seconds of training (None if no rate was measured).
 
     Attributes:
-        gpu_seconds: One H200, our own kernels if there are any, ten networks as one; attacks and start-up not counted.
+        gpu_seconds: One H200, our own kernels if there are any, ten networks as one, three if they have 326 layers;
+            attacks and start-up not counted.
         cpu_seconds: Two cores; only for embedded data.
     """
 
@@ -54,13 +55,20 @@ class Cost:
 def cost(specs: Iterable[RunSpec]) -> Cost:
     """Add up the cost of runs.
 
-    The rate at other depths than 20 and 56 is on the line through the two. Networks of m streams are counted as m
-    times plain torch's rate for one, an estimate: they were not timed on a GPU. Adversarial training is counted by its
-    passes: seven steps on a 20-layer surrogate and two on the network, for one of the network alone.
+    The rate at other depths than 20 and 56 is on the line through the two. MNIST has a rate of its own. Networks of m
+    streams are counted as m times plain torch's rate for one, an estimate: they were not timed on a GPU. Adversarial
+    training is counted by its passes: seven steps on a 20-layer surrogate and two on the network, for one of the
+    network alone.
     """
     runs = list(specs)
     gpu, cpu = [_gpu_seconds(run) for run in runs], [_cpu_seconds(run) for run in runs]
     return Cost(len(runs), sum(run.recipe.epochs for run in runs), _total(gpu), _total(cpu))
+
+
+def is_native(spec: RunSpec) -> bool:
+    """Tell whether a run's rate is that of our own kernels: basic blocks, 32 x 32 pixels and one stream."""
+    usual = spec.dataset in _SIZES and _SIZES[spec.dataset][1] == 1.0
+    return usual and _layers(spec.model) <= _BASIC and _streams(spec.model) == 1
 
 
 def _gpu_seconds(spec: RunSpec) -> float | None:
@@ -69,15 +77,21 @@ def _gpu_seconds(spec: RunSpec) -> float | None:
         return None
     if layers > _BASIC:
         return _bottleneck_seconds(spec, layers)
-    images, pixels = _SIZES[spec.dataset]
     passes = _of_depth(layers)
     if settings is not None:
         attacked = 20 if settings.surrogate is not None else layers
         passes = passes * (2 if settings.clean_step else 1) + settings.steps * _of_depth(attacked)
-    streams = next((count for part, count in _STREAMS.items() if part in spec.model), 1)
-    if pixels != 1.0 or streams > 1:  # our own kernels are for 32 x 32 pixels and one stream
-        passes *= streams * _rates()["torch"]["56"] / _rates()["native"]["56"]
-    return spec.recipe.epochs * passes * pixels * images / _TIMED_IMAGES
+    if is_native(spec):
+        return spec.recipe.epochs * passes * _SIZES[spec.dataset][0] / _TIMED_IMAGES
+    against_native = _plain_epoch(spec.dataset) / _rates()["native"]["56"]
+    return float(spec.recipe.epochs * passes * _streams(spec.model) * against_native)
+
+
+def _plain_epoch(dataset: str) -> float:
+    """Find plain torch's seconds per epoch at 56 layers: those of the data if timed, else by the number of pixels."""
+    images, pixels = _SIZES[dataset]
+    own = _rates().get(dataset)
+    return float(own["56"] if own else _rates()["torch"]["56"] * pixels * images / _TIMED_IMAGES)
 
 
 def _bottleneck_seconds(spec: RunSpec, layers: int) -> float | None:
@@ -107,6 +121,10 @@ def _of_depth(layers: int) -> float:
     """Compute seconds per epoch on a GPU, on the line through the two depths that were timed."""
     shallow, deep = (float(_rates()["native"][depth]) for depth in ("20", "56"))
     return shallow + (deep - shallow) / 36 * (layers - 20)
+
+
+def _streams(model: str) -> int:
+    return next((count for part, count in _STREAMS.items() if part in model), 1)
 
 
 def _layers(model: str) -> int:
