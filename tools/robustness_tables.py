@@ -127,24 +127,24 @@ def registered_noise() -> str:
 
 def registered_networks() -> str:
     """List every network that was measured after its prediction, seeds joined, under the stronger Gaussian noise."""
-    groups: dict[str, list[RegisteredNoise]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[RegisteredNoise]] = defaultdict(list)
     for one in _measured():
-        groups[one.name].append(one)
+        groups[one.run.split("-")[0], one.name].append(one)
     rows = []
-    for found in sorted(groups.values(), key=lambda found: -mean(one.clean or 0.0 for one in found)):
+    for key, found in sorted(groups.items(), key=lambda item: -mean(one.clean or 0.0 for one in item[1])):
         first = found[0]
         values = [one.measured[GAUSSIAN] for one in found if one.measured is not None]
         low, high = first.intervals[GAUSSIAN]
         rows.append(
             [
-                rounded_name(first.name),
+                rounded_name(" ".join(key)),
                 "yes" if first.zero_stable else "no",
                 f"{mean(one.clean or 0.0 for one in found):.1f}",
                 f"{first.predicted[GAUSSIAN]['parts']:.1f} ({low:.1f} to {high:.1f})",
                 ", ".join(f"{value:.1f}" for value in values),
             ]
         )
-    return table(["Network", "Zero-stable", "Clean", "Predicted (90 % interval)", "Measured, by seed"], rows)
+    return table(["Network", "Zero-stable", "Clean", "Predicted (90 % interval)", "Measured, by run"], rows)
 
 
 @cache

@@ -61,7 +61,7 @@ class AttackedNetwork:
     """Accuracy of a network under white-box attacks in L-infinity, in percent, the mean over its runs.
 
     Attributes:
-        clean: On all test images.
+        clean: On the images of the attack that saw most of them.
         kept: By method and radius.
         images: How many test images a method attacked.
     """
@@ -130,8 +130,7 @@ def attacked_networks(evidence: Evidence, dataset: str = "cifar10") -> list[Atta
         for method, eps in sorted(shared, key=lambda key: (STRONG.index(key[0]), key[1])):
             kept.setdefault(method, {})[eps] = mean(100 * found[method, eps].accuracy for found in rows)
         images = {method: min(found[method, eps].images for found in rows) for method, eps in shared}
-        results = [run.record.result for run in runs]
-        clean = mean(100 * (result.test_accuracy or 0.0) for result in results if result is not None)
+        clean = mean(100 * _clean_row(run).accuracy for run in runs)
         networks.append(AttackedNetwork(name, recipe, stable, clean, kept, images, len(runs)))
     return sorted(networks, key=lambda network: (network.recipe, -network.clean))
 
@@ -139,7 +138,7 @@ def attacked_networks(evidence: Evidence, dataset: str = "cifar10") -> list[Atta
 def _attacked(evidence: Evidence, dataset: str) -> dict[Key, list[RunEvidence]]:
     groups: dict[Key, list[RunEvidence]] = {}
     for run in evidence.runs:
-        if run.record.spec.dataset == dataset and run.record.result is not None and _strong_rows(run):
+        if run.record.spec.dataset == dataset and _strong_rows(run):
             groups.setdefault(_key(run), []).append(run)
     return groups
 
@@ -154,6 +153,11 @@ def _strong_rows(run: RunEvidence) -> dict[tuple[str, float], ResultRow]:
                 if known is None or known.images < row.images:
                     rows[row.method, row.eps] = row
     return rows
+
+
+def _clean_row(run: RunEvidence) -> ResultRow:
+    results = [result for result in run.attacks.values() if result.protocol in WHITE_BOX]
+    return max((row for result in results for row in result.rows if row.method == "clean"), key=lambda row: row.images)
 
 
 def _groups(evidence: Evidence, protocol: str, dataset: str) -> dict[Key, list[Found]]:
