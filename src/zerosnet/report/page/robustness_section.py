@@ -32,6 +32,7 @@ from zerosnet.report.page.tables import plain_table
 
 NOISE = "Gaussian 0.04"
 _SIDES = ((True, "zero-stable", 0), (False, "not zero-stable", 1))
+_LOOKS = {True: 0, False: 1, None: 2}
 _LEAST = 6  # networks of each side, below which a comparison means nothing
 _MATCHED = "Networks that are not zero-stable, less zero-stable ones: points of accuracy, with 95 % intervals"
 _COMPARED = (
@@ -167,7 +168,7 @@ def _severities(network: CorruptedNetwork, named: bool) -> Series:
     means = [fmean(column) for column in zip(*(errors.by_severity[name] for name in errors.counted))]
     points = [(float(severity), 100 - error) for severity, error in enumerate([errors.clean, *means])]
     words = {True: "zero-stable", False: "not zero-stable", None: "trained coefficients"}[side]
-    look = {True: 0, False: 1, None: 2}[side]
+    look = _LOOKS[side]
     return Series(words, points, look, look, dashed=side is False, title=rounded_name(network.name), legend=named)
 
 
@@ -177,7 +178,13 @@ def _certificates(networks: Sequence[CertifiedNetwork]) -> list[Html]:
         "perturbation within the radius."
     )
     series = [
-        Series(_label(one), sorted(one.certified.items()), place % 8, place % 8, dashed=one.zero_stable is False)
+        Series(
+            _label(one),
+            sorted(one.certified.items()),
+            _LOOKS[one.zero_stable],
+            place % 8,
+            dashed=one.zero_stable is False,
+        )
         for place, one in enumerate(networks)
     ]
     about = "; ".join(f"{rounded_name(one.name)}: mean radius {one.mean_radius:.3f}" for one in networks)
