@@ -11,7 +11,7 @@ from zerosnet.errors import InputError
 from zerosnet.models.reading.algebra import MOST_STREAMS
 from zerosnet.models.reading.branches import entry_of
 from zerosnet.models.reading.disturb import DisturbedRun
-from zerosnet.models.reading.fit import Fit, Layout, fit, layouts
+from zerosnet.models.reading.fit import GROUPINGS, Fit, Layout, fit, layouts
 from zerosnet.models.reading.plan import Part, StepPlan, resolved
 from zerosnet.models.reading.states import Flow, Sum
 
@@ -71,12 +71,18 @@ def entries_of(plan: StepPlan) -> dict[int, int | None]:
     return found
 
 
-def measure_part(plan: StepPlan, part: Part, entry: int | None, run_: DisturbedRun) -> LinearPart:
-    """Fit the sums of one part, with the branches as they are or, if that is not linear, with their factors applied."""
+def measure_part(
+    plan: StepPlan, part: Part, entry: int | None, run_: DisturbedRun, stream: Sequence[int] = ()
+) -> LinearPart:
+    """Fit the sums of one part, with the branches as they are or, if that is not linear, with their factors applied.
+
+    Args:
+        stream: The shape of one stream, for mixing without a branch. By default it is that of the smallest tensor.
+    """
     whole = resolved(plan.flow, part)
     attempts = []
     for scaled in (False, True):
-        found = _measure(plan, whole, entry, run_, scaled)
+        found = _measure(plan, whole, entry, run_, scaled, tuple(stream))
         if found is not None:
             attempts.append(found)
             if max(one.error for one in found.fits) <= run_.precision.tolerance:
@@ -103,7 +109,9 @@ def _streams_before(flow: Flow, part: Part) -> int:
     return sum(flow.vertices[r].numel // numel for r in stream_roots(flow, part.before, numel))
 
 
-def _measure(plan: StepPlan, part: Part, entry: int | None, run_: DisturbedRun, scaled: bool) -> LinearPart | None:
+def _measure(
+    plan: StepPlan, part: Part, entry: int | None, run_: DisturbedRun, scaled: bool, stream: tuple[int, ...]
+) -> LinearPart | None:
     flow = plan.flow
     branches = list(dict.fromkeys(v for s in part.sums for v in (s.scaled if scaled else s.branches)))
     numel = min((flow.vertices[v].numel for v in branches), default=base_numel(flow, part))
@@ -111,6 +119,8 @@ def _measure(plan: StepPlan, part: Part, entry: int | None, run_: DisturbedRun, 
         return None
     shaped = branches[0] if branches else min((*part.before, part.sums[0].target), key=lambda v: flow.vertices[v].numel)
     base = tuple(size for size in flow.vertices[shaped].shape if size != 1) or (1,)
+    if stream and not branches:
+        numel, base = int(torch.Size(stream).numel()), stream
     old, new = (stream_roots(flow, roots, numel) for roots in (part.before, part.after))
     raw = old
     if part.kind == "opening":  # the projections are the state
@@ -165,11 +175,17 @@ def _fit_sum(
         found = fit(
             target, torch.cat([*states, *(t for t in added if t is not None)]), run_.precision.tolerance, len(branches)
         )
-        if best is None or found.error < best.error:
+        if best is None or _rank(found, run_) < _rank(best, run_):
             best, chosen = found, place
     assert best is not None, "there is a layout for every tensor"
     sizes = [(v, next(iter(one.values())).shape[0]) for v, one in zip(leaves, seen[1:])]
     return best, sizes, list(zip((s.target, *leaves), chosen))
+
+
+def _rank(found: Fit, run_: DisturbedRun) -> tuple[float, float]:
+    """Rank exact fits by how few coefficients they need, before all others, which are ranked by their error."""
+    exact = found.error <= run_.precision.tolerance
+    return (GROUPINGS.index(found.grouping) if exact else len(GROUPINGS), found.error)
 
 
 def _reading(

@@ -136,13 +136,30 @@ def _measured_parts(
             found.append((n, part, measure_part(plan, part, entries.get(n), run_)))
         elif part.kind == "mixing" or folds(plan, n):
             place, step, linear = found[-1]
-            matrix = measure_part(plan, part, None, run_).A if part.kind == "mixing" else _norm_factor(plan, part, run_)
-            if matrix.shape[-1] not in (1, len(linear.A)):
-                raise InputError(f"{len(linear.A)} streams leave a block and {matrix.shape[-1]} are mixed after it; "
-                                 "expected as many")  # fmt: skip
-            b = None if linear.b is None else _applied(matrix, linear.b)
-            found[-1] = place, step, replace(linear, A=_applied(matrix, linear.A), b=b)
+            found[-1] = place, step, _followed_by(linear, plan, part, run_)
     return found
+
+
+def _followed_by(linear: LinearPart, plan: StepPlan, part: Part, run_: DisturbedRun) -> LinearPart:
+    """Multiply a step with the matrix of the mixing, or the factor of the norm, that follows it."""
+    fits = linear.fits
+    if part.kind == "mixing":
+        mixing = measure_part(plan, part, None, run_, _stream_of(plan, part, linear))
+        matrix, fits = mixing.A, (*fits, *mixing.fits)
+    else:
+        matrix = _norm_factor(plan, part, run_)
+    if matrix.shape[-1] not in (1, len(linear.A)):
+        raise InputError(f"{len(linear.A)} streams leave a block and {matrix.shape[-1]} are mixed after it; "
+                         "expected as many")  # fmt: skip
+    b = None if linear.b is None else _applied(matrix, linear.b)
+    return replace(linear, A=_applied(matrix, linear.A), b=b, fits=fits)
+
+
+def _stream_of(plan: StepPlan, part: Part, linear: LinearPart) -> tuple[int, ...]:
+    """Return the shape of a stream of the step before a mixing, if the state still consists of such streams."""
+    size = int(torch.Size(linear.base).numel())
+    count = sum(plan.flow.vertices[v].numel for v in stream_roots(plan.flow, part.before, size))
+    return linear.base if count == size * len(linear.A) else ()
 
 
 def _applied(matrix: Tensor, to: Tensor) -> Tensor:

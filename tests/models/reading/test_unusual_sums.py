@@ -1,0 +1,51 @@
+"""Sums that are written in unusual ways are read as what they do."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from zerosnet.models import wiring_of
+
+WIDTH = 8
+DIAGONAL = [[0.5, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 2.0]]
+FULL = [[0.7, 0.2, 0.1], [0.1, 0.7, 0.2], [0.3, 0.3, 0.4]]
+
+
+class Written(nn.Module):
+    """Four branches, and a function that applies them to x in its own way."""
+
+    def __init__(self, apply: Callable[["Written", Tensor], Tensor], matrix: list[list[float]] = FULL) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.f = nn.ModuleList(nn.Sequential(nn.LayerNorm(WIDTH), nn.Linear(WIDTH, WIDTH)) for _ in range(4))
+        self.head = nn.Linear(WIDTH, 3)
+        self.own = apply
+        self.register_buffer("matrix", torch.tensor(matrix))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.own(self, x))
+
+
+def tokens(length: int = 5) -> Tensor:
+    return torch.randn(4, length, WIDTH, generator=torch.Generator().manual_seed(1))
+
+
+def mixed_after_the_sum(model: Written, x: Tensor) -> Tensor:
+    X = x[:, :, None].repeat(1, 1, 3, 1)
+    for f in model.f:
+        X = model.matrix @ (X + f(X.mean(2))[:, :, None])
+    return X.mean(2)
+
+
+@pytest.mark.parametrize("length", [3, 5])
+@pytest.mark.parametrize("matrix", [DIAGONAL, FULL])
+def test_mixing_after_the_sum_is_a_part_of_the_block(matrix: list[list[float]], length: int) -> None:
+    found = wiring_of(Written(mixed_after_the_sum, matrix), tokens(length))
+    for step, measured in zip(found.steps[:-1], found.measured):
+        assert np.array(step.A, dtype=float) == pytest.approx(np.array(matrix), abs=1e-6)
+        assert list(step.b) == pytest.approx(np.sum(matrix, axis=1), abs=1e-6)
+        assert measured.spread == 0
+    assert list(found.read) == pytest.approx(np.mean(matrix, axis=0), abs=1e-6), "the head reads the last mixture"
