@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from zerosnet.models import wiring_of
+from zerosnet.models import diagnose, wiring_of
 
 WIDTH = 8
 DIAGONAL = [[0.5, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 2.0]]
@@ -49,3 +49,29 @@ def test_mixing_after_the_sum_is_a_part_of_the_block(matrix: list[list[float]], 
         assert list(step.b) == pytest.approx(np.sum(matrix, axis=1), abs=1e-6)
         assert measured.spread == 0
     assert list(found.read) == pytest.approx(np.mean(matrix, axis=0), abs=1e-6), "the head reads the last mixture"
+
+
+SUMS = {
+    "add": lambda x, f: torch.add(x, f, alpha=0.1),
+    "x.add": lambda x, f: x.add(f, alpha=0.1),
+    "x.sub": lambda x, f: x.sub(f, alpha=-0.1),
+    "scaled twice": lambda x, f: torch.add(x, 0.5 * f, alpha=0.2),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_a_factor_inside_the_sum_counts_for_the_share(name: str) -> None:
+    def one_by_one(add: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Written, Tensor], Tensor]:
+        def apply(model: Written, x: Tensor) -> Tensor:
+            for f in model.f:
+                x = add(x, f(x))
+            return x
+
+        return apply
+
+    usual = diagnose(Written(one_by_one(lambda x, f: x + 0.1 * f)), tokens())
+    found = diagnose(Written(one_by_one(SUMS[name])), tokens())
+    for one, other in zip(found.blocks, usual.blocks):
+        assert one.share == pytest.approx(other.share, rel=1e-4) and other.share < 0.1
+        assert one.cosine == pytest.approx(other.cosine, abs=1e-4)
+        assert one.predicted_share == pytest.approx(other.predicted_share, rel=1e-4)

@@ -99,8 +99,8 @@ def _contribution(reading: NetworkReading, n: int, clean: Trace) -> tuple[Tensor
     sums = resolved(reading.plan.flow, part).sums[0]
     if linear.A.shape == (1, 1):
         target = clean.before[sums.target]
-        scaled = sum((clean.before[v].reshape(target.shape) for v in sums.scaled), torch.zeros_like(target))
-        return clean.before[sums.states[0]].reshape(target.shape), target, scaled
+        terms = (weight * clean.before[v].reshape(target.shape) for v, weight in linear.added)
+        return clean.before[sums.states[0]].reshape(target.shape), target, sum(terms, torch.zeros_like(target))
     weights = [*(step.c for step in reading.wiring.steps), reading.wiring.read][n + 1]
     factor = sum(float(c) * float(b) for c, b in zip(weights, reading.wiring.steps[n].b))
     entries = [*reading.entries, reading.read]

@@ -1,7 +1,7 @@
 """Measure the parts of a plan: the matrix that takes the streams of one state to those of the next, and the branch."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import torch
@@ -14,6 +14,9 @@ from zerosnet.models.reading.disturb import DisturbedRun
 from zerosnet.models.reading.fit import GROUPINGS, Fit, Layout, fit, layouts
 from zerosnet.models.reading.plan import Part, StepPlan, resolved
 from zerosnet.models.reading.states import Flow, Sum
+
+_FIXED = 1e-6
+"""Weights that differ by less, relative to the largest, are taken for one: the tolerance of fits allows more."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,8 @@ class LinearPart:
     fits: tuple[Fit, ...]
     layouts: tuple[tuple[int, Layout], ...] = ()
     """By vertex, how it consists of streams."""
+    added: tuple[tuple[int, float], ...] = ()
+    """With one stream: vertices and weights whose sum is what is added to the state, at the sum itself."""
 
     def streams(self, vertex: int, tensor: Tensor, base: Sequence[int] | None = None) -> Tensor:
         """See a tensor of the state as its streams; `base` is for another number of images than was measured with."""
@@ -86,8 +91,19 @@ def measure_part(
         if found is not None:
             attempts.append(found)
             if max(one.error for one in found.fits) <= run_.precision.tolerance:
-                return found
+                return replace(found, added=_added(plan, whole, found, run_)) if found.A.shape == (1, 1) else found
     raise InputError(_not_linear(plan, whole, attempts))
+
+
+def _added(plan: StepPlan, part: Part, found: LinearPart, run_: DisturbedRun) -> tuple[tuple[int, float], ...]:
+    """Find fixed weights, such as alpha of torch.add, of the branches or else of the branches with their factors."""
+    for option in (found, _measure(plan, part, None, run_, True, ())):
+        if option is None or not option.branch:
+            continue
+        weights = option.fits[0].values[:, 0, -len(option.branch) :]
+        if float((weights - weights.mean(0)).abs().max()) <= _FIXED * float(weights.abs().max()):
+            return tuple((v, float(weight)) for (v, _), weight in zip(option.branch, weights.mean(0)))
+    return tuple((v, 1.0) for v in part.sums[0].scaled)
 
 
 def base_numel(flow: Flow, part: Part) -> int:
