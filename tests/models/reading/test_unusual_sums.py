@@ -75,3 +75,17 @@ def test_a_factor_inside_the_sum_counts_for_the_share(name: str) -> None:
         assert one.share == pytest.approx(other.share, rel=1e-4) and other.share < 0.1
         assert one.cosine == pytest.approx(other.cosine, abs=1e-4)
         assert one.predicted_share == pytest.approx(other.predicted_share, rel=1e-4)
+
+
+def signs_per_channel(model: Written, x: Tensor) -> Tensor:
+    signs = torch.tensor([1.0, -1.0] * (WIDTH // 2), dtype=x.dtype)
+    for f in model.f:
+        x = x + signs * f(x)
+    return x
+
+
+def test_gains_of_both_signs_do_not_cancel_in_the_predicted_share() -> None:
+    found = diagnose(Written(signs_per_channel), tokens())
+    assert [float(step.b[0]) for step in found.wiring.steps] == pytest.approx([0.0] * 4, abs=1e-9), "b is the mean"
+    assert found.prediction_error < 0.15
+    assert min(found.wiring.predicted_shares()) > 0.2

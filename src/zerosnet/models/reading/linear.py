@@ -42,6 +42,8 @@ class LinearPart:
     """By vertex, how it consists of streams."""
     added: tuple[tuple[int, float], ...] = ()
     """With one stream: vertices and weights whose sum is what is added to the state, at the sum itself."""
+    b_variance: Tensor | None = None
+    """Variance of every entry of b over channels, images or tokens."""
 
     def streams(self, vertex: int, tensor: Tensor, base: Sequence[int] | None = None) -> Tensor:
         """See a tensor of the state as its streams; `base` is for another number of images than was measured with."""
@@ -148,6 +150,7 @@ def _measure(
     rows, count = _places(flow, new, numel)
     A = torch.zeros(count, total, dtype=torch.float64)
     b = torch.zeros(count, len(branches), dtype=torch.float64)
+    variance = torch.zeros_like(b)
     fits: list[Fit] = []
     places: list[tuple[int, Layout]] = []
     for root in set(old) & set(new):
@@ -163,7 +166,9 @@ def _measure(
         for place, (vertex, size) in enumerate(found[1]):
             first = sum(one for _, one in found[1][:place])
             A[rows[s.target], columns[flow.root[vertex]]] = found[0].mean[:, first : first + size]
-        b[rows[s.target]] = found[0].mean[:, -len(branches) :] if branches else 0
+        if branches:
+            b[rows[s.target]] = found[0].mean[:, -len(branches) :]
+            variance[rows[s.target]] = found[0].spread[:, -len(branches) :].square()
     if not fits:
         return None
     c, reading = _reading(flow, raw, entry, run_, total)
@@ -171,7 +176,8 @@ def _measure(
     if weights is None:
         return None
     joint = tuple((vertex, float(weight)) for vertex, weight in zip(branches, weights))
-    return LinearPart(A, _joint(b, weights), c, joint, base, (*fits, *reading), tuple(places))
+    variances = _joint(variance, weights)
+    return LinearPart(A, _joint(b, weights), c, joint, base, (*fits, *reading), tuple(places), b_variance=variances)
 
 
 def _fit_sum(

@@ -119,6 +119,7 @@ def read_network(
         sizes=tuple(_rms_of_branch(linear, disturbed) for _, _, linear in steps),
         stem_size=rms(disturbed.before[taken(plan, plan.parts[0])]),
         passage_gains=passage_gains(plan, [part for _, part, _ in steps], disturbed.before),
+        deviations=tuple(_deviations(linear) for _, _, linear in steps),
     )
     parts = tuple((part, linear) for _, part, linear in steps)
     return NetworkReading(wiring, plan, parts, tuple(entries.get(n) for n, _, _ in steps), head)
@@ -152,7 +153,8 @@ def _followed_by(linear: LinearPart, plan: StepPlan, part: Part, run_: Disturbed
         raise InputError(f"{len(linear.A)} streams leave a block and {matrix.shape[-1]} are mixed after it; "
                          "expected as many")  # fmt: skip
     b = None if linear.b is None else _applied(matrix, linear.b)
-    return replace(linear, A=_applied(matrix, linear.A), b=b, fits=fits)
+    variance = None if linear.b_variance is None else _applied(matrix.square(), linear.b_variance)
+    return replace(linear, A=_applied(matrix, linear.A), b=b, fits=fits, b_variance=variance)
 
 
 def _stream_of(plan: StepPlan, part: Part, linear: LinearPart) -> tuple[int, ...]:
@@ -238,6 +240,11 @@ def _descriptions(plan: StepPlan, steps: list[tuple[int, Part, LinearPart]]) -> 
             )
         )
     return tuple(found)
+
+
+def _deviations(linear: LinearPart) -> tuple[float, ...]:
+    assert linear.b_variance is not None, "a step has a branch"
+    return tuple(0.0 if value <= _SNAP else value for value in linear.b_variance.sqrt().tolist())
 
 
 def _rms_of_branch(linear: LinearPart, run_: DisturbedRun) -> float:
