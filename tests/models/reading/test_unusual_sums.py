@@ -89,3 +89,26 @@ def test_gains_of_both_signs_do_not_cancel_in_the_predicted_share() -> None:
     assert [float(step.b[0]) for step in found.wiring.steps] == pytest.approx([0.0] * 4, abs=1e-9), "b is the mean"
     assert found.prediction_error < 0.15
     assert min(found.wiring.predicted_shares()) > 0.2
+
+
+def momentum(model: Written, x: Tensor) -> Tensor:
+    v = torch.zeros_like(x)
+    for f in model.f:
+        v = 0.9 * v + 0.1 * f(x)
+        x = x + v
+    return x
+
+
+def one_stream_full(model: Written, x: Tensor) -> Tensor:
+    X = torch.stack([x, 0 * x, 0 * x], 2)
+    for f in model.f:
+        X = X + f(X.mean(2))[:, :, None]
+    return X.mean(2)
+
+
+@pytest.mark.parametrize("apply", [momentum, one_stream_full])
+def test_the_first_state_is_as_large_as_the_stream_that_the_start_is_measured_in(apply) -> None:
+    found = diagnose(Written(apply), tokens())
+    assert max(found.wiring.start) == 1
+    assert found.wiring.stem_size == pytest.approx(float(tokens()[:2].square().mean().sqrt()), rel=0.01)
+    assert found.prediction_error < 0.15

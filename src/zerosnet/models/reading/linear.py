@@ -1,6 +1,6 @@
 """Measure the parts of a plan: the matrix that takes the streams of one state to those of the next, and the branch."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 from zerosnet.errors import InputError
 from zerosnet.models.reading.algebra import MOST_STREAMS
-from zerosnet.models.reading.branches import entry_of
+from zerosnet.models.reading.branches import entry_of, rms, taken
 from zerosnet.models.reading.disturb import DisturbedRun
 from zerosnet.models.reading.fit import GROUPINGS, Fit, Layout, fit, layouts
 from zerosnet.models.reading.plan import Part, StepPlan, resolved
@@ -114,6 +114,16 @@ def base_numel(flow: Flow, part: Part) -> int:
     states = [flow.vertices[v].numel for v in part.before]
     targets = [flow.vertices[found.target].numel for found in part.sums]
     return min(branches or [*states, *targets])
+
+
+def stem_size(plan: StepPlan, first: LinearPart, kept: Mapping[int, Tensor]) -> float:
+    """Measure the rms of the first state: of its largest stream, if the first block takes several."""
+    part = plan.parts[0]
+    if part.kind == "opening" or first.A.shape[1] == 1:
+        return rms(kept[taken(plan, part)])
+    base = tuple(size for size in kept[first.branch[0][0]].shape if size != 1) or (1,)
+    roots = stream_roots(plan.flow, part.before, base_numel(plan.flow, part))
+    return max(rms(stream) for root in roots for stream in first.streams(root, kept[root], base))
 
 
 def stream_roots(flow: Flow, roots: Sequence[int] | frozenset[int], numel: int) -> list[int]:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.errors import InputError
-from zerosnet.models.reading.branches import block_names, entry_of, folds, passage_gains, rms, taken
+from zerosnet.models.reading.branches import block_names, entry_of, folds, passage_gains, rms
 from zerosnet.models.reading.calls import Example, check_call
 from zerosnet.models.reading.disturb import DisturbedRun, disturbed_run
 from zerosnet.models.reading.linear import (
@@ -16,6 +16,7 @@ from zerosnet.models.reading.linear import (
     entries_of,
     fit_mixture,
     measure_part,
+    stem_size,
     stream_roots,
 )
 from zerosnet.models.reading.measured import MeasuredStep, MeasuredWiring
@@ -117,7 +118,7 @@ def read_network(
         stages=_stages([linear.base for _, _, linear in steps]),
         measured=_descriptions(plan, steps),
         sizes=tuple(_rms_of_branch(linear, disturbed) for _, _, linear in steps),
-        stem_size=rms(disturbed.before[taken(plan, plan.parts[0])]),
+        stem_size=stem_size(plan, steps[0][2], disturbed.before),
         passage_gains=passage_gains(plan, [part for _, part, _ in steps], disturbed.before),
         deviations=tuple(_deviations(linear) for _, _, linear in steps),
     )
@@ -195,7 +196,7 @@ def _read_out(plan: StepPlan, last: LinearPart, head: int | None, run_: Disturbe
 
 
 def _start(plan: StepPlan, first: LinearPart, run_: DisturbedRun) -> Tensor:
-    """Measure how large every stream of the first state is in units of its first one."""
+    """Measure how large every stream of the first state is in units of its largest one."""
     if first.A.shape[1] == 1:
         return torch.ones(1)
     numel = int(torch.Size(first.base).numel())
