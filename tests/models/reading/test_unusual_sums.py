@@ -112,3 +112,25 @@ def test_the_first_state_is_as_large_as_the_stream_that_the_start_is_measured_in
     assert max(found.wiring.start) == 1
     assert found.wiring.stem_size == pytest.approx(float(tokens()[:2].square().mean().sqrt()), rel=0.01)
     assert found.prediction_error < 0.15
+
+
+def written_into_streams(model: Written, x: Tensor) -> Tensor:
+    X = x[:, :, None].repeat(1, 1, 3, 1)
+    for n, f in enumerate(model.f):
+        X[:, :, n % 3] += f(X.mean(2))
+    return X.mean(2)
+
+
+def new_streams(model: Written, x: Tensor) -> Tensor:
+    X = x[:, :, None].repeat(1, 1, 3, 1)
+    for n, f in enumerate(model.f):
+        place = torch.eye(3, dtype=x.dtype)[n % 3]
+        X = X + place[:, None] * f(X.mean(2))[:, :, None]
+    return X.mean(2)
+
+
+def test_gradients_are_followed_through_streams_that_are_written_over() -> None:
+    found, usual = (diagnose(Written(apply), tokens()) for apply in (written_into_streams, new_streams))
+    gains = [block.backward_gain for block in found.blocks]
+    assert gains == pytest.approx([block.backward_gain for block in usual.blocks])
+    assert gains[-1] == pytest.approx(1) and gains[0] != pytest.approx(1)
