@@ -134,3 +134,35 @@ def test_gradients_are_followed_through_streams_that_are_written_over() -> None:
     gains = [block.backward_gain for block in found.blocks]
     assert gains == pytest.approx([block.backward_gain for block in usual.blocks])
     assert gains[-1] == pytest.approx(1) and gains[0] != pytest.approx(1)
+
+
+def blended(model: Written, x: Tensor) -> Tensor:
+    for f in model.f:
+        x = torch.lerp(x, f(x), 0.3)
+    return x
+
+
+def multiplied_and_added(model: Written, x: Tensor) -> Tensor:
+    for f in model.f:
+        x = torch.addcmul(x, model.matrix[0, 0], f(x), value=0.5)
+    return x
+
+
+@pytest.mark.parametrize(("apply", "keep", "add"), [(blended, 0.7, 0.3), (multiplied_and_added, 1.0, 0.35)])
+def test_a_sum_inside_one_operation_is_read(apply, keep: float, add: float) -> None:
+    found = diagnose(Written(apply), tokens())
+    assert [(float(step.A[0][0]), float(step.b[0])) for step in found.wiring.steps] == [pytest.approx((keep, add))] * 4
+    assert found.prediction_error < 0.15
+
+
+def test_streams_that_are_multiplied_and_added_are_read() -> None:
+    def apply(model: Written, x: Tensor) -> Tensor:
+        X = x[:, :, None].repeat(1, 1, 5, 1)
+        for f in model.f:
+            X = torch.addcmul(X, model.matrix.flatten()[:5, None], f(X.mean(2))[:, :, None])
+        return X.mean(2)
+
+    found = wiring_of(Written(apply), tokens())
+    for step in found.steps:
+        assert np.array(step.A, dtype=float) == pytest.approx(np.eye(5), abs=1e-6)
+        assert list(step.b) == pytest.approx([*FULL[0], *FULL[1][:2]], abs=1e-6)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from zerosnet.models.reading.algebra import COPIES, PICKS, PRODUCTS, SAME, SCALES, SUMS, carriers
+from zerosnet.models.reading.algebra import BLENDS, COPIES, PICKS, PRODUCTS, SAME, SCALES, SUMS, blended, carriers
 from zerosnet.models.reading.trace import Trace, Vertex
 
 State = frozenset[int]
@@ -184,6 +184,8 @@ class Walk:
         """List the inputs of an operation that carries a state along; none if it does not."""
         if v.operation in SAME | PICKS | SUMS:
             return tuple(i for i in dict.fromkeys(v.inputs) if self.flow.vertices[i].data)
+        if v.operation in BLENDS:
+            return blended(self.flow.vertices, v) if v.data else ()
         if v.operation in SCALES | PRODUCTS:
             found = carriers(self.flow.vertices, v)
             return found if len(found) == 1 else ()
