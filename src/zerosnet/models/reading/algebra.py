@@ -35,9 +35,10 @@ SUMS = words(
     "concatenate stack hstack vstack dstack sum mean __setitem__"
 )
 
-SCALES = words(
-    "mul mul_ __mul__ __rmul__ __imul__ multiply div div_ __truediv__ __itruediv__ divide lerp addcmul addcmul_"
-)
+SCALES = words("mul mul_ __mul__ __rmul__ __imul__ multiply div div_ __truediv__ __itruediv__ divide")
+
+BLENDS = words("lerp lerp_ addcmul addcmul_ addcdiv addcdiv_")
+"""The first input plus another one, each times coefficients."""
 
 PRODUCTS = words("matmul __matmul__ __rmatmul__ bmm einsum tensordot baddbmm")
 
@@ -60,6 +61,16 @@ def carriers(vertices: Sequence[Vertex], vertex: Vertex) -> tuple[int, ...]:
         inputs = inputs if len(inputs) == 1 else [vertices[vertex.inputs[0]], *inputs[1:]]
     largest = max(v.numel for v in inputs)
     return tuple(v.index for v in inputs if v.numel * COEFFICIENT_PART > largest)
+
+
+def blended(vertices: Sequence[Vertex], vertex: Vertex) -> tuple[int, ...]:
+    """List the two terms of a blend; none if the second one is a product of tensors that are no coefficients."""
+    first, *others = dict.fromkeys(i for i in vertex.inputs if vertices[i].data)
+    if vertex.operation.startswith("lerp"):
+        return (first, *others[:1])  # the rest is the weight
+    largest = max((vertices[i].numel for i in others), default=0)
+    large = [i for i in others if vertices[i].numel * COEFFICIENT_PART > largest]
+    return (first, *large) if len(large) == 1 else ()
 
 
 def _summed(vertices: Sequence[Vertex], vertex: Vertex) -> int:

@@ -15,7 +15,7 @@ from zerosnet.models.reading.branches import folded, passage_gains, rms, taken
 from zerosnet.models.reading.calls import Example, arguments, untrained_batch_norms
 from zerosnet.models.reading.diagnosis import BranchDiagnosis, WiringDiagnosis
 from zerosnet.models.reading.gains import StateDisturbance, backward_gains, same_operations, states_of_steps
-from zerosnet.models.reading.linear import base_numel, stream_roots
+from zerosnet.models.reading.linear import base_numel, stem_size, stream_roots
 from zerosnet.models.reading.plan import resolved
 from zerosnet.models.reading.read import NetworkReading, read_network
 from zerosnet.models.reading.trace import Trace, check_finite, run
@@ -51,7 +51,7 @@ def diagnose_network(
             for v in (s.target, *s.states, *s.scaled, *(b for b, _ in linear.branch))}  # fmt: skip
     keep |= {v for state in states for v in state} | {v for v in (*reading.entries, reading.read) if v is not None}
     parts = [part for part, _ in reading.parts]
-    keep |= {v for part in parts for v in part.after}
+    keep |= {v for part in parts for v in (*part.before, *part.after)}
     keep |= {v for pair in pairwise(parts) for both in folded(reading.plan, *pair) for v in both}
     clean = run(model, example, keep={*keep, reading.plan.output}, statistics=chosen)
     _check_same(model, reading, clean)
@@ -59,7 +59,7 @@ def diagnose_network(
     forward = StateDisturbance(reading, states, chosen, seed).gains(model, example, clean)
     backward = backward_gains(model, example, reading.plan, chosen, seed)
     sizes = [rms(_branch(reading, n, clean)) for n in range(len(reading.parts))]
-    stem = rms(clean.before[taken(reading.plan, parts[0])])
+    stem = stem_size(reading.plan, reading.parts[0][1], clean.before)
     passages = passage_gains(reading.plan, parts, clean.before)
     predicted = reading.wiring.in_units_of_branches(sizes, stem, passages).shares(stem=1.0)
     gains = 10 ** reading.wiring.gains().forward_rows[1:]
@@ -99,8 +99,8 @@ def _contribution(reading: NetworkReading, n: int, clean: Trace) -> tuple[Tensor
     sums = resolved(reading.plan.flow, part).sums[0]
     if linear.A.shape == (1, 1):
         target = clean.before[sums.target]
-        scaled = sum((clean.before[v].reshape(target.shape) for v in sums.scaled), torch.zeros_like(target))
-        return clean.before[sums.states[0]].reshape(target.shape), target, scaled
+        terms = (weight * clean.before[v].reshape(target.shape) for v, weight in linear.added)
+        return clean.before[sums.states[0]].reshape(target.shape), target, sum(terms, torch.zeros_like(target))
     weights = [*(step.c for step in reading.wiring.steps), reading.wiring.read][n + 1]
     factor = sum(float(c) * float(b) for c, b in zip(weights, reading.wiring.steps[n].b))
     entries = [*reading.entries, reading.read]

@@ -116,16 +116,20 @@ def backward_gains(model: nn.Module, example: Example, plan: StepPlan, mode: str
     generator = torch.Generator().manual_seed(seed)
     direction = torch.randn(output.shape, generator=generator, dtype=torch.float64).to(output)
     loss = (output * direction).sum()
-    kept = [moved.after[v] for v in made_of]
-    written_over = len({id(tensor) for tensor in kept}) < len(kept)  # x += f(x): one tensor is all states
-    if written_over or not all(tensor.requires_grad for tensor in kept):
+    if any(v not in moved.edges for v in made_of):
         return [float("nan")] * len(states)
-    gradients = torch.autograd.grad(loss, kept, allow_unused=True, retain_graph=True)
-    last = kept[-len(states[-1]) :]
+    edges = [moved.edges[v] for v in made_of]
+    try:
+        gradients = torch.autograd.grad(loss, edges, allow_unused=True, retain_graph=True)
+    except RuntimeError as error:  # x += f(x) may write over what the gradient of f needs
+        if "inplace operation" not in str(error):
+            raise
+        return [float("nan")] * len(states)
+    last = [moved.after[v] for v in states[-1]]
     if not any(gradient is not None and gradient.any() for gradient in gradients[-len(last) :]):  # a head at 0
         along = [torch.randn(t.shape, generator=generator, dtype=torch.float64).to(output) for t in last]
         loss = torch.stack([(t * one).sum() for t, one in zip(last, along)]).sum()
-        gradients = torch.autograd.grad(loss, kept, allow_unused=True)
+        gradients = torch.autograd.grad(loss, edges, allow_unused=True)
     squares = iter([0.0 if gradient is None else float(gradient.norm()) ** 2 for gradient in gradients])
     norms = [math.sqrt(sum(next(squares) for _ in state)) for state in states]
     return [norm / norms[-1] if norms[-1] else float("nan") for norm in norms]

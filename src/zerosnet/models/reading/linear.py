@@ -1,7 +1,7 @@
 """Measure the parts of a plan: the matrix that takes the streams of one state to those of the next, and the branch."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 
 import torch
@@ -9,11 +9,14 @@ from torch import Tensor
 
 from zerosnet.errors import InputError
 from zerosnet.models.reading.algebra import MOST_STREAMS
-from zerosnet.models.reading.branches import entry_of
+from zerosnet.models.reading.branches import entry_of, rms, taken
 from zerosnet.models.reading.disturb import DisturbedRun
-from zerosnet.models.reading.fit import Fit, Layout, fit, layouts
+from zerosnet.models.reading.fit import GROUPINGS, Fit, Layout, fit, layouts
 from zerosnet.models.reading.plan import Part, StepPlan, resolved
 from zerosnet.models.reading.states import Flow, Sum
+
+_FIXED = 1e-6
+"""Weights that differ by less, relative to the largest, are taken for one: the tolerance of fits allows more."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,10 @@ class LinearPart:
     fits: tuple[Fit, ...]
     layouts: tuple[tuple[int, Layout], ...] = ()
     """By vertex, how it consists of streams."""
+    added: tuple[tuple[int, float], ...] = ()
+    """With one stream: vertices and weights whose sum is what is added to the state, at the sum itself."""
+    b_variance: Tensor | None = None
+    """Variance of every entry of b over channels, images or tokens."""
 
     def streams(self, vertex: int, tensor: Tensor, base: Sequence[int] | None = None) -> Tensor:
         """See a tensor of the state as its streams; `base` is for another number of images than was measured with."""
@@ -71,17 +78,34 @@ def entries_of(plan: StepPlan) -> dict[int, int | None]:
     return found
 
 
-def measure_part(plan: StepPlan, part: Part, entry: int | None, run_: DisturbedRun) -> LinearPart:
-    """Fit the sums of one part, with the branches as they are or, if that is not linear, with their factors applied."""
+def measure_part(
+    plan: StepPlan, part: Part, entry: int | None, run_: DisturbedRun, stream: Sequence[int] = ()
+) -> LinearPart:
+    """Fit the sums of one part, with the branches as they are or, if that is not linear, with their factors applied.
+
+    Args:
+        stream: The shape of one stream, for mixing without a branch. By default it is that of the smallest tensor.
+    """
     whole = resolved(plan.flow, part)
     attempts = []
     for scaled in (False, True):
-        found = _measure(plan, whole, entry, run_, scaled)
+        found = _measure(plan, whole, entry, run_, scaled, tuple(stream))
         if found is not None:
             attempts.append(found)
             if max(one.error for one in found.fits) <= run_.precision.tolerance:
-                return found
+                return replace(found, added=_added(plan, whole, found, run_)) if found.A.shape == (1, 1) else found
     raise InputError(_not_linear(plan, whole, attempts))
+
+
+def _added(plan: StepPlan, part: Part, found: LinearPart, run_: DisturbedRun) -> tuple[tuple[int, float], ...]:
+    """Find fixed weights, such as alpha of torch.add, of the branches or else of the branches with their factors."""
+    for option in (found, _measure(plan, part, None, run_, True, ())):
+        if option is None or not option.branch:
+            continue
+        weights = option.fits[0].values[:, 0, -len(option.branch) :]
+        if float((weights - weights.mean(0)).abs().max()) <= _FIXED * float(weights.abs().max()):
+            return tuple((v, float(weight)) for (v, _), weight in zip(option.branch, weights.mean(0)))
+    return tuple((v, 1.0) for v in part.sums[0].scaled)
 
 
 def base_numel(flow: Flow, part: Part) -> int:
@@ -90,6 +114,16 @@ def base_numel(flow: Flow, part: Part) -> int:
     states = [flow.vertices[v].numel for v in part.before]
     targets = [flow.vertices[found.target].numel for found in part.sums]
     return min(branches or [*states, *targets])
+
+
+def stem_size(plan: StepPlan, first: LinearPart, kept: Mapping[int, Tensor]) -> float:
+    """Measure the rms of the first state: of its largest stream, if the first block takes several."""
+    part = plan.parts[0]
+    if part.kind == "opening" or first.A.shape[1] == 1:
+        return rms(kept[taken(plan, part)])
+    base = tuple(size for size in kept[first.branch[0][0]].shape if size != 1) or (1,)
+    roots = stream_roots(plan.flow, part.before, base_numel(plan.flow, part))
+    return max(rms(stream) for root in roots for stream in first.streams(root, kept[root], base))
 
 
 def stream_roots(flow: Flow, roots: Sequence[int] | frozenset[int], numel: int) -> list[int]:
@@ -103,7 +137,9 @@ def _streams_before(flow: Flow, part: Part) -> int:
     return sum(flow.vertices[r].numel // numel for r in stream_roots(flow, part.before, numel))
 
 
-def _measure(plan: StepPlan, part: Part, entry: int | None, run_: DisturbedRun, scaled: bool) -> LinearPart | None:
+def _measure(
+    plan: StepPlan, part: Part, entry: int | None, run_: DisturbedRun, scaled: bool, stream: tuple[int, ...]
+) -> LinearPart | None:
     flow = plan.flow
     branches = list(dict.fromkeys(v for s in part.sums for v in (s.scaled if scaled else s.branches)))
     numel = min((flow.vertices[v].numel for v in branches), default=base_numel(flow, part))
@@ -111,6 +147,8 @@ def _measure(plan: StepPlan, part: Part, entry: int | None, run_: DisturbedRun, 
         return None
     shaped = branches[0] if branches else min((*part.before, part.sums[0].target), key=lambda v: flow.vertices[v].numel)
     base = tuple(size for size in flow.vertices[shaped].shape if size != 1) or (1,)
+    if stream and not branches:
+        numel, base = int(torch.Size(stream).numel()), stream
     old, new = (stream_roots(flow, roots, numel) for roots in (part.before, part.after))
     raw = old
     if part.kind == "opening":  # the projections are the state
@@ -122,6 +160,7 @@ def _measure(plan: StepPlan, part: Part, entry: int | None, run_: DisturbedRun, 
     rows, count = _places(flow, new, numel)
     A = torch.zeros(count, total, dtype=torch.float64)
     b = torch.zeros(count, len(branches), dtype=torch.float64)
+    variance = torch.zeros_like(b)
     fits: list[Fit] = []
     places: list[tuple[int, Layout]] = []
     for root in set(old) & set(new):
@@ -137,7 +176,9 @@ def _measure(plan: StepPlan, part: Part, entry: int | None, run_: DisturbedRun, 
         for place, (vertex, size) in enumerate(found[1]):
             first = sum(one for _, one in found[1][:place])
             A[rows[s.target], columns[flow.root[vertex]]] = found[0].mean[:, first : first + size]
-        b[rows[s.target]] = found[0].mean[:, -len(branches) :] if branches else 0
+        if branches:
+            b[rows[s.target]] = found[0].mean[:, -len(branches) :]
+            variance[rows[s.target]] = found[0].spread[:, -len(branches) :].square()
     if not fits:
         return None
     c, reading = _reading(flow, raw, entry, run_, total)
@@ -145,7 +186,8 @@ def _measure(plan: StepPlan, part: Part, entry: int | None, run_: DisturbedRun, 
     if weights is None:
         return None
     joint = tuple((vertex, float(weight)) for vertex, weight in zip(branches, weights))
-    return LinearPart(A, _joint(b, weights), c, joint, base, (*fits, *reading), tuple(places))
+    variances = _joint(variance, weights)
+    return LinearPart(A, _joint(b, weights), c, joint, base, (*fits, *reading), tuple(places), b_variance=variances)
 
 
 def _fit_sum(
@@ -165,11 +207,17 @@ def _fit_sum(
         found = fit(
             target, torch.cat([*states, *(t for t in added if t is not None)]), run_.precision.tolerance, len(branches)
         )
-        if best is None or found.error < best.error:
+        if best is None or _rank(found, run_) < _rank(best, run_):
             best, chosen = found, place
     assert best is not None, "there is a layout for every tensor"
     sizes = [(v, next(iter(one.values())).shape[0]) for v, one in zip(leaves, seen[1:])]
     return best, sizes, list(zip((s.target, *leaves), chosen))
+
+
+def _rank(found: Fit, run_: DisturbedRun) -> tuple[float, float]:
+    """Rank exact fits by how few coefficients they need, before all others, which are ranked by their error."""
+    exact = found.error <= run_.precision.tolerance
+    return (GROUPINGS.index(found.grouping) if exact else len(GROUPINGS), found.error)
 
 
 def _reading(

@@ -1,5 +1,6 @@
 """A wiring that was read off a network, with what is known about every number of it."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -43,12 +44,14 @@ class MeasuredWiring(Wiring):
         stem_size: rms of the first state on the example.
         passage_gains: rms of the state as a block takes it, over its rms as the block before left it. It is 1 unless
             something is between them, such as the projection that opens a stage.
+        deviations: For every b_n, the deviation of each entry over channels, images or tokens; b_n is the mean.
     """
 
     measured: tuple[MeasuredStep, ...] = ()
     sizes: tuple[float, ...] = ()
     stem_size: float = 1.0
     passage_gains: tuple[float, ...] = ()
+    deviations: tuple[tuple[float, ...], ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -78,19 +81,23 @@ class MeasuredWiring(Wiring):
     ) -> Wiring:
         """The wiring with every b_n times the rms of f_n, the start times that of the stem, and A_n times a passage.
 
+        An entry of b_n that differs over channels, images or tokens counts with its root mean square.
         Its shares, with stem=1, are those of a network whose branches have these sizes and are uncorrelated. With the
         sizes of the example, that is what they are predicted to be.
         """
         given = self.sizes if sizes is None else tuple(sizes)
         first = self.stem_size if stem_size is None else stem_size
         gains = (self.passage_gains if passage_gains is None else tuple(passage_gains)) or (1.0,) * len(self.steps)
+        deviations = self.deviations or tuple((0.0,) * len(step.b) for step in self.steps)
         steps = tuple(
             replace(
                 step,
                 A=tuple(tuple(float(a) * gain for a in row) for row in step.A),
-                b=tuple(float(b) * size for b in step.b),
+                b=tuple(
+                    math.copysign(math.hypot(b, d), b) * size if d else float(b) * size for b, d in zip(step.b, ds)
+                ),
             )
-            for step, size, gain in zip(self.steps, given, gains)
+            for step, size, gain, ds in zip(self.steps, given, gains, deviations)
         )
         return Wiring(steps, self.read, tuple(float(x) * first for x in self.start), self.stages)
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.errors import InputError
-from zerosnet.models.reading.branches import block_names, entry_of, folds, passage_gains, rms, taken
+from zerosnet.models.reading.branches import block_names, entry_of, folds, passage_gains, rms
 from zerosnet.models.reading.calls import Example, check_call
 from zerosnet.models.reading.disturb import DisturbedRun, disturbed_run
 from zerosnet.models.reading.linear import (
@@ -16,6 +16,7 @@ from zerosnet.models.reading.linear import (
     entries_of,
     fit_mixture,
     measure_part,
+    stem_size,
     stream_roots,
 )
 from zerosnet.models.reading.measured import MeasuredStep, MeasuredWiring
@@ -117,8 +118,9 @@ def read_network(
         stages=_stages([linear.base for _, _, linear in steps]),
         measured=_descriptions(plan, steps),
         sizes=tuple(_rms_of_branch(linear, disturbed) for _, _, linear in steps),
-        stem_size=rms(disturbed.before[taken(plan, plan.parts[0])]),
+        stem_size=stem_size(plan, steps[0][2], disturbed.before),
         passage_gains=passage_gains(plan, [part for _, part, _ in steps], disturbed.before),
+        deviations=tuple(_deviations(linear) for _, _, linear in steps),
     )
     parts = tuple((part, linear) for _, part, linear in steps)
     return NetworkReading(wiring, plan, parts, tuple(entries.get(n) for n, _, _ in steps), head)
@@ -136,13 +138,31 @@ def _measured_parts(
             found.append((n, part, measure_part(plan, part, entries.get(n), run_)))
         elif part.kind == "mixing" or folds(plan, n):
             place, step, linear = found[-1]
-            matrix = measure_part(plan, part, None, run_).A if part.kind == "mixing" else _norm_factor(plan, part, run_)
-            if matrix.shape[-1] not in (1, len(linear.A)):
-                raise InputError(f"{len(linear.A)} streams leave a block and {matrix.shape[-1]} are mixed after it; "
-                                 "expected as many")  # fmt: skip
-            b = None if linear.b is None else _applied(matrix, linear.b)
-            found[-1] = place, step, replace(linear, A=_applied(matrix, linear.A), b=b)
+            found[-1] = place, step, _followed_by(linear, plan, part, run_)
     return found
+
+
+def _followed_by(linear: LinearPart, plan: StepPlan, part: Part, run_: DisturbedRun) -> LinearPart:
+    """Multiply a step with the matrix of the mixing, or the factor of the norm, that follows it."""
+    fits = linear.fits
+    if part.kind == "mixing":
+        mixing = measure_part(plan, part, None, run_, _stream_of(plan, part, linear))
+        matrix, fits = mixing.A, (*fits, *mixing.fits)
+    else:
+        matrix = _norm_factor(plan, part, run_)
+    if matrix.shape[-1] not in (1, len(linear.A)):
+        raise InputError(f"{len(linear.A)} streams leave a block and {matrix.shape[-1]} are mixed after it; "
+                         "expected as many")  # fmt: skip
+    b = None if linear.b is None else _applied(matrix, linear.b)
+    variance = None if linear.b_variance is None else _applied(matrix.square(), linear.b_variance)
+    return replace(linear, A=_applied(matrix, linear.A), b=b, fits=fits, b_variance=variance)
+
+
+def _stream_of(plan: StepPlan, part: Part, linear: LinearPart) -> tuple[int, ...]:
+    """Return the shape of a stream of the step before a mixing, if the state still consists of such streams."""
+    size = int(torch.Size(linear.base).numel())
+    count = sum(plan.flow.vertices[v].numel for v in stream_roots(plan.flow, part.before, size))
+    return linear.base if count == size * len(linear.A) else ()
 
 
 def _applied(matrix: Tensor, to: Tensor) -> Tensor:
@@ -176,7 +196,7 @@ def _read_out(plan: StepPlan, last: LinearPart, head: int | None, run_: Disturbe
 
 
 def _start(plan: StepPlan, first: LinearPart, run_: DisturbedRun) -> Tensor:
-    """Measure how large every stream of the first state is in units of its first one."""
+    """Measure how large every stream of the first state is in units of its largest one."""
     if first.A.shape[1] == 1:
         return torch.ones(1)
     numel = int(torch.Size(first.base).numel())
@@ -221,6 +241,11 @@ def _descriptions(plan: StepPlan, steps: list[tuple[int, Part, LinearPart]]) -> 
             )
         )
     return tuple(found)
+
+
+def _deviations(linear: LinearPart) -> tuple[float, ...]:
+    assert linear.b_variance is not None, "a step has a branch"
+    return tuple(0.0 if value <= _SNAP else value for value in linear.b_variance.sqrt().tolist())
 
 
 def _rms_of_branch(linear: LinearPart, run_: DisturbedRun) -> float:

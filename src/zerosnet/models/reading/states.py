@@ -8,8 +8,9 @@ state before it, and to the branches that are added.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from zerosnet.models.reading.algebra import COPIES, PICKS, PRODUCTS, SAME, SCALES, SUMS, carriers
+from zerosnet.models.reading.algebra import BLENDS, COPIES, PICKS, PRODUCTS, SAME, SCALES, SUMS, blended, carriers
 from zerosnet.models.reading.trace import Trace, Vertex
 
 State = frozenset[int]
@@ -99,43 +100,59 @@ class Sum:
     scaled: tuple[int, ...]
 
 
+class _Visit(NamedTuple):
+    """A tensor on the way back.
+
+    Attributes:
+        scaled: The scaled branch that the tensor is a factor of, if it is one.
+        top: Only sums that no state is carried into were passed.
+    """
+
+    vertex: int
+    scaled: int | None
+    top: bool
+
+
 class Walk:
     """Follow a sum backwards to a state."""
 
     def __init__(self, flow: Flow, before: State) -> None:
         self.flow, self.before = flow, before
+        self._first = min(before, default=0)  # what was made earlier does not carry the state
         self._touching: dict[int, bool] = {}
 
     def sum_of(self, target: int) -> Sum:
-        states: list[int] = []
-        branches: list[tuple[int, int]] = []
-        self._follow(target, states, branches, at=None, top=True)
-        pairs = list(dict.fromkeys(branches))
-        return Sum(target, tuple(dict.fromkeys(states)), tuple(b for b, _ in pairs), tuple(s for _, s in pairs))
+        """Collect the states and branches that a tensor is a sum of; every tensor is visited once."""
+        states: dict[int, None] = {}
+        branches: dict[tuple[int, int], None] = {}
+        waiting = [_Visit(target, None, True)]
+        seen: set[_Visit] = set()
+        while waiting:
+            visit = waiting.pop()
+            if visit in seen or not self.flow.vertices[visit.vertex].data:
+                continue
+            seen.add(visit)
+            if self.flow.root[visit.vertex] in self.before:
+                states[visit.vertex] = None
+                continue
+            later = self._beyond(visit)
+            if not later:
+                branches[visit.vertex, visit.vertex if visit.scaled is None else visit.scaled] = None
+            waiting += reversed(later)
+        return Sum(target, tuple(states), tuple(b for b, _ in branches), tuple(s for _, s in branches))
 
-    def _follow(
-        self, vertex: int, states: list[int], branches: list[tuple[int, int]], at: int | None, top: bool = False
-    ) -> None:
-        """Collect states and branches; `at` is the scaled branch that this vertex is a factor of, if it is one."""
-        v = self.flow.vertices[vertex]
-        if not v.data:
-            return
-        if self.flow.root[vertex] in self.before:
-            states.append(vertex)
-            return
+    def _beyond(self, visit: _Visit) -> list[_Visit]:
+        """List the terms that a tensor consists of; none if it is a branch."""
+        v = self.flow.vertices[visit.vertex]
         through = self._through(v)
-        if not self.touches(vertex):
-            factor = self._scaled_by(vertex)
-            if factor is not None:
-                self._follow(factor, states, branches, vertex if at is None else at, top)
-            elif top and v.operation in SUMS and len(through) > 1:  # perhaps the opening of a stage
-                for i in through:
-                    self._follow(i, states, branches, None, top)
-            else:
-                branches.append((vertex, vertex if at is None else at))
-            return
-        for i in through:
-            self._follow(i, states, branches, at)
+        if self.touches(v.index):
+            return [_Visit(i, visit.scaled, False) for i in through]
+        factor = self._scaled_by(v.index)
+        if factor is not None:
+            return [_Visit(factor, v.index if visit.scaled is None else visit.scaled, visit.top)]
+        if visit.top and v.operation in SUMS and len(through) > 1:  # perhaps the opening of a stage
+            return [_Visit(i, None, True) for i in through]
+        return []
 
     def _scaled_by(self, vertex: int) -> int | None:
         """Find the tensor that this one is a multiple of, in whatever layout; None if it is none."""
@@ -147,18 +164,28 @@ class Walk:
 
     def touches(self, vertex: int) -> bool:
         """Tell whether a state is carried into this tensor."""
-        known = self._touching.get(vertex)
-        if known is None:
-            v = self.flow.vertices[vertex]
-            at_state = self.flow.root[vertex] in self.before
-            known = v.data and (at_state or any(self.touches(i) for i in self._through(v)))
-            self._touching[vertex] = known
-        return known
+        known = self._touching
+        if vertex in known:
+            return known[vertex]
+        waiting = [vertex]
+        while waiting:
+            v = self.flow.vertices[waiting[-1]]
+            at_state = v.data and self.flow.root[v.index] in self.before
+            through = self._through(v) if v.data and not at_state and v.index > self._first else ()
+            carries = at_state or any(known.get(i) for i in through)
+            unknown = next((i for i in through if i not in known), None)
+            if carries or unknown is None:
+                known[waiting.pop()] = carries
+            else:
+                waiting.append(unknown)
+        return known[vertex]
 
     def _through(self, v: Vertex) -> tuple[int, ...]:
         """List the inputs of an operation that carries a state along; none if it does not."""
         if v.operation in SAME | PICKS | SUMS:
             return tuple(i for i in dict.fromkeys(v.inputs) if self.flow.vertices[i].data)
+        if v.operation in BLENDS:
+            return blended(self.flow.vertices, v) if v.data else ()
         if v.operation in SCALES | PRODUCTS:
             found = carriers(self.flow.vertices, v)
             return found if len(found) == 1 else ()

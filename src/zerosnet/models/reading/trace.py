@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.graph import get_gradient_edge
 from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakIdKeyDictionary
 
@@ -78,6 +79,8 @@ class Trace:
     """Tensors that were asked for, as the network made them."""
     after: dict[int, Tensor] = field(default_factory=dict)
     """The same with what was added to them."""
+    edges: dict[int, Any] = field(default_factory=dict)
+    """Where their gradients arrive, if they have any; a tensor that is written over later has one for each time."""
     result: Any = None
 
 
@@ -156,6 +159,8 @@ class _Recorder(TorchFunctionMode):
             self._numbers[changed] = vertex
         if vertex in self._keep:
             self.trace.after[vertex] = changed.detach().clone() if self._copy else changed
+            if not self._copy and changed.requires_grad:
+                self.trace.edges[vertex] = get_gradient_edge(changed)
         return changed
 
 

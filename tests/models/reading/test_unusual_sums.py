@@ -1,0 +1,168 @@
+"""Sums that are written in unusual ways are read as what they do."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from zerosnet.models import diagnose, wiring_of
+
+WIDTH = 8
+DIAGONAL = [[0.5, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 2.0]]
+FULL = [[0.7, 0.2, 0.1], [0.1, 0.7, 0.2], [0.3, 0.3, 0.4]]
+
+
+class Written(nn.Module):
+    """Four branches, and a function that applies them to x in its own way."""
+
+    def __init__(self, apply: Callable[["Written", Tensor], Tensor], matrix: list[list[float]] = FULL) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.f = nn.ModuleList(nn.Sequential(nn.LayerNorm(WIDTH), nn.Linear(WIDTH, WIDTH)) for _ in range(4))
+        self.head = nn.Linear(WIDTH, 3)
+        self.own = apply
+        self.register_buffer("matrix", torch.tensor(matrix))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.own(self, x))
+
+
+def tokens(length: int = 5) -> Tensor:
+    return torch.randn(4, length, WIDTH, generator=torch.Generator().manual_seed(1))
+
+
+def mixed_after_the_sum(model: Written, x: Tensor) -> Tensor:
+    X = x[:, :, None].repeat(1, 1, 3, 1)
+    for f in model.f:
+        X = model.matrix @ (X + f(X.mean(2))[:, :, None])
+    return X.mean(2)
+
+
+@pytest.mark.parametrize("length", [3, 5])
+@pytest.mark.parametrize("matrix", [DIAGONAL, FULL])
+def test_mixing_after_the_sum_is_a_part_of_the_block(matrix: list[list[float]], length: int) -> None:
+    found = wiring_of(Written(mixed_after_the_sum, matrix), tokens(length))
+    for step, measured in zip(found.steps[:-1], found.measured):
+        assert np.array(step.A, dtype=float) == pytest.approx(np.array(matrix), abs=1e-6)
+        assert list(step.b) == pytest.approx(np.sum(matrix, axis=1), abs=1e-6)
+        assert measured.spread == 0
+    assert list(found.read) == pytest.approx(np.mean(matrix, axis=0), abs=1e-6), "the head reads the last mixture"
+
+
+SUMS = {
+    "add": lambda x, f: torch.add(x, f, alpha=0.1),
+    "x.add": lambda x, f: x.add(f, alpha=0.1),
+    "x.sub": lambda x, f: x.sub(f, alpha=-0.1),
+    "scaled twice": lambda x, f: torch.add(x, 0.5 * f, alpha=0.2),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_a_factor_inside_the_sum_counts_for_the_share(name: str) -> None:
+    def one_by_one(add: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Written, Tensor], Tensor]:
+        def apply(model: Written, x: Tensor) -> Tensor:
+            for f in model.f:
+                x = add(x, f(x))
+            return x
+
+        return apply
+
+    usual = diagnose(Written(one_by_one(lambda x, f: x + 0.1 * f)), tokens())
+    found = diagnose(Written(one_by_one(SUMS[name])), tokens())
+    for one, other in zip(found.blocks, usual.blocks):
+        assert one.share == pytest.approx(other.share, rel=1e-4) and other.share < 0.1
+        assert one.cosine == pytest.approx(other.cosine, abs=1e-4)
+        assert one.predicted_share == pytest.approx(other.predicted_share, rel=1e-4)
+
+
+def signs_per_channel(model: Written, x: Tensor) -> Tensor:
+    signs = torch.tensor([1.0, -1.0] * (WIDTH // 2), dtype=x.dtype)
+    for f in model.f:
+        x = x + signs * f(x)
+    return x
+
+
+def test_gains_of_both_signs_do_not_cancel_in_the_predicted_share() -> None:
+    found = diagnose(Written(signs_per_channel), tokens())
+    assert [float(step.b[0]) for step in found.wiring.steps] == pytest.approx([0.0] * 4, abs=1e-9), "b is the mean"
+    assert found.prediction_error < 0.15
+    assert min(found.wiring.predicted_shares()) > 0.2
+
+
+def momentum(model: Written, x: Tensor) -> Tensor:
+    v = torch.zeros_like(x)
+    for f in model.f:
+        v = 0.9 * v + 0.1 * f(x)
+        x = x + v
+    return x
+
+
+def one_stream_full(model: Written, x: Tensor) -> Tensor:
+    X = torch.stack([x, 0 * x, 0 * x], 2)
+    for f in model.f:
+        X = X + f(X.mean(2))[:, :, None]
+    return X.mean(2)
+
+
+@pytest.mark.parametrize("apply", [momentum, one_stream_full])
+def test_the_first_state_is_as_large_as_the_stream_that_the_start_is_measured_in(apply) -> None:
+    found = diagnose(Written(apply), tokens())
+    assert max(found.wiring.start) == 1
+    assert found.wiring.stem_size == pytest.approx(float(tokens()[:2].square().mean().sqrt()), rel=0.01)
+    assert found.prediction_error < 0.15
+
+
+def written_into_streams(model: Written, x: Tensor) -> Tensor:
+    X = x[:, :, None].repeat(1, 1, 3, 1)
+    for n, f in enumerate(model.f):
+        X[:, :, n % 3] += f(X.mean(2))
+    return X.mean(2)
+
+
+def new_streams(model: Written, x: Tensor) -> Tensor:
+    X = x[:, :, None].repeat(1, 1, 3, 1)
+    for n, f in enumerate(model.f):
+        place = torch.eye(3, dtype=x.dtype)[n % 3]
+        X = X + place[:, None] * f(X.mean(2))[:, :, None]
+    return X.mean(2)
+
+
+def test_gradients_are_followed_through_streams_that_are_written_over() -> None:
+    found, usual = (diagnose(Written(apply), tokens()) for apply in (written_into_streams, new_streams))
+    gains = [block.backward_gain for block in found.blocks]
+    assert gains == pytest.approx([block.backward_gain for block in usual.blocks])
+    assert gains[-1] == pytest.approx(1) and gains[0] != pytest.approx(1)
+
+
+def blended(model: Written, x: Tensor) -> Tensor:
+    for f in model.f:
+        x = torch.lerp(x, f(x), 0.3)
+    return x
+
+
+def multiplied_and_added(model: Written, x: Tensor) -> Tensor:
+    for f in model.f:
+        x = torch.addcmul(x, model.matrix[0, 0], f(x), value=0.5)
+    return x
+
+
+@pytest.mark.parametrize(("apply", "keep", "add"), [(blended, 0.7, 0.3), (multiplied_and_added, 1.0, 0.35)])
+def test_a_sum_inside_one_operation_is_read(apply, keep: float, add: float) -> None:
+    found = diagnose(Written(apply), tokens())
+    assert [(float(step.A[0][0]), float(step.b[0])) for step in found.wiring.steps] == [pytest.approx((keep, add))] * 4
+    assert found.prediction_error < 0.15
+
+
+def test_streams_that_are_multiplied_and_added_are_read() -> None:
+    def apply(model: Written, x: Tensor) -> Tensor:
+        X = x[:, :, None].repeat(1, 1, 5, 1)
+        for f in model.f:
+            X = torch.addcmul(X, model.matrix.flatten()[:5, None], f(X.mean(2))[:, :, None])
+        return X.mean(2)
+
+    found = wiring_of(Written(apply), tokens())
+    for step in found.steps:
+        assert np.array(step.A, dtype=float) == pytest.approx(np.eye(5), abs=1e-6)
+        assert list(step.b) == pytest.approx([*FULL[0], *FULL[1][:2]], abs=1e-6)
