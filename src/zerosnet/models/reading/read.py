@@ -21,6 +21,7 @@ from zerosnet.models.reading.linear import (
 from zerosnet.models.reading.measured import MeasuredStep, MeasuredWiring
 from zerosnet.models.reading.plan import Part, StepPlan, normed, plan_of
 from zerosnet.models.reading.trace import run
+from zerosnet.models.reading.unread import unread_siblings
 from zerosnet.numerics import Stage, Step
 
 _SNAP = 1e-8
@@ -53,6 +54,7 @@ def wiring_of(
     Returns:
         A `Wiring` whose `measured` tells for every block its name, the spread of its numbers over images and tokens,
         and what the linear form leaves unexplained. Attention and MLP of a transformer are blocks of their own.
+        `note` names modules beside the blocks that ran and were not read as blocks.
 
     Raises:
         InputError: No residual blocks were found, or a sum is not linear; the message reports what was seen.
@@ -119,6 +121,7 @@ def read_network(
         sizes=tuple(_rms_of_branch(linear, disturbed) for _, _, linear in steps),
         stem_size=rms(disturbed.before[taken(plan, plan.parts[0])]),
         passage_gains=passage_gains(plan, [part for _, part, _ in steps], disturbed.before),
+        unread=() if blocks is not None else unread_siblings(model, trace, plan, _branches(steps)),
     )
     parts = tuple((part, linear) for _, part, linear in steps)
     return NetworkReading(wiring, plan, parts, tuple(entries.get(n) for n, _, _ in steps), head)
@@ -200,7 +203,7 @@ def _stages(bases: list[tuple[int, ...]]) -> tuple[Stage, ...]:
 
 
 def _descriptions(plan: StepPlan, steps: list[tuple[int, Part, LinearPart]]) -> tuple[MeasuredStep, ...]:
-    flow, names = plan.flow, block_names(plan, [(part, linear.branch) for _, part, linear in steps])
+    flow, names = plan.flow, block_names(plan, _branches(steps))
     after = [n for n, _, _ in steps[1:]] + [len(plan.parts)]
     found = []
     for (n, part, linear), until, name in zip(steps, after, names):
@@ -221,6 +224,10 @@ def _descriptions(plan: StepPlan, steps: list[tuple[int, Part, LinearPart]]) -> 
             )
         )
     return tuple(found)
+
+
+def _branches(steps: list[tuple[int, Part, LinearPart]]) -> list[tuple[Part, tuple[tuple[int, float], ...]]]:
+    return [(part, linear.branch) for _, part, linear in steps]
 
 
 def _rms_of_branch(linear: LinearPart, run_: DisturbedRun) -> float:
