@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from zerosnet.cli.main import run
+from zerosnet.cli.other_network import find_other
 
 BUILDERS = """
 import torch
@@ -81,6 +82,16 @@ def test_networks_of_timm_and_torchvision_are_diagnosed_by_name(capsys: pytest.C
         data = json.loads(capsys.readouterr().out)
         assert len(data["blocks"]) == 8
         assert data["blocks"][0]["name"].startswith(first)
+
+
+def test_weights_of_a_backbone_are_not_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torchvision.models import WeightsEnum
+
+    def refuse(weights: WeightsEnum, *args: object, **kwargs: object) -> None:
+        raise AssertionError(f"{weights} would be downloaded")
+
+    monkeypatch.setattr(WeightsEnum, "get_state_dict", refuse)
+    assert find_other("torchvision:lraspp_mobilenet_v3_large", seed=0).example is None
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,9 @@ def _torchvision(name: str) -> "nn.Module":
         raise InputError(
             f"torchvision has no network {name!r}{near}; expected a name of torchvision.models.list_models()"
         )
-    model: nn.Module = models.get_model(name, weights=None)
+    taken = signature(models.get_model_builder(name)).parameters
+    unloaded = {option: None for option in ("weights", "weights_backbone") if option in taken}
+    model: nn.Module = models.get_model(name, **unloaded)
     return model
 
 
