@@ -29,6 +29,9 @@ def with_example():
 def one():
     return nn.Sequential(nn.Linear(5, 8), Block(), nn.Linear(8, 2))
 
+def no_blocks():
+    return nn.Sequential(nn.Linear(5, 8), nn.Linear(8, 2))
+
 def nothing():
     return 3
 
@@ -48,6 +51,11 @@ def test_a_function_of_ones_own_is_diagnosed(builders: str, capsys: pytest.Captu
     data = json.loads(capsys.readouterr().out)
     assert [block["name"] for block in data["blocks"]] == ["1.f", "2.f", "3.f"]
     assert data["examples"] == 4
+
+
+def test_blocks_may_be_named(builders: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diagnose", f"{builders}:chain", "--block", "1", "--block", "3", "--json"]) == 0
+    assert [block["name"] for block in json.loads(capsys.readouterr().out)["blocks"]] == ["1.f", "3.f"]
 
 
 def test_a_function_may_return_an_example_too(builders: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,6 +115,9 @@ def test_weights_of_a_backbone_are_not_downloaded(monkeypatch: pytest.MonkeyPatc
         (["builders_of_networks:with_example", "--images", "3"], "brings an example of its own; leave --images out"),
         (["timm:"], "timm:NAME, torchvision:NAME, transformers:TYPE, or package.module:function"),
         (["builders_of_networks"], "timm:NAME, torchvision:NAME, transformers:TYPE, or package.module:function"),
+        (["builders_of_networks:no_blocks"], "expected sums of a state and a branch, or --block with names of modules"),
+        (["builders_of_networks:chain", "--block", "9"], "--block is '9'; expected names of modules that the network"),
+        (["zerosnet20_opt", "--block", "1"], "--block is given for zerosnet20_opt, whose blocks are known"),
         (["timm:resnet18", "--dataset", "digits"], "--dataset is given for timm:resnet18"),
     ],
 )

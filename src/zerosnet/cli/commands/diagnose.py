@@ -59,6 +59,10 @@ def diagnose(
         False, "--depth", help="Also measure how much of the depth is used, by five measures; needs a data set."
     ),
     seed: int = typer.Option(0, help="Seed of weights, noise and disturbance."),
+    block: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A module of another network that is a residual block; once per block."),
+    ] = None,
     store: str = typer.Option("runs", help="The folder that holds the runs."),
     json: bool = typer.Option(False, "--json", help="One JSON object on stdout."),
     plot: str | None = typer.Option(None, metavar="FILE", help=output.PLOT_HELP),
@@ -78,8 +82,12 @@ def diagnose(
     if is_other(model):
         unused: dict[str, object] = {"--scheme": scheme, "--dataset": dataset, "--data": data, "--depth": depth or None}
         _refuse_for_others(model, unused)
-        _diagnose_other(model, images, statistics, seed, json=json, target=target)
+        _diagnose_other(model, images, block, statistics, seed, json=json, target=target)
         return
+    if block:
+        raise InputError(
+            f"--block is given for {model}, whose blocks are known; expected a network from outside zerosnet"
+        )
     from zerosnet.cli.named_network import find_subject, runs_of
     from zerosnet.models import diagnose as measure
     from zerosnet.models import has_streams, measure_depth
@@ -100,7 +108,7 @@ def diagnose(
         if depth:
             raise InputError(f"--depth is given for {subject.label}, a network of several streams; leave it out")
         origin = f"of {source.name if source is not None else 'noise'}"
-        _show_wiring(subject.network, batch, subject.label, origin, statistics, seed, json=json, target=target)
+        _show_wiring(subject.network, batch, subject.label, origin, None, statistics, seed, json=json, target=target)
         return
     found = measure(subject.network, batch, labels, statistics=statistics, seed=seed)
     measures = None
@@ -135,7 +143,14 @@ def _refuse_for_others(model: str, options: dict[str, object]) -> None:
 
 
 def _diagnose_other(
-    name: str, images: int | None, statistics: str | None, seed: int, *, json: bool, target: "Path | None"
+    name: str,
+    images: int | None,
+    blocks: list[str] | None,
+    statistics: str | None,
+    seed: int,
+    *,
+    json: bool,
+    target: "Path | None",
 ) -> None:
     """Diagnose a network of another package, on noise or on an example of its own."""
     from zerosnet.cli.other_network import find_other
@@ -145,7 +160,11 @@ def _diagnose_other(
         raise InputError(f"--images is {images}, but {name} brings an example of its own; leave --images out")
     source = "of noise" if subject.example is None else "of its own"
     batch = subject.batch(images or _EXAMPLES_OF_OTHERS, seed)
-    _show_wiring(subject.model, batch, subject.label, source, statistics, seed, json=json, target=target)
+    try:
+        _show_wiring(subject.model, batch, subject.label, source, blocks, statistics, seed, json=json, target=target)
+    except InputError as error:
+        words = str(error).replace("blocks=, names", "--block with names").replace("blocks has ", "--block is ")
+        raise InputError(words) from error
 
 
 def _show_wiring(
@@ -153,6 +172,7 @@ def _show_wiring(
     batch: object,
     label: str,
     source: str,
+    blocks: list[str] | None,
     statistics: str | None,
     seed: int,
     *,
@@ -164,7 +184,7 @@ def _show_wiring(
     from zerosnet.models import diagnose_network
     from zerosnet.report import save_figure, wiring_figure
 
-    found = diagnose_network(network, cast(Any, batch), statistics=statistics, seed=seed)
+    found = diagnose_network(network, cast(Any, batch), blocks=blocks or None, statistics=statistics, seed=seed)
     if target is not None:
         save_figure(wiring_figure(found), target)
     if json:

@@ -75,6 +75,8 @@ def _names(blocks: Any) -> list[str]:
     if isinstance(blocks, str) or not isinstance(blocks, Iterable):
         raise InputError(f"blocks is {blocks!r}; expected a list of names of modules")
     names = list(blocks)
+    if not names:
+        raise InputError("blocks is empty; expected one name of a module at least, or None to find blocks")
     return [name for n, name in enumerate(names) if name not in names[:n]]
 
 

@@ -102,6 +102,7 @@ def read_network(
     plan = plan_of(trace, blocks)
     if not plan.steps:
         raise InputError(_nothing_found(model, plan))
+    _check_entries(model, plan)
     last = max(n for n, part in enumerate(plan.parts) if part.kind in ("step", "opening"))
     plan = replace(plan, parts=plan.parts[: last + 1])
     entries = entries_of(plan)
@@ -254,6 +255,18 @@ def _nothing_found(model: nn.Module, plan: StepPlan) -> str:
         f"{type(model).__name__} has no residual blocks that can be found: among {len(used)} operations between the "
         f"example and the output there are {seen}; expected sums of a state and a branch, or blocks=, names of modules"
     )
+
+
+def _check_entries(model: nn.Module, plan: StepPlan) -> None:
+    vertices = plan.flow.vertices
+    found = (vertices[v] for part in plan.steps for s in part.sums for v in (s.target, *s.states, *s.branches))
+    empty = next((v for v in found if not v.numel), None)
+    if empty is not None:
+        raise InputError(
+            f"{type(model).__name__} sums tensors without entries ({empty.operation} in "
+            f"{empty.module or 'the network'}), such as boxes if none are detected; expected "
+            "an example on which they have some, or blocks=, names of modules"
+        )
 
 
 def _several_readings(plan: StepPlan, part: Part) -> str:
