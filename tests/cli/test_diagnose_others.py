@@ -36,6 +36,7 @@ def nothing():
     return 3
 
 number = 3
+built = chain()
 """
 
 
@@ -51,6 +52,11 @@ def test_a_function_of_ones_own_is_diagnosed(builders: str, capsys: pytest.Captu
     data = json.loads(capsys.readouterr().out)
     assert [block["name"] for block in data["blocks"]] == ["1.f", "2.f", "3.f"]
     assert data["examples"] == 4
+
+
+def test_a_network_that_is_built_already_is_diagnosed(builders: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diagnose", f"{builders}:built"]) == 0
+    assert f"{builders}:built: effective depth" in capsys.readouterr().out
 
 
 def test_blocks_may_be_named(builders: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,6 +117,7 @@ def test_weights_of_a_backbone_are_not_downloaded(monkeypatch: pytest.MonkeyPatc
         (["no_such_package.module:f"], "cannot be found"),
         (["builders_of_networks:nothing"], "returns int; expected a torch.nn.Module"),
         (["builders_of_networks:number"], "is int; expected a function"),
+        (["builders_of_networks.py:chain"], "names a file; leave out .py: builders_of_networks:chain"),
         (["os.path:join"], "os.path:join cannot be called without arguments"),
         (["builders_of_networks:with_example", "--images", "3"], "brings an example of its own; leave --images out"),
         (["timm:"], "timm:NAME, torchvision:NAME, transformers:TYPE, or package.module:function"),
