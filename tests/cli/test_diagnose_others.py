@@ -32,6 +32,9 @@ def one():
 def no_blocks():
     return nn.Sequential(nn.Linear(5, 8), nn.Linear(8, 2))
 
+def of_tokens():
+    return nn.Sequential(nn.Embedding(9, 8), Block(), nn.Linear(8, 2))
+
 def nothing():
     return 3
 
@@ -117,6 +120,7 @@ def test_weights_of_a_backbone_are_not_downloaded(monkeypatch: pytest.MonkeyPatc
         (["no_such_package.module:f"], "cannot be found"),
         (["builders_of_networks:nothing"], "returns int; expected a torch.nn.Module"),
         (["builders_of_networks:number"], "is int; expected a function"),
+        (["builders_of_networks:of_tokens"], "Sequential fails on noise of shape (2, 8), which was guessed"),
         (["builders_of_networks.py:chain"], "names a file; leave out .py: builders_of_networks:chain"),
         (["os.path:join"], "os.path:join cannot be called without arguments"),
         (["builders_of_networks:with_example", "--images", "3"], "brings an example of its own; leave --images out"),

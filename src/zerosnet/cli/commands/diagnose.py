@@ -10,7 +10,7 @@ from zerosnet.cli.main import app
 from zerosnet.cli.named_network import SUBJECT_HELP
 from zerosnet.cli.options import announce
 from zerosnet.cli.other_network import OTHER_HELP, is_other
-from zerosnet.errors import InputError
+from zerosnet.errors import ExampleError, InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -162,6 +162,13 @@ def _diagnose_other(
     batch = subject.batch(images or _EXAMPLES_OF_OTHERS, seed)
     try:
         _show_wiring(subject.model, batch, subject.label, source, blocks, statistics, seed, json=json, target=target)
+    except ExampleError as error:
+        if subject.example is not None:
+            raise
+        raise InputError(
+            f"{error.model} fails on noise {error.example}, which was guessed ({error.reason}); expected "
+            "package.module:function, a function that returns (network, example)"
+        ) from error
     except InputError as error:
         words = str(error).replace("blocks=, names", "--block with names").replace("blocks has ", "--block is ")
         raise InputError(words) from error

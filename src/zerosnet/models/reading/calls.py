@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves, tree_map
 
-from zerosnet.errors import InputError
+from zerosnet.errors import ExampleError, InputError
 from zerosnet.files import is_whole
 from zerosnet.models.layers.replicated import BatchNorm
 
@@ -95,10 +95,7 @@ def refusing(model: nn.Module, example: Example) -> Iterator[None]:
         yield
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
-        raise InputError(
-            f"{type(model).__name__} fails on the example {describe(example)} ({type(error).__name__}: {reason}); "
-            "expected an example that it takes: a tensor, a tuple of arguments or a dictionary of keywords"
-        ) from error
+        raise ExampleError(type(model).__name__, describe(example), f"{type(error).__name__}: {reason}") from error
 
 
 def describe(example: Example) -> str:
