@@ -129,7 +129,8 @@ def test_weights_of_a_backbone_are_not_downloaded(monkeypatch: pytest.MonkeyPatc
         (["builders_of_networks:no_blocks"], "expected sums of a state and a branch, or --block with names of modules"),
         (["builders_of_networks:chain", "--block", "9"], "--block is '9'; expected names of modules that the network"),
         (["zerosnet20_opt", "--block", "1"], "--block is given for zerosnet20_opt, whose blocks are known"),
-        (["timm:resnet18", "--dataset", "digits"], "--dataset is given for timm:resnet18"),
+        (["timm:resnet18", "--dataset", "digits"], "--dataset is given for timm:resnet18, a network from outside"),
+        (["timm:resnet18", "--images", "1"], "--images is 1; expected 2 or more"),
     ],
 )
 def test_what_is_not_there_is_one_line(builders: str, arguments: list[str], message: str, refused) -> None:

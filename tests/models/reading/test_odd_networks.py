@@ -170,6 +170,16 @@ def test_a_network_without_blocks_is_refused(read) -> None:
         read(Chain(0), vectors())
 
 
+@pytest.mark.parametrize("read", [wiring_of, diagnose, lambda model, x: multistep(model, "1;1", example=x)])
+def test_a_network_without_weights_and_a_name_are_refused(read) -> None:
+    with torch.device("meta"):
+        empty = Chain()
+    with pytest.raises(InputError, match="model is Chain on the meta device, without weights; expected one with"):
+        read(empty, vectors())
+    with pytest.raises(InputError, match=r"model is str; expected a torch\.nn\.Module"):
+        read("timm:resnet18", vectors())
+
+
 def test_declared_wirings_refuse_what_cannot_be_run() -> None:
     timm = pytest.importorskip("timm")
     vit = timm.create_model("vit_tiny_patch16_224", img_size=32, depth=1)

@@ -47,9 +47,8 @@ def diagnose(
     data: str | None = typer.Option(None, help="The folder that holds the data set; digits needs none."),
     images: int | None = typer.Option(
         None,
-        min=2,
         max=100_000,
-        help=f"Number of test images; by default {_IMAGES_OF_DATA}; of noise {_IMAGES_OF_NOISE}, or "
+        help=f"Number of test images, 2 or more; by default {_IMAGES_OF_DATA}; of noise {_IMAGES_OF_NOISE}, or "
         f"{_EXAMPLES_OF_OTHERS} for networks of other packages and your own, if these bring no example.",
     ),
     statistics: str | None = typer.Option(
@@ -75,6 +74,8 @@ def diagnose(
     """
     if not 0 <= seed < 2**63:
         raise InputError(f"--seed is {seed}; expected a whole number from 0 on, below 2^63")
+    if images is not None and images < 2:
+        raise InputError(f"--images is {images}; expected 2 or more")
     if depth and dataset == _RANDOM:
         raise InputError(_DEPTH_NEEDS_LABELS)
     target = output.checked_plot(plot)
@@ -139,7 +140,7 @@ def diagnose(
 def _refuse_for_others(model: str, options: dict[str, object]) -> None:
     given = next((name for name, value in options.items() if value is not None), None)
     if given is not None:
-        raise InputError(f"{given} is given for {model}, a network of another package; leave it out")
+        raise InputError(f"{given} is given for {model}, a network from outside zerosnet; leave it out")
 
 
 def _diagnose_other(

@@ -107,7 +107,7 @@ class WiringDiagnosis:
         return "\n".join(filter(None, lines))
 
     def columns(self) -> list[tuple[str, list[str]]]:
-        """Write the numbers of all blocks, by column; keeps and writes are the largest entries of A and b."""
+        """Write the numbers of all blocks, by column; keeps and writes are the entries of A and b largest in size."""
         blocks, steps = self.blocks, self.wiring.steps
         columns = [
             ("block", [block.name for block in blocks]),
