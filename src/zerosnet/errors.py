@@ -18,6 +18,23 @@ class InputError(ValueError):
     """
 
 
+class ExampleError(InputError):
+    """A network of somebody else fails on an example.
+
+    Attributes:
+        model: The name of its class.
+        example: The shapes of the example.
+        reason: What the network raised.
+    """
+
+    def __init__(self, model: str, example: str, reason: str) -> None:
+        super().__init__(
+            f"{model} fails on the example {example} ({reason}); "
+            "expected an example that it takes: a tensor, a tuple of arguments or a dictionary of keywords"
+        )
+        self.model, self.example, self.reason = model, example, reason
+
+
 class MissingExtra(InputError):
     """An optional dependency is needed and not installed."""
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from zerosnet.cli.main import run
+from zerosnet.cli.other_network import find_other
 
 BUILDERS = """
 import torch
@@ -28,10 +29,17 @@ def with_example():
 def one():
     return nn.Sequential(nn.Linear(5, 8), Block(), nn.Linear(8, 2))
 
+def no_blocks():
+    return nn.Sequential(nn.Linear(5, 8), nn.Linear(8, 2))
+
+def of_tokens():
+    return nn.Sequential(nn.Embedding(9, 8), Block(), nn.Linear(8, 2))
+
 def nothing():
     return 3
 
 number = 3
+built = chain()
 """
 
 
@@ -47,6 +55,16 @@ def test_a_function_of_ones_own_is_diagnosed(builders: str, capsys: pytest.Captu
     data = json.loads(capsys.readouterr().out)
     assert [block["name"] for block in data["blocks"]] == ["1.f", "2.f", "3.f"]
     assert data["examples"] == 4
+
+
+def test_a_network_that_is_built_already_is_diagnosed(builders: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diagnose", f"{builders}:built"]) == 0
+    assert f"{builders}:built: effective depth" in capsys.readouterr().out
+
+
+def test_blocks_may_be_named(builders: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diagnose", f"{builders}:chain", "--block", "1", "--block", "3", "--json"]) == 0
+    assert [block["name"] for block in json.loads(capsys.readouterr().out)["blocks"]] == ["1.f", "3.f"]
 
 
 def test_a_function_may_return_an_example_too(builders: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -83,6 +101,16 @@ def test_networks_of_timm_and_torchvision_are_diagnosed_by_name(capsys: pytest.C
         assert data["blocks"][0]["name"].startswith(first)
 
 
+def test_weights_of_a_backbone_are_not_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torchvision.models import WeightsEnum
+
+    def refuse(weights: WeightsEnum, *args: object, **kwargs: object) -> None:
+        raise AssertionError(f"{weights} would be downloaded")
+
+    monkeypatch.setattr(WeightsEnum, "get_state_dict", refuse)
+    assert find_other("torchvision:lraspp_mobilenet_v3_large", seed=0).example is None
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -92,11 +120,17 @@ def test_networks_of_timm_and_torchvision_are_diagnosed_by_name(capsys: pytest.C
         (["no_such_package.module:f"], "cannot be found"),
         (["builders_of_networks:nothing"], "returns int; expected a torch.nn.Module"),
         (["builders_of_networks:number"], "is int; expected a function"),
+        (["builders_of_networks:of_tokens"], "Sequential fails on noise of shape (2, 8), which was guessed"),
+        (["builders_of_networks.py:chain"], "names a file; leave out .py: builders_of_networks:chain"),
         (["os.path:join"], "os.path:join cannot be called without arguments"),
         (["builders_of_networks:with_example", "--images", "3"], "brings an example of its own; leave --images out"),
         (["timm:"], "timm:NAME, torchvision:NAME, transformers:TYPE, or package.module:function"),
         (["builders_of_networks"], "timm:NAME, torchvision:NAME, transformers:TYPE, or package.module:function"),
-        (["timm:resnet18", "--dataset", "digits"], "--dataset is given for timm:resnet18"),
+        (["builders_of_networks:no_blocks"], "expected sums of a state and a branch, or --block with names of modules"),
+        (["builders_of_networks:chain", "--block", "9"], "--block is '9'; expected names of modules that the network"),
+        (["zerosnet20_opt", "--block", "1"], "--block is given for zerosnet20_opt, whose blocks are known"),
+        (["timm:resnet18", "--dataset", "digits"], "--dataset is given for timm:resnet18, a network from outside"),
+        (["timm:resnet18", "--images", "1"], "--images is 1; expected 2 or more"),
     ],
 )
 def test_what_is_not_there_is_one_line(builders: str, arguments: list[str], message: str, refused) -> None:

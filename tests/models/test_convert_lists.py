@@ -93,6 +93,19 @@ def test_blocks_that_are_called_by_their_index_are_refused() -> None:
         multistep(ByIndex([1.0, 1.0]), "leapfrog", example={"images": torch.randn(3, 5, 8)})
 
 
+@pytest.mark.parametrize("order", [reversed, lambda blocks: list(blocks)[:-1]])
+def test_loops_backwards_and_over_a_part_are_refused(order) -> None:
+    class InAnotherOrder(Dictionaries):
+        def forward(self, *, images: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+            state = self.stem(images)
+            for block in order(self.blocks):
+                state = block(state=state, scale=1.0)["state"]
+            return self.head(state)
+
+    with pytest.raises(InputError, match="expected a loop over all of it, in order"):
+        multistep(InAnotherOrder([1.0] * 4), "leapfrog", example={"images": torch.randn(3, 5, 8)})
+
+
 def test_the_wiring_of_a_converted_network_has_its_scheme() -> None:
     model = Dictionaries([1.0] * 4)
     example = {"images": torch.randn(3, 5, 8)}

@@ -52,7 +52,9 @@ def find_other(name: str, seed: int) -> OtherNetwork:
     torch.manual_seed(seed)
     if package in _PACKAGES:
         return OtherNetwork(_PACKAGES[package](rest), name)
-    build = _function(name, package, rest)
+    build = _named(name, package, rest)
+    if isinstance(build, torch.nn.Module):
+        return OtherNetwork(build, name)
     try:
         signature(build).bind()
     except ValueError:  # of a compiled function, whose arguments are not known
@@ -77,10 +79,13 @@ def example_of(model: "nn.Module") -> "Tensor":
     return example_for(model)
 
 
-def _function(name: str, module: str, attribute: str) -> Callable[[], Any]:
+def _named(name: str, module: str, attribute: str) -> Any:
+    """Import what a name stands for: a function that builds a network, or a network."""
     import sys
     from pathlib import Path
 
+    if module.endswith(".py"):
+        raise InputError(f"{name!r} names a file; leave out .py: {module.removesuffix('.py')}:{attribute}")
     here = str(Path.cwd())
     sys.path.insert(0, here)
     try:
@@ -92,7 +97,9 @@ def _function(name: str, module: str, attribute: str) -> Callable[[], Any]:
     finally:
         sys.path.remove(here)
     if not callable(found):
-        raise InputError(f"{name!r} is {type(found).__name__}; expected a function that returns a network")
+        raise InputError(
+            f"{name!r} is {type(found).__name__}; expected a function that returns a network, or a network"
+        )
     return found
 
 
@@ -119,7 +126,9 @@ def _torchvision(name: str) -> "nn.Module":
         raise InputError(
             f"torchvision has no network {name!r}{near}; expected a name of torchvision.models.list_models()"
         )
-    model: nn.Module = models.get_model(name, weights=None)
+    taken = signature(models.get_model_builder(name)).parameters
+    unloaded = {option: None for option in ("weights", "weights_backbone") if option in taken}
+    model: nn.Module = models.get_model(name, **unloaded)
     return model
 
 

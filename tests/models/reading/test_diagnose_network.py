@@ -108,7 +108,7 @@ def test_wrong_options_are_refused() -> None:
     model, x = Gains([1.0], [1.0]), torch.randn(4, 5, 8)
     with pytest.raises(InputError, match="statistics is 'both'"):
         diagnose(model, x, statistics="both")
-    with pytest.raises(InputError, match="labels are given for a network of another package"):
+    with pytest.raises(InputError, match="labels are given for a network from outside zerosnet"):
         diagnose(model, x, torch.zeros(4))  # type: ignore[call-overload]
 
 

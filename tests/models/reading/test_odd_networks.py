@@ -131,6 +131,7 @@ def test_a_tensor_that_is_given_twice_stays_one_tensor() -> None:
         ({"blocks": 3}, "blocks is 3; expected a list of names"),
         ({"blocks": "blocks.0"}, "blocks is 'blocks.0'; expected a list of names"),
         ({"blocks": ["blocks.9"]}, "blocks has 'blocks.9'"),
+        ({"blocks": []}, "blocks is empty; expected one name of a module at least"),
         ({"seed": None}, "seed is None; expected a whole number"),
         ({"seed": 1.5}, "seed is 1.5; expected a whole number"),
         ({"seed": 2**70}, "expected a whole number from 0"),
@@ -151,10 +152,32 @@ def test_an_example_without_entries_is_refused(read) -> None:
         read(Chain(), vectors(0))
 
 
+def test_a_network_that_sums_nothing_is_refused_unless_blocks_are_named() -> None:
+    class Detects(Chain):
+        def forward(self, x: Tensor) -> Tensor:
+            y = super().forward(x)
+            boxes = y[y[:, 0] > 1e9]
+            return boxes + boxes.tanh()
+
+    with pytest.raises(InputError, match="Detects sums tensors without entries"):
+        wiring_of(Detects(), vectors())
+    assert wiring_of(Detects(), vectors(), blocks=["blocks.1"]).names == ("blocks.1.f",)
+
+
 @pytest.mark.parametrize("read", [wiring_of, diagnose, lambda model, x: multistep(model, "1;1", example=x)])
 def test_a_network_without_blocks_is_refused(read) -> None:
     with pytest.raises(InputError, match="Chain has no "):
         read(Chain(0), vectors())
+
+
+@pytest.mark.parametrize("read", [wiring_of, diagnose, lambda model, x: multistep(model, "1;1", example=x)])
+def test_a_network_without_weights_and_a_name_are_refused(read) -> None:
+    with torch.device("meta"):
+        empty = Chain()
+    with pytest.raises(InputError, match="model is Chain on the meta device, without weights; expected one with"):
+        read(empty, vectors())
+    with pytest.raises(InputError, match=r"model is str; expected a torch\.nn\.Module"):
+        read("timm:resnet18", vectors())
 
 
 def test_declared_wirings_refuse_what_cannot_be_run() -> None:

@@ -10,7 +10,7 @@ from zerosnet.cli.main import app
 from zerosnet.cli.named_network import SUBJECT_HELP
 from zerosnet.cli.options import announce
 from zerosnet.cli.other_network import OTHER_HELP, is_other
-from zerosnet.errors import InputError
+from zerosnet.errors import ExampleError, InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,9 +47,8 @@ def diagnose(
     data: str | None = typer.Option(None, help="The folder that holds the data set; digits needs none."),
     images: int | None = typer.Option(
         None,
-        min=2,
         max=100_000,
-        help=f"Number of test images; by default {_IMAGES_OF_DATA}; of noise {_IMAGES_OF_NOISE}, or "
+        help=f"Number of test images, 2 or more; by default {_IMAGES_OF_DATA}; of noise {_IMAGES_OF_NOISE}, or "
         f"{_EXAMPLES_OF_OTHERS} for networks of other packages and your own, if these bring no example.",
     ),
     statistics: str | None = typer.Option(
@@ -59,6 +58,10 @@ def diagnose(
         False, "--depth", help="Also measure how much of the depth is used, by five measures; needs a data set."
     ),
     seed: int = typer.Option(0, help="Seed of weights, noise and disturbance."),
+    block: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A module of another network that is a residual block; once per block."),
+    ] = None,
     store: str = typer.Option("runs", help="The folder that holds the runs."),
     json: bool = typer.Option(False, "--json", help="One JSON object on stdout."),
     plot: str | None = typer.Option(None, metavar="FILE", help=output.PLOT_HELP),
@@ -71,6 +74,8 @@ def diagnose(
     """
     if not 0 <= seed < 2**63:
         raise InputError(f"--seed is {seed}; expected a whole number from 0 on, below 2^63")
+    if images is not None and images < 2:
+        raise InputError(f"--images is {images}; expected 2 or more")
     if depth and dataset == _RANDOM:
         raise InputError(_DEPTH_NEEDS_LABELS)
     target = output.checked_plot(plot)
@@ -78,8 +83,12 @@ def diagnose(
     if is_other(model):
         unused: dict[str, object] = {"--scheme": scheme, "--dataset": dataset, "--data": data, "--depth": depth or None}
         _refuse_for_others(model, unused)
-        _diagnose_other(model, images, statistics, seed, json=json, target=target)
+        _diagnose_other(model, images, block, statistics, seed, json=json, target=target)
         return
+    if block:
+        raise InputError(
+            f"--block is given for {model}, whose blocks are known; expected a network from outside zerosnet"
+        )
     from zerosnet.cli.named_network import find_subject, runs_of
     from zerosnet.models import diagnose as measure
     from zerosnet.models import has_streams, measure_depth
@@ -100,7 +109,7 @@ def diagnose(
         if depth:
             raise InputError(f"--depth is given for {subject.label}, a network of several streams; leave it out")
         origin = f"of {source.name if source is not None else 'noise'}"
-        _show_wiring(subject.network, batch, subject.label, origin, statistics, seed, json=json, target=target)
+        _show_wiring(subject.network, batch, subject.label, origin, None, statistics, seed, json=json, target=target)
         return
     found = measure(subject.network, batch, labels, statistics=statistics, seed=seed)
     measures = None
@@ -131,11 +140,18 @@ def diagnose(
 def _refuse_for_others(model: str, options: dict[str, object]) -> None:
     given = next((name for name, value in options.items() if value is not None), None)
     if given is not None:
-        raise InputError(f"{given} is given for {model}, a network of another package; leave it out")
+        raise InputError(f"{given} is given for {model}, a network from outside zerosnet; leave it out")
 
 
 def _diagnose_other(
-    name: str, images: int | None, statistics: str | None, seed: int, *, json: bool, target: "Path | None"
+    name: str,
+    images: int | None,
+    blocks: list[str] | None,
+    statistics: str | None,
+    seed: int,
+    *,
+    json: bool,
+    target: "Path | None",
 ) -> None:
     """Diagnose a network of another package, on noise or on an example of its own."""
     from zerosnet.cli.other_network import find_other
@@ -145,7 +161,18 @@ def _diagnose_other(
         raise InputError(f"--images is {images}, but {name} brings an example of its own; leave --images out")
     source = "of noise" if subject.example is None else "of its own"
     batch = subject.batch(images or _EXAMPLES_OF_OTHERS, seed)
-    _show_wiring(subject.model, batch, subject.label, source, statistics, seed, json=json, target=target)
+    try:
+        _show_wiring(subject.model, batch, subject.label, source, blocks, statistics, seed, json=json, target=target)
+    except ExampleError as error:
+        if subject.example is not None:
+            raise
+        raise InputError(
+            f"{error.model} fails on noise {error.example}, which was guessed ({error.reason}); expected "
+            "package.module:function, a function that returns (network, example)"
+        ) from error
+    except InputError as error:
+        words = str(error).replace("blocks=, names", "--block with names").replace("blocks has ", "--block is ")
+        raise InputError(words) from error
 
 
 def _show_wiring(
@@ -153,6 +180,7 @@ def _show_wiring(
     batch: object,
     label: str,
     source: str,
+    blocks: list[str] | None,
     statistics: str | None,
     seed: int,
     *,
@@ -164,7 +192,7 @@ def _show_wiring(
     from zerosnet.models import diagnose_network
     from zerosnet.report import save_figure, wiring_figure
 
-    found = diagnose_network(network, cast(Any, batch), statistics=statistics, seed=seed)
+    found = diagnose_network(network, cast(Any, batch), blocks=blocks or None, statistics=statistics, seed=seed)
     if target is not None:
         save_figure(wiring_figure(found), target)
     if json:

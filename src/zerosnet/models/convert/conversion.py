@@ -10,7 +10,7 @@ from zerosnet.errors import InputError
 from zerosnet.models.convert.probe import example_for, residual_chains
 from zerosnet.models.convert.stage import MultistepStage, Place
 from zerosnet.models.network import Network
-from zerosnet.models.reading.calls import Example, copied_arguments, evaluation
+from zerosnet.models.reading.calls import Example, copied_arguments, evaluation, require_weights
 from zerosnet.numerics import Scheme
 
 
@@ -43,8 +43,7 @@ def multistep(model: nn.Module, scheme: Scheme | str, *, example: Example | None
     """
     if isinstance(model, Network):
         raise InputError("model is a network of this package; expected another one (create_model takes a scheme)")
-    if not isinstance(model, nn.Module):
-        raise InputError(f"model is {type(model).__name__}; expected a torch.nn.Module")
+    require_weights(model)
     given = Scheme.parse(scheme) if isinstance(scheme, str) else scheme
     if not isinstance(given, Scheme):
         raise InputError(f"scheme is {scheme!r}; expected a Scheme or its text")
@@ -86,7 +85,7 @@ def _check_passes(model: nn.Module, example: Example, stages: Iterable[Multistep
             name = next(name for name, module in model.named_modules() if module is stage)
             raise InputError(
                 f"{type(model).__name__} does not go through {name!r} in order ({len(passed)} of {len(stage)} blocks "
-                "were steps); expected a loop over it, not blocks by their index"
+                "were steps); expected a loop over all of it, in order, not blocks by their index"
             )
 
 

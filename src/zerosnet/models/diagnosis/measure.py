@@ -26,7 +26,7 @@ from zerosnet.models.diagnosis.result import BlockDiagnosis, Diagnosis
 from zerosnet.models.diagnosis.switched_off import tails
 from zerosnet.models.layers.replicated import of_replica
 from zerosnet.models.network import Network
-from zerosnet.models.reading.calls import Example
+from zerosnet.models.reading.calls import Example, require_weights
 from zerosnet.models.reading.diagnose import diagnose_network
 from zerosnet.models.reading.diagnosis import WiringDiagnosis
 from zerosnet.models.stepping.stack import BlockStep
@@ -75,9 +75,12 @@ def diagnose(
         >>> found.blocks[0].name, len(found.blocks), found.wiring.streams
         ('layer1.0.bn2', 8, 1)
     """
-    if isinstance(model, nn.Module) and (not isinstance(model, Network) or has_streams(model)):
+    require_weights(model)
+    if not isinstance(model, Network) or has_streams(model):
         if labels is not None:
-            raise InputError("labels are given for a network of another package, or of several streams; expected none")
+            raise InputError(
+                "labels are given for a network from outside zerosnet, or of several streams; expected none"
+            )
         if isinstance(model, Network):
             require_single(model)
         return diagnose_network(model, images, statistics=statistics, seed=seed)

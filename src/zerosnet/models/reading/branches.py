@@ -60,7 +60,7 @@ def _members(plan: StepPlan, state: State) -> Iterable[int]:
 
 def block_names(plan: StepPlan, blocks: Sequence[tuple[Part, tuple[tuple[int, float], ...]]]) -> list[str]:
     """Name every block after the module that makes its branch, the first one called below the module of the sum."""
-    found = ["+".join(dict.fromkeys(_name(plan, part, v) for v, _ in branch)) for part, branch in blocks]
+    found = ["+".join(dict.fromkeys(name_of_branch(plan, part, v) for v, _ in branch)) for part, branch in blocks]
     counts, seen = Counter(found), Counter[str]()
     names = []
     for name in found:
@@ -69,7 +69,8 @@ def block_names(plan: StepPlan, blocks: Sequence[tuple[Part, tuple[tuple[int, fl
     return names
 
 
-def _name(plan: StepPlan, part: Part, branch: int) -> str:
+def name_of_branch(plan: StepPlan, part: Part, branch: int) -> str:
+    """Name a branch after the module that makes it, the first one called below the module of the sum."""
     flow = plan.flow
     place = flow.vertices[part.sums[0].target].module
     inner = flow.vertices[_made(plan, branch)].module

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves, tree_map
 
-from zerosnet.errors import InputError
+from zerosnet.errors import ExampleError, InputError
 from zerosnet.files import is_whole
 from zerosnet.models.layers.replicated import BatchNorm
 
@@ -77,10 +77,18 @@ def copied_arguments(example: Example) -> tuple[tuple[Any, ...], dict[str, Any]]
     return tuple(tree_map(copied, value) for value in args), {name: tree_map(copied, kwargs[name]) for name in kwargs}
 
 
-def check_call(model: Any, example: Example, seed: Any = 0) -> None:
-    """Refuse what is no network, an example without entries, and a seed that is no whole number."""
+def require_weights(model: Any) -> None:
+    """Refuse what is no network, and a network without weights."""
     if not isinstance(model, nn.Module):
         raise InputError(f"model is {type(model).__name__}; expected a torch.nn.Module")
+    if any(tensor.is_meta for tensor in (*model.parameters(), *model.buffers())):
+        raise InputError(f"model is {type(model).__name__} on the meta device, without weights; expected one with "
+                         "weights, on a CPU or GPU")  # fmt: skip
+
+
+def check_call(model: Any, example: Example, seed: Any = 0) -> None:
+    """Refuse what is no network, an example without entries, and a seed that is no whole number."""
+    require_weights(model)
     tensors = list(tensors_of(arguments(example)))
     if tensors and not any(tensor.numel() for tensor in tensors):
         raise InputError(f"example is {describe(example)}, without entries; expected one image or text at least")
@@ -95,10 +103,7 @@ def refusing(model: nn.Module, example: Example) -> Iterator[None]:
         yield
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
-        raise InputError(
-            f"{type(model).__name__} fails on the example {describe(example)} ({type(error).__name__}: {reason}); "
-            "expected an example that it takes: a tensor, a tuple of arguments or a dictionary of keywords"
-        ) from error
+        raise ExampleError(type(model).__name__, describe(example), f"{type(error).__name__}: {reason}") from error
 
 
 def describe(example: Example) -> str:

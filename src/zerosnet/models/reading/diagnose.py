@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from zerosnet.errors import InputError
 from zerosnet.models.reading.branches import folded, passage_gains, rms, taken
-from zerosnet.models.reading.calls import Example, arguments, untrained_batch_norms
+from zerosnet.models.reading.calls import Example, arguments, require_weights, untrained_batch_norms
 from zerosnet.models.reading.diagnosis import BranchDiagnosis, WiringDiagnosis
 from zerosnet.models.reading.gains import StateDisturbance, backward_gains, same_operations, states_of_steps
 from zerosnet.models.reading.linear import base_numel, stem_size, stream_roots
@@ -44,7 +44,8 @@ def diagnose_network(
     """
     if statistics not in (None, *_STATISTICS):
         raise InputError(f"statistics is {statistics!r}; expected {' or '.join(_STATISTICS)}")
-    chosen = statistics or ("batch" if isinstance(model, nn.Module) and untrained_batch_norms(model) else "running")
+    require_weights(model)
+    chosen = statistics or ("batch" if untrained_batch_norms(model) else "running")
     reading = read_network(model, _first(example, READ_WITH), blocks=blocks, seed=seed, statistics=chosen)
     states = states_of_steps(reading.plan.steps)
     keep = {v for part, linear in reading.parts for s in resolved(reading.plan.flow, part).sums

@@ -97,17 +97,17 @@ class WiringDiagnosis:
         mixing = "computed from the state" if wiring.depends_on_input else "fixed"
         spread = f", spread {wiring.spread:.2g}" if wiring.spread else ""
         examples = " ".join(filter(None, (f"{self.examples} example{'s' * (self.examples != 1)}", source)))
-        return "\n".join(
-            [
-                f"{label or self.model}: effective depth {depth.measured:.1f} of {total} blocks, measured",
-                f"{depth.predicted:.1f} predicted by the wiring and the measured sizes of the branches",
-                f"{streams}, mixing {mixing}{spread}; {self.blocks_above()} of {total} blocks above 1 %",
-                f"on {examples}, {self.statistics} statistics",
-            ]
-        )
+        lines = [
+            f"{label or self.model}: effective depth {depth.measured:.1f} of {total} blocks, measured",
+            f"{depth.predicted:.1f} predicted by the wiring and the measured sizes of the branches",
+            f"{streams}, mixing {mixing}{spread}; {self.blocks_above()} of {total} blocks above 1 %",
+            f"on {examples}, {self.statistics} statistics",
+            wiring.note,
+        ]
+        return "\n".join(filter(None, lines))
 
     def columns(self) -> list[tuple[str, list[str]]]:
-        """Write the numbers of all blocks, by column; keeps and writes are the largest entries of A and b."""
+        """Write the numbers of all blocks, by column; keeps and writes are the entries of A and b largest in size."""
         blocks, steps = self.blocks, self.wiring.steps
         columns = [
             ("block", [block.name for block in blocks]),
@@ -152,6 +152,7 @@ class WiringDiagnosis:
                 for step, measured in steps
             ],
             "read": _floats(self.wiring.read),
+            "unread": [asdict(one) for one in self.wiring.unread],
         }
 
 

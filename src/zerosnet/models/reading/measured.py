@@ -8,6 +8,8 @@ import numpy as np
 
 from zerosnet.numerics import Wiring
 
+_MOST_NAMES = 6
+
 
 @dataclass(frozen=True)
 class MeasuredStep:
@@ -35,6 +37,14 @@ class MeasuredStep:
 
 
 @dataclass(frozen=True)
+class Unread:
+    """A module that stands beside blocks and ran as they did, but was not read as one, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class MeasuredWiring(Wiring):
     """The wiring of a network that was measured from outside: a `Wiring`, and how each step of it was read.
 
@@ -45,6 +55,8 @@ class MeasuredWiring(Wiring):
         passage_gains: rms of the state as a block takes it, over its rms as the block before left it. It is 1 unless
             something is between them, such as the projection that opens a stage.
         deviations: For every b_n, the deviation of each entry over channels, images or tokens; b_n is the mean.
+        unread: Modules of the same list and class as a block that ran and were not read as blocks; none if blocks were
+            named.
     """
 
     measured: tuple[MeasuredStep, ...] = ()
@@ -52,6 +64,7 @@ class MeasuredWiring(Wiring):
     stem_size: float = 1.0
     passage_gains: tuple[float, ...] = ()
     deviations: tuple[tuple[float, ...], ...] = ()
+    unread: tuple[Unread, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -67,6 +80,15 @@ class MeasuredWiring(Wiring):
     def depends_on_input(self) -> bool:
         """Tell whether the mixing of any block is computed from the state."""
         return any(step.depends_on_input for step in self.measured)
+
+    @property
+    def note(self) -> str:
+        """One line that names what was not read as a block, by reason; "" if nothing is missing."""
+        names: dict[str, list[str]] = {}
+        for one in self.unread:
+            names.setdefault(one.reason, []).append(one.name)
+        found = [f"{_listed(of_reason)} ({reason})" for reason, of_reason in names.items()]
+        return f"not read: {'; '.join(found)}" if found else ""
 
     @property
     def spread(self) -> float:
@@ -112,6 +134,11 @@ class MeasuredWiring(Wiring):
         if [x.shape for x in ours] != [x.shape for x in theirs]:
             return float("inf")
         return max(float(np.abs(x - y).max()) for x, y in zip(ours, theirs))
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def as_numbers(values: Sequence[object]) -> np.ndarray:

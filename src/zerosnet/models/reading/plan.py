@@ -75,6 +75,8 @@ def _names(blocks: Any) -> list[str]:
     if isinstance(blocks, str) or not isinstance(blocks, Iterable):
         raise InputError(f"blocks is {blocks!r}; expected a list of names of modules")
     names = list(blocks)
+    if not names:
+        raise InputError("blocks is empty; expected one name of a module at least, or None to find blocks")
     return [name for n, name in enumerate(names) if name not in names[:n]]
 
 
@@ -130,7 +132,7 @@ def _in_series(flow: Flow, part: Part) -> bool:
     """Tell whether a branch of a part reads another one."""
     branches = {flow.root[v] for s in part.sums for v in s.branches}
     before = part.before
-    return any(branches & (_ancestors(flow, before, v) - {flow.root[v]}) for s in part.sums for v in s.branches)
+    return any(branches & (ancestors(flow, before, v) - {flow.root[v]}) for s in part.sums for v in s.branches)
 
 
 def _part(flow: Flow, before: State, after: State, begin: int, end: int) -> Part:
@@ -179,16 +181,16 @@ def _opening(flow: Flow, before: State, sums: tuple[Sum, ...]) -> tuple[Sum, ...
 
 def _origins(flow: Flow, before: State, vertex: int) -> set[int]:
     """List the tensors of a state that a tensor is made of."""
-    made = _ancestors(flow, before, vertex)
+    made = ancestors(flow, before, vertex)
     return {flow.root[i] for v in made for i in flow.vertices[v].inputs if flow.root[i] in before}
 
 
 def _operations(flow: Flow, before: State, vertex: int) -> int:
     """Count the operations between a state and a tensor made of it, those that only rearrange left out."""
-    return sum(flow.vertices[v].operation not in SAME for v in _ancestors(flow, before, vertex))
+    return sum(flow.vertices[v].operation not in SAME for v in ancestors(flow, before, vertex))
 
 
-def _ancestors(flow: Flow, before: State, vertex: int) -> set[int]:
+def ancestors(flow: Flow, before: State, vertex: int) -> set[int]:
     """List a tensor and all that it was made of after a state."""
     seen: set[int] = set()
     waiting = [vertex]

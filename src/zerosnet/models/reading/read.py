@@ -22,6 +22,7 @@ from zerosnet.models.reading.linear import (
 from zerosnet.models.reading.measured import MeasuredStep, MeasuredWiring
 from zerosnet.models.reading.plan import Part, StepPlan, normed, plan_of
 from zerosnet.models.reading.trace import run
+from zerosnet.models.reading.unread import unread_siblings
 from zerosnet.numerics import Stage, Step
 
 _SNAP = 1e-8
@@ -54,6 +55,7 @@ def wiring_of(
     Returns:
         A `Wiring` whose `measured` tells for every block its name, the spread of its numbers over images and tokens,
         and what the linear form leaves unexplained. Attention and MLP of a transformer are blocks of their own.
+        `note` names modules beside the blocks that ran and were not read as blocks.
 
     Raises:
         InputError: No residual blocks were found, or a sum is not linear; the message reports what was seen.
@@ -101,6 +103,7 @@ def read_network(
     plan = plan_of(trace, blocks)
     if not plan.steps:
         raise InputError(_nothing_found(model, plan))
+    _check_entries(model, plan)
     last = max(n for n, part in enumerate(plan.parts) if part.kind in ("step", "opening"))
     plan = replace(plan, parts=plan.parts[: last + 1])
     entries = entries_of(plan)
@@ -121,6 +124,7 @@ def read_network(
         stem_size=stem_size(plan, steps[0][2], disturbed.before),
         passage_gains=passage_gains(plan, [part for _, part, _ in steps], disturbed.before),
         deviations=tuple(_deviations(linear) for _, _, linear in steps),
+        unread=() if blocks is not None else unread_siblings(model, trace, plan, _branches(steps)),
     )
     parts = tuple((part, linear) for _, part, linear in steps)
     return NetworkReading(wiring, plan, parts, tuple(entries.get(n) for n, _, _ in steps), head)
@@ -220,7 +224,7 @@ def _stages(bases: list[tuple[int, ...]]) -> tuple[Stage, ...]:
 
 
 def _descriptions(plan: StepPlan, steps: list[tuple[int, Part, LinearPart]]) -> tuple[MeasuredStep, ...]:
-    flow, names = plan.flow, block_names(plan, [(part, linear.branch) for _, part, linear in steps])
+    flow, names = plan.flow, block_names(plan, _branches(steps))
     after = [n for n, _, _ in steps[1:]] + [len(plan.parts)]
     found = []
     for (n, part, linear), until, name in zip(steps, after, names):
@@ -248,6 +252,10 @@ def _deviations(linear: LinearPart) -> tuple[float, ...]:
     return tuple(0.0 if value <= _SNAP else value for value in linear.b_variance.sqrt().tolist())
 
 
+def _branches(steps: list[tuple[int, Part, LinearPart]]) -> list[tuple[Part, tuple[tuple[int, float], ...]]]:
+    return [(part, linear.branch) for _, part, linear in steps]
+
+
 def _rms_of_branch(linear: LinearPart, run_: DisturbedRun) -> float:
     return rms(sum((weight * run_.before[v] for v, weight in linear.branch), torch.zeros(())))
 
@@ -272,6 +280,18 @@ def _nothing_found(model: nn.Module, plan: StepPlan) -> str:
         f"{type(model).__name__} has no residual blocks that can be found: among {len(used)} operations between the "
         f"example and the output there are {seen}; expected sums of a state and a branch, or blocks=, names of modules"
     )
+
+
+def _check_entries(model: nn.Module, plan: StepPlan) -> None:
+    vertices = plan.flow.vertices
+    found = (vertices[v] for part in plan.steps for s in part.sums for v in (s.target, *s.states, *s.branches))
+    empty = next((v for v in found if not v.numel), None)
+    if empty is not None:
+        raise InputError(
+            f"{type(model).__name__} sums tensors without entries ({empty.operation} in "
+            f"{empty.module or 'the network'}), such as boxes if none are detected; expected "
+            "an example on which they have some, or blocks=, names of modules"
+        )
 
 
 def _several_readings(plan: StepPlan, part: Part) -> str:
