@@ -80,7 +80,7 @@ class Trace:
     after: dict[int, Tensor] = field(default_factory=dict)
     """The same with what was added to them."""
     edges: dict[int, Any] = field(default_factory=dict)
-    """Where their gradients arrive, if they have any; a tensor that is written over later has one for each time."""
+    """Holds the gradients of tensors that have some; a tensor that is written over later has one for each time."""
     result: Any = None
 
 
