@@ -106,7 +106,8 @@ def attacked_figure(networks: Sequence[AttackedNetwork], method: str = "pgd-50")
     curves = [
         (rounded_name(one.name), one.zero_stable, {0.0: one.clean, **_in_pixels(one.kept[method])}) for one in shown
     ]
-    figure = _over_radius(curves, "L-infinity radius, of 255", f"Test accuracy under {method.upper()}, %")
+    crosses = "; crosses: AutoAttack" if any("autoattack" in one.kept for one in shown) else ""
+    figure = _over_radius(curves, "L-infinity radius, of 255", f"Test accuracy under {method.upper()}, %{crosses}")
     (axes,) = figure.axes
     for one in shown:
         left = _in_pixels(one.kept.get("autoattack", {}))
