@@ -126,8 +126,11 @@ def test_weights_of_a_backbone_are_not_downloaded(monkeypatch: pytest.MonkeyPatc
         (["builders_of_networks:with_example", "--images", "3"], "brings an example of its own; leave --images out"),
         (["timm:"], "timm:NAME, torchvision:NAME, transformers:TYPE, or package.module:function"),
         (["builders_of_networks"], "timm:NAME, torchvision:NAME, transformers:TYPE, or package.module:function"),
-        (["builders_of_networks:no_blocks"], "expected sums of a state and a branch, or --block with names of modules"),
-        (["builders_of_networks:chain", "--block", "9"], "--block is '9'; expected names of modules that the network"),
+        (
+            ["builders_of_networks:no_blocks"],
+            "expected sums of a state and a branch, or names of modules (blocks=, in the shell --block)",
+        ),
+        (["builders_of_networks:chain", "--block", "9"], "blocks has '9'; expected names of modules that the network"),
         (["zerosnet20_opt", "--block", "1"], "--block is given for zerosnet20_opt, whose blocks are known"),
         (["timm:resnet18", "--dataset", "digits"], "--dataset is given for timm:resnet18, a network from outside"),
         (["timm:resnet18", "--images", "1"], "--images is 1; expected 2 or more"),

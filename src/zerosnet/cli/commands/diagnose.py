@@ -170,9 +170,6 @@ def _diagnose_other(
             f"{error.model} fails on noise {error.example}, which was guessed ({error.reason}); expected "
             "package.module:function, a function that returns (network, example)"
         ) from error
-    except InputError as error:
-        words = str(error).replace("blocks=, names", "--block with names").replace("blocks has ", "--block is ")
-        raise InputError(words) from error
 
 
 def _show_wiring(

@@ -271,7 +271,7 @@ def _not_linear(plan: StepPlan, part: Part, attempts: list[LinearPart]) -> str:
     error = "its tensors have no streams in common" if left is None else f"a linear sum leaves {left:.1e} unexplained"
     return (
         f"the state made by {', '.join(dict.fromkeys(names))} is no linear combination of streams and a branch "
-        f"({error}); expected one, or blocks=, names of modules that are residual blocks"
+        f"({error}); expected one, or names of modules that are residual blocks (blocks=, in the shell --block)"
     )
 
 

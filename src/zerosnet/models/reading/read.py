@@ -278,7 +278,8 @@ def _nothing_found(model: nn.Module, plan: StepPlan) -> str:
     seen = f"{len(sums)} sums, in {where}" if sums else "no sums"
     return (
         f"{type(model).__name__} has no residual blocks that can be found: among {len(used)} operations between the "
-        f"example and the output there are {seen}; expected sums of a state and a branch, or blocks=, names of modules"
+        f"example and the output there are {seen}; expected sums of a state and a branch, "
+        "or names of modules (blocks=, in the shell --block)"
     )
 
 
@@ -290,7 +291,7 @@ def _check_entries(model: nn.Module, plan: StepPlan) -> None:
         raise InputError(
             f"{type(model).__name__} sums tensors without entries ({empty.operation} in "
             f"{empty.module or 'the network'}), such as boxes if none are detected; expected "
-            "an example on which they have some, or blocks=, names of modules"
+            "an example on which they have some, or names of modules (blocks=, in the shell --block)"
         )
 
 
