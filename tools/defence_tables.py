@@ -176,7 +176,7 @@ def _certified_at(radius: float) -> dict[str, float]:
     return {_scheme(one.name): one.certified[radius] for one in certified()}
 
 
-def _weakest() -> dict[str, float]:
+def _left() -> dict[str, float]:
     return {_scheme(one.name): one.kept["pgd-50"][EPS] for one in defended()}
 
 
@@ -185,7 +185,7 @@ def _certified_places() -> dict[str, float]:
 
 
 def _defended_places() -> dict[str, float]:
-    return places(_weakest())
+    return places(_left())
 
 
 def _place(found: dict[str, float], recipe: str, name: str) -> list[str]:
@@ -231,16 +231,20 @@ VALUES: dict[str, Callable[[], str]] = {
     "certified, between": lambda: f"{_certified_at(RADIUS)[BETWEEN]:.1f}",
     "certified, place": lambda: _interval(_certified_at(RADIUS), 500),
     "certified, place over radii": _over_radii,
-    "defended, place": lambda: _interval(_weakest(), min(one.images["pgd-50"] for one in defended())),
+    "defended, place": lambda: _interval(_left(), min(one.images["pgd-50"] for one in defended())),
     "place, by law": lambda: f"{predicted('noise')[BETWEEN]['parts']:.2f}",
     "place, missed by law": lambda: _missed("parts"),
     "place, missed by roots": lambda: _missed("root_condition"),
     "place, missed by modulus": lambda: _missed("modulus"),
     "place, missed by accuracy": lambda: _missed("undefended"),
     "defended, images": _images,
-    "defended, between": lambda: f"{_weakest()[BETWEEN]:.1f}",
+    "defended, between": lambda: f"{_left()[BETWEEN]:.1f}",
     "defended, zero-stable": lambda: span([one.kept["pgd-50"][EPS] for one in defended() if one.zero_stable], 1),
     "defended, kept": _relative,
     "stopped early, losses": lambda: span([100 * (1 - noisy[NOISE] / clean) for _, clean, noisy in stopped()], 0),
+    "stopped early, by depth": lambda: span([_loss(one, clean, NOISE, "parts") for one, clean, _ in stopped()], 0),
+    "stopped early, by accuracy": lambda: span(
+        [_loss(one, clean, NOISE, LOSS_LAWS[2]) for one, clean, _ in stopped()], 0
+    ),
     "stopped early, clean": lambda: span([clean for _, clean, _ in stopped()], 0),
 }

@@ -20,9 +20,9 @@ not fitted on. With another data set no accuracy is predicted, but `order` (1 is
 effective parameters; equal wirings share a place) and `relative_error`, the law's error divided by that of the sweep's
 best network. With another recipe the accuracies are those of recipe `paper`: the laws see no recipe, so each predicts
 that the change leaves the accuracy as it is. Recipe `screen` lowers all accuracies, so only their order is predicted.
-So do recipes of other images (`noise`, `pgd-madry`, `pgd-paper`). For these `place` is predicted too: where a network's
-accuracy, clean or under attack, lies between those of the sweep's worst network (0) and its best (1). By the law it is
-where its accuracy with recipe `paper` lies; by the root condition it is 1 for zero-stable schemes and 0 for others.
+The same holds for recipes of other images (`noise`, `pgd-madry`, `pgd-paper`). For these `place` is predicted too:
+where a network's accuracy, clean or under attack, lies between those of the sweep's worst (0) and best (1). By the law
+it is where its accuracy with recipe `paper` lies; by the root condition it is 1 for zero-stable schemes, 0 for others.
 
 A run with `init_growth` has two readings. Its shares are those at initialisation, where it is the same function as
 with `beta_growth`; `predicted_accuracy` follows from them. `predicted_accuracy_by_coefficients` follows from the
@@ -167,8 +167,8 @@ def _placed(
 ) -> list[dict[str, Any]]:
     """Add the place between the worst and the best network to runs with recipes of other images."""
     known = {i: accuracies[i] for i, spec in enumerate(specs) if spec.recipe.name in OTHER_IMAGES and i in accuracies}
+    low, high = min(known.values(), default=0.0), max(known.values(), default=0.0)
     for i, accuracy in known.items():
-        low, high = min(known.values()), max(known.values())
         by_law = 1.0 if high == low else (accuracy - low) / (high - low)
         entries[i]["place"] = {"parts": round(by_law, 3), "root_condition": float(entries[i]["zero_stable"])}
     return entries

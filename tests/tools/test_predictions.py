@@ -50,3 +50,12 @@ def test_a_file_of_predictions_is_never_written_again(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="never edited"):
         register.main(str(RESULTS / "sweeps" / "adam.json"), str(there))
     assert there.read_text() == "{}"
+
+
+def test_recipes_of_other_images_have_a_place_and_no_accuracy() -> None:
+    specs = read_sweep("results/sweeps/smoothing.json")
+    found = register.ordered(specs, [register.entry(spec) for spec in specs])
+    places = [one["place"]["parts"] for one in found]
+    assert sorted(places)[0] == 0 and sorted(places)[-1] == 1
+    assert all("predicted_accuracy" not in one for one in found)
+    assert all(one["place"]["root_condition"] == float(one["zero_stable"]) for one in found)

@@ -74,10 +74,6 @@ class AttackedNetwork:
     images: dict[str, int]
     runs: int
 
-    def weakest(self, eps: float) -> float | None:
-        """Find the lowest accuracy that any attack left at a radius; None if there was none."""
-        return min((kept[eps] for kept in self.kept.values() if eps in kept), default=None)
-
 
 def corrupted_networks(evidence: Evidence, dataset: str = "cifar10") -> list[CorruptedNetwork]:
     """Collect the networks of a data set under protocol `corruptions`, lowest mean error first.
