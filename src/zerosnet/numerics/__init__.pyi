@@ -87,6 +87,8 @@ from zerosnet.numerics.wirings.limit import limit_of as limit_of
 from zerosnet.numerics.wirings.measures import effective_depth as effective_depth
 from zerosnet.numerics.wirings.mixing import MIXINGS as MIXINGS
 from zerosnet.numerics.wirings.mixing import draw_mixing as draw_mixing
+from zerosnet.numerics.wirings.sensitivity import Sensitivity as Sensitivity
+from zerosnet.numerics.wirings.sensitivity import sensitivity as sensitivity
 from zerosnet.numerics.wirings.stages import STAGE_CHANGES as STAGE_CHANGES
 from zerosnet.numerics.wirings.stages import Stage as Stage
 from zerosnet.numerics.wirings.stages import StageChange as StageChange

@@ -1,0 +1,168 @@
+"""Train networks without normalisation over schemes and learning rates, after a prediction of which of them learn.
+
+    python -m tools.without_norm calibrate STORE    # Euler's scheme at every rate, results/without-norm/euler.json
+    python -m tools.without_norm predict            # results/without-norm/predictions.json, once
+    python -m tools.without_norm train STORE        # all others, results/without-norm/runs.json
+
+The images are the digits (8 x 8, no files needed), the networks have 20 and 56 layers, the recipe is `quick` with 20
+epochs. A network learns if its accuracy after the last epoch is 50 % or more; chance is 10 %. Two cores train all of it
+in about an hour. Predictions, for every scheme and learning rate:
+
+sensitivity     it learns if the rate times the sensitivity of its wiring lies in the window of Euler's scheme
+root_condition  a zero-stable scheme learns at the rates of Euler's, any other at none
+same            every scheme learns at the rates of Euler's
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import log10
+from pathlib import Path
+from typing import Any
+
+from tools.markdown_tables import ROOT
+from zerosnet.environment import environment, today
+from zerosnet.files import write_bytes
+from zerosnet.models import find_name
+from zerosnet.numerics import Scheme, Wiring, is_zero_stable, sensitivity
+from zerosnet.numerics.wirings.companion import largest_root
+from zerosnet.training import Clock, Lines, Options, RunSpec, Store, recipe, train
+
+HERE = ROOT / "results/without-norm"
+EULER = "1,0,0;1"
+SCHEMES = (
+    "zerosnet(-9/5)",
+    "zerosnet(10)",
+    "zerosnet(1/2)",
+    "1/10,1/5,3/10;2/5",
+    "1/2,3/10,1/10;1/10",
+    "1,3/10,-2/5;1",
+    "0.5432,0.295,0.1603;0.5432",
+    "-1/5,21/25,9/25;64/25",
+    "11/5,-39/25,9/25;4/25",
+    "-1/20,21/20,0;41/20",
+    "-1/10,11/10,0;21/10",
+    "-1/5,6/5,0;11/5",
+    "-7/20,27/20,0;47/20",
+    "1,1,1;1",
+    "zerosnet(-1/2)",
+    "zerosnet(1/4)",
+    "zerosnet(-1/5)",
+)
+"""The paper's ten rows, a zero-stable scheme like (1, 1, 1), signs of a root, and parasitic roots that grow."""
+
+LAYERS = (56, 20)
+RATES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 1e-3, 1e-4, 1e-5, 1e-6)
+EPOCHS = 20
+SEED = 1
+LEARNED = 0.5
+
+
+def spec(scheme: str, layers: int, rate: float) -> RunSpec:
+    """Describe one training."""
+    how = replace(recipe("quick", "digits"), epochs=EPOCHS, lr=rate)
+    return RunSpec(f"zerosnet{layers}_nonorm", "digits", how, SEED, Scheme.parse(scheme))
+
+
+def specs(schemes: Iterable[str]) -> list[RunSpec]:
+    return [spec(scheme, layers, rate) for layers in LAYERS for scheme in schemes for rate in RATES]
+
+
+def outcome(store: Store, one: RunSpec) -> dict[str, Any]:
+    """Describe a run that has ended in a line."""
+    record = store.get(one)
+    if record is None or record.result is None or one.scheme is None:
+        raise SystemExit(f"{one.id} has not ended")
+    result = record.result
+    return {
+        "run": one.id,
+        "scheme": one.scheme.name,
+        "layers": find_name(one.model)[1],
+        "lr": one.recipe.lr,
+        "status": record.status,
+        "test_accuracy": result.test_accuracy,
+        "train_accuracy": result.train_accuracy,
+        "learned": learned(record.status, result.test_accuracy),
+    }
+
+
+def learned(status: str, accuracy: float | None) -> bool:
+    return status == "finished" and accuracy is not None and accuracy >= LEARNED
+
+
+def train_all(store: Store, wanted: Sequence[RunSpec], path: Path, command: str) -> None:
+    """Train what is missing, and write the outcome of all."""
+    with Clock(None) as clock:
+        train(wanted, store, Options(device="cpu", replicas=1), clock=clock, progress=Lines(quiet=True))
+        if clock.must_stop():
+            raise SystemExit("stopped; the same command goes on")
+    text = json.dumps({"command": command, "date": today(), "environment": environment()}, indent=1)
+    lines = ",\n".join(json.dumps(outcome(store, one)) for one in wanted)
+    path.parent.mkdir(exist_ok=True)
+    write_bytes(path, f'{text[:-2]},\n "runs": [\n{lines}\n]}}\n'.encode())
+
+
+def window(runs: Iterable[dict[str, Any]]) -> tuple[float, float]:
+    """The rates between which Euler's scheme learns: half-way, on a logarithmic scale, to those where it does not."""
+    rates = sorted(run["lr"] for run in runs)
+    good = sorted(run["lr"] for run in runs if run["learned"])
+    below, above = (rates.index(good[0]) - 1, rates.index(good[-1]) + 1)
+    return (rates[below] * good[0]) ** 0.5, (rates[above] * good[-1]) ** 0.5
+
+
+def predictions() -> dict[str, Any]:
+    """Predict which networks learn at which rate, from the rates of Euler's scheme with the same number of layers."""
+    known = json.loads((HERE / "euler.json").read_text())
+    found: dict[str, Any] = {
+        "command": "python -m tools.without_norm predict",
+        "date": today(),
+        "parent_commit": environment()["git"]["commit"],
+        "learned": LEARNED,
+        "windows": {},
+        "predictions": [],
+    }
+    for layers in LAYERS:
+        euler = [run for run in known["runs"] if run["layers"] == layers]
+        low, high = window(euler)
+        found["windows"][str(layers)] = [low, high]
+        as_euler = [run["lr"] for run in euler if run["learned"]]
+        for text in SCHEMES:
+            scheme = Scheme.parse(text)
+            size = sensitivity(Wiring.of(scheme, ((layers - 2) // 6,) * 3)).log10
+            stable = bool(is_zero_stable(scheme))
+            found["predictions"].append(
+                {
+                    "scheme": scheme.name,
+                    "layers": layers,
+                    "zero_stable": stable,
+                    "largest_root": round(largest_root(scheme), 4),
+                    "log10_sensitivity": round(size, 3),
+                    "learns": {
+                        "sensitivity": [lr for lr in RATES if log10(low) <= log10(lr) + size <= log10(high)],
+                        "root_condition": as_euler if stable else [],
+                        "same": as_euler,
+                    },
+                }
+            )
+    return found
+
+
+def main(*arguments: str) -> None:
+    command = " ".join(["python -m tools.without_norm", *arguments[:1], *(["STORE"] if arguments[1:] else [])])
+    match arguments:
+        case ("calibrate", store):
+            train_all(Store(Path(store)), specs([EULER]), HERE / "euler.json", command)
+        case ("predict",):
+            path = HERE / "predictions.json"
+            if path.exists():
+                raise SystemExit(f"{path} is there; predictions are never edited")
+            write_bytes(path, (json.dumps(predictions(), indent=1) + "\n").encode())
+        case ("train", store):
+            train_all(Store(Path(store)), specs(SCHEMES), HERE / "runs.json", command)
+        case _:
+            raise SystemExit(__doc__)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
