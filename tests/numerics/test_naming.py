@@ -21,6 +21,7 @@ from zerosnet.numerics import Scheme
         ("1;3/2,-1/2", "ab2"),
         ("from-roots(1/2, 1/4)", "from-roots(1/4, 1/2)"),
         ("1,1,1;1", "1,1,1;1"),
+        ("1,0,0;1", "1,0,0;1"),
     ],
 )
 def test_a_scheme_has_the_name_of_its_family(text, name):

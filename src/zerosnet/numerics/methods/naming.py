@@ -65,12 +65,12 @@ def _lm(alphas: Group, betas: Group) -> str | None:
 
 
 def _from_roots(alphas: Group, betas: Group) -> str | None:
-    """Name a consistent scheme of three steps by its two parasitic roots, if these are fractions."""
+    """Name a consistent scheme of three steps by its two parasitic roots, if these are fractions and not both 0."""
     if len(alphas) != 3 or len(betas) != 1 or sum(alphas) != 1:
         return None
     b, c = Fraction(1 - alphas[0]), Fraction(alphas[2])  # rho = (z - 1) (z^2 + b z + c)
     root = _square_root(b * b - 4 * c)
-    return None if root is None else f"from-roots({(-b - root) / 2}, {(-b + root) / 2})"
+    return None if root is None or b == c == 0 else f"from-roots({(-b - root) / 2}, {(-b + root) / 2})"
 
 
 def _square_root(value: Fraction) -> Fraction | None:
