@@ -1,5 +1,6 @@
 """The first figure and its headline follow the networks that are there."""
 
+import json
 import re
 from pathlib import Path
 
@@ -54,6 +55,17 @@ def test_every_network_with_a_prediction_is_drawn_and_named(tmp_path):
     ]
     assert all(point.modulus == pytest.approx(1 / 3) for point in others), "roots do not depend on betas"
     assert "a scheme per block, or trained coefficients" in str(lead_section(lead))
+
+
+def test_networks_that_did_not_learn_are_named_and_not_drawn(tmp_path):
+    specs = specs_of_rows(seeds=(1,))
+    lead_of(tmp_path, specs)
+    path = tmp_path / specs[-1].id / "result.json"
+    failed = json.loads(path.read_text()) | {"test_accuracy": 0.2, "best_test_accuracy": 0.2}
+    path.write_text(json.dumps(failed))
+    lead = find_lead([(panel.title, all_facts(panel.members)) for panel in panels(read_evidence(Store(tmp_path)).runs)])
+    assert len(lead.points) == 9 and [one.accuracy for one in lead.not_learned] == [pytest.approx(20)]
+    assert re.search(r"did not learn: \S+, 56 layers \(20.0 %, predicted [\d.]+ %\)", str(lead_section(lead)))
 
 
 def test_networks_with_equal_moduli_of_different_depth_are_compared(tmp_path):

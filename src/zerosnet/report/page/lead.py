@@ -7,6 +7,7 @@ from math import isclose, sqrt
 from statistics import fmean
 
 from zerosnet.experiments import parasitic_modulus, spearman
+from zerosnet.experiments.noise_comparison import LEARNED
 from zerosnet.numerics import Scheme, is_zero_stable, load_law
 from zerosnet.report.page.chart import Chart, Series, figures
 from zerosnet.report.page.configurations import SIDES, NetworkFacts
@@ -34,11 +35,16 @@ class LeadPoint:
 
 @dataclass(frozen=True)
 class LeadFigure:
-    """The networks that the first figure shows, what they are, and what is on its left axis."""
+    """The networks that the first figure shows, what they are, and what is on its left axis.
+
+    Attributes:
+        not_learned: Networks that were predicted and did not learn; a sentence names them.
+    """
 
     points: Sequence[LeadPoint]
     what: str
     axis: str
+    not_learned: Sequence[LeadPoint] = ()
 
     @property
     def is_accuracy(self) -> bool:
@@ -53,9 +59,11 @@ def find_lead(panels: Sequence[tuple[str, Sequence[NetworkFacts]]]) -> LeadFigur
         panels: Networks that compare, with what they are.
     """
     predicted = [one for _, facts in panels for one in facts if one.predicted is not None]
-    points = _points(predicted, lambda one: one.predicted)
+    found = _points(predicted, lambda one: one.predicted)
+    points = [one for one in found if one.accuracy >= LEARNED]
     if len(points) >= LEAST:
-        return LeadFigure(points, f"{len(points)} networks on CIFAR-10 in these stores", _PREDICTED)
+        others = [one for one in found if one.accuracy < LEARNED]
+        return LeadFigure(points, f"{len(points)} networks on CIFAR-10 in these stores", _PREDICTED, others)
     deep = [(title, _points(facts, lambda one: one.effective_depth)) for title, facts in panels]
     title, points = max(deep, key=lambda panel: len(panel[1]), default=("", []))
     if len(points) >= LEAST:
@@ -129,7 +137,19 @@ def lead_section(lead: LeadFigure) -> list[Html]:
         element("div", figures(_charts(lead)), class_="first"),
         element("ul", (element("li", element("b", value), element("span", what)) for value, what in _numbers(lead)),
                 class_="facts three"),
+        *(element("p", words) for words in _not_learned(lead)),
     ]  # fmt: skip
+
+
+def _not_learned(lead: LeadFigure) -> list[str]:
+    """Name the networks that did not learn, and the error with them."""
+    if not lead.not_learned:
+        return []
+    names = "; ".join(f"{one.name} ({one.accuracy:.1f} %, predicted {one.predictor:.1f} %)" for one in lead.not_learned)
+    error = _error([*lead.points, *lead.not_learned])
+    return [
+        f"Not drawn or counted are networks that did not learn: {names}. With them the error is {error:.2f} points."
+    ]
 
 
 def _charts(lead: LeadFigure) -> list[Chart]:
@@ -168,8 +188,7 @@ def _numbers(lead: LeadFigure) -> list[tuple[str, str]]:
         (signed(f"{by_modulus:+.2f}"), "the same with the largest parasitic modulus"),
     ]
     if lead.is_accuracy:
-        error = sqrt(fmean((one.predictor - one.accuracy) ** 2 for one in lead.points))
-        return [(f"{error:.2f} points", "error of the predicted accuracy, root mean square"), *ranks]
+        return [(f"{_error(lead.points):.2f} points", "error of the predicted accuracy, root mean square"), *ranks]
     twins = _twins(lead.points)
     if twins is None:
         return ranks
@@ -177,6 +196,10 @@ def _numbers(lead: LeadFigure) -> list[tuple[str, str]]:
     difference = signed(f"{deep.accuracy - shallow.accuracy:+.1f} points")
     what = f"for effective depth {deep.predictor:.0f} in place of {shallow.predictor:.0f}, at equal moduli of the roots"
     return [*ranks, (difference, what)]
+
+
+def _error(points: Sequence[LeadPoint]) -> float:
+    return sqrt(fmean((one.predictor - one.accuracy) ** 2 for one in points))
 
 
 def _twins(points: Sequence[LeadPoint]) -> tuple[LeadPoint, LeadPoint] | None:
