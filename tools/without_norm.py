@@ -2,6 +2,7 @@
 
     python -m tools.without_norm calibrate STORE    # Euler's scheme at every rate, results/without-norm/euler.json
     python -m tools.without_norm predict            # results/without-norm/predictions.json, once
+    python -m tools.without_norm refine             # results/without-norm/predictions-20.json, once
     python -m tools.without_norm train STORE        # all others, results/without-norm/runs.json
 
 The images are the digits (8 x 8, no files needed), the networks have 20 and 56 layers, the recipe is `quick` with 20
@@ -11,17 +12,21 @@ in about an hour. Predictions, for every scheme and learning rate:
 sensitivity     it learns if the rate times the sensitivity of its wiring lies in the window of Euler's scheme
 root_condition  a zero-stable scheme learns at the rates of Euler's, any other at none
 same            every scheme learns at the rates of Euler's
+
+`refine` was registered after 12 networks of 56 layers had been trained and before any other of 20 layers than Euler's:
+the lower end of the window falls like the sensitivity to the power 1/2, the upper end like its power 1/4.
 """
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from math import log10
 from pathlib import Path
 from typing import Any
 
-from tools.markdown_tables import ROOT
+from tools.markdown_tables import ROOT, table
 from zerosnet.environment import environment, today
 from zerosnet.files import write_bytes
 from zerosnet.models import find_name
@@ -57,6 +62,8 @@ RATES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 1e-3, 1e-4, 1e-5, 1e-6)
 EPOCHS = 20
 SEED = 1
 LEARNED = 0.5
+REFINED = (1 / 2, 1 / 4)
+"""Powers of the sensitivity by which the ends of the window fall, read off the first networks of 56 layers."""
 
 
 def spec(scheme: str, layers: int, rate: float) -> RunSpec:
@@ -148,16 +155,103 @@ def predictions() -> dict[str, Any]:
     return found
 
 
+@cache
+def recorded() -> list[dict[str, Any]]:
+    """List all runs but Euler's, each with what was predicted for its scheme."""
+    known = json.loads((HERE / "predictions.json").read_text())["predictions"]
+    by_network = {(one["scheme"], one["layers"]): one for one in known}
+    runs = json.loads((HERE / "runs.json").read_text())["runs"]
+    return [run | {"predicted": by_network[run["scheme"], run["layers"]]} for run in runs]
+
+
+def misjudged(law: str) -> int:
+    """Count the runs of which a law predicted wrongly whether they learn."""
+    return sum((run["lr"] in run["predicted"]["learns"][law]) != run["learned"] for run in recorded())
+
+
+def networks() -> str:
+    """List the networks of 56 layers by sensitivity: predicted and measured rates at which they learn."""
+    rows = []
+    runs = [run for run in recorded() if run["layers"] == LAYERS[0]]
+    schemes = sorted(
+        {run["scheme"]: run["predicted"] for run in runs}.items(), key=lambda one: one[1]["log10_sensitivity"]
+    )
+    for name, known in schemes:
+        mine = [run for run in runs if run["scheme"] == name]
+        rows.append(
+            (
+                f"`{Scheme.parse(name).short_name}`",
+                "yes" if known["zero_stable"] else "no",
+                f"{known['log10_sensitivity']:+.1f}",
+                _rates(known["learns"]["sensitivity"]),
+                _rates(known["learns"]["root_condition"]),
+                _rates([run["lr"] for run in mine if run["learned"]]),
+                f"{100 * max(run['test_accuracy'] or 0 for run in mine if run['status'] == 'finished'):.1f}",
+            )
+        )
+    heads = (
+        "Scheme",
+        "Zero-stable",
+        "Sensitivity, powers of ten",
+        "Learns, by sensitivity",
+        "by roots",
+        "Measured",
+        "Best, %",
+    )
+    return table(heads, rows)
+
+
+def _rates(rates: Iterable[float]) -> str:
+    found = sorted(rates)
+    return ", ".join(f"{rate:g}" for rate in found) if found else "none"
+
+
+TABLES: dict[str, Callable[[], str]] = {"without norm, networks": networks}
+VALUES: dict[str, Callable[[], str]] = {
+    "without norm, runs": lambda: str(len(recorded())),
+    "without norm, learned": lambda: str(sum(run["learned"] for run in recorded())),
+    "without norm, missed by sensitivity": lambda: str(misjudged("sensitivity")),
+    "without norm, missed by roots": lambda: str(misjudged("root_condition")),
+    "without norm, missed by same": lambda: str(misjudged("same")),
+}
+
+
+def refined(layers: int = LAYERS[1]) -> dict[str, Any]:
+    """Predict again for one number of layers, by the powers that the first networks of 56 layers have shown."""
+    known = json.loads((HERE / "predictions.json").read_text())
+    low, high = known["windows"][str(layers)]
+    found: dict[str, Any] = {
+        "command": "python -m tools.without_norm refine",
+        "date": today(),
+        "parent_commit": environment()["git"]["commit"],
+        "powers": {"lower end": REFINED[0], "upper end": REFINED[1]},
+        "predictions": [],
+    }
+    for one in known["predictions"]:
+        if one["layers"] == layers:
+            size = one["log10_sensitivity"]
+            ends = log10(low) - REFINED[0] * size, log10(high) - REFINED[1] * size
+            rates = [lr for lr in RATES if ends[0] <= log10(lr) <= ends[1]]
+            found["predictions"].append({"scheme": one["scheme"], "layers": layers, "learns": rates})
+    return found
+
+
+def write_once(path: Path, what: dict[str, Any]) -> None:
+    """Write predictions, which are never edited."""
+    if path.exists():
+        raise SystemExit(f"{path} is there; predictions are never edited")
+    write_bytes(path, (json.dumps(what, indent=1) + "\n").encode())
+
+
 def main(*arguments: str) -> None:
     command = " ".join(["python -m tools.without_norm", *arguments[:1], *(["STORE"] if arguments[1:] else [])])
     match arguments:
         case ("calibrate", store):
             train_all(Store(Path(store)), specs([EULER]), HERE / "euler.json", command)
         case ("predict",):
-            path = HERE / "predictions.json"
-            if path.exists():
-                raise SystemExit(f"{path} is there; predictions are never edited")
-            write_bytes(path, (json.dumps(predictions(), indent=1) + "\n").encode())
+            write_once(HERE / "predictions.json", predictions())
+        case ("refine",):
+            write_once(HERE / "predictions-20.json", refined())
         case ("train", store):
             train_all(Store(Path(store)), specs(SCHEMES), HERE / "runs.json", command)
         case _:
