@@ -32,6 +32,7 @@ from tools import (
     survival_tables,
     verify_tables,
     wiring_tables,
+    without_norm_tables,
 )
 from tools.measured_tables import KINDS
 from zerosnet.errors import InputError
@@ -65,6 +66,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **survival_tables.TABLES,
     **verify_tables.TABLES,
     **wiring_tables.TABLES,
+    **without_norm_tables.TABLES,
 }
 VALUES: dict[str, Callable[[], str]] = {
     **run_tables.VALUES,
@@ -78,6 +80,7 @@ VALUES: dict[str, Callable[[], str]] = {
     **screening.VALUES,
     **survival_tables.VALUES,
     **verify_tables.VALUES,
+    **without_norm_tables.VALUES,
 }
 
 

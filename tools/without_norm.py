@@ -19,14 +19,13 @@ the lower end of the window falls like the sensitivity to the power 1/2, the upp
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cache
 from math import log10
 from pathlib import Path
 from typing import Any
 
-from tools.markdown_tables import ROOT, table
+from tools.markdown_tables import ROOT
 from zerosnet.environment import environment, today
 from zerosnet.files import write_bytes
 from zerosnet.models import find_name
@@ -91,6 +90,7 @@ def outcome(store: Store, one: RunSpec) -> dict[str, Any]:
         "test_accuracy": result.test_accuracy,
         "train_accuracy": result.train_accuracy,
         "learned": learned(record.status, result.test_accuracy),
+        "begun": record.environment().get("begun"),
     }
 
 
@@ -104,10 +104,22 @@ def train_all(store: Store, wanted: Sequence[RunSpec], path: Path, command: str)
         train(wanted, store, Options(device="cpu", replicas=1), clock=clock, progress=Lines(quiet=True))
         if clock.must_stop():
             raise SystemExit("stopped; the same command goes on")
-    text = json.dumps({"command": command, "date": today(), "environment": environment()}, indent=1)
+    text = json.dumps({"command": command, "date": today(), "environments": environments(store, wanted)}, indent=1)
     lines = ",\n".join(json.dumps(outcome(store, one)) for one in wanted)
     path.parent.mkdir(exist_ok=True)
     write_bytes(path, f'{text[:-2]},\n "runs": [\n{lines}\n]}}\n'.encode())
+
+
+def environments(store: Store, wanted: Sequence[RunSpec]) -> list[dict[str, Any]]:
+    """List what runs were made with, each different one once."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in wanted:
+        record = store.get(one)
+        mine = {} if record is None else record.environment()
+        found.setdefault(
+            json.dumps({key: value for key, value in mine.items() if key != "begun"}, sort_keys=True), mine
+        )
+    return list(found.values())
 
 
 def window(runs: Iterable[dict[str, Any]]) -> tuple[float, float]:
@@ -153,67 +165,6 @@ def predictions() -> dict[str, Any]:
                 }
             )
     return found
-
-
-@cache
-def recorded() -> list[dict[str, Any]]:
-    """List all runs but Euler's, each with what was predicted for its scheme."""
-    known = json.loads((HERE / "predictions.json").read_text())["predictions"]
-    by_network = {(one["scheme"], one["layers"]): one for one in known}
-    runs = json.loads((HERE / "runs.json").read_text())["runs"]
-    return [run | {"predicted": by_network[run["scheme"], run["layers"]]} for run in runs]
-
-
-def misjudged(law: str) -> int:
-    """Count the runs of which a law predicted wrongly whether they learn."""
-    return sum((run["lr"] in run["predicted"]["learns"][law]) != run["learned"] for run in recorded())
-
-
-def networks() -> str:
-    """List the networks of 56 layers by sensitivity: predicted and measured rates at which they learn."""
-    rows = []
-    runs = [run for run in recorded() if run["layers"] == LAYERS[0]]
-    schemes = sorted(
-        {run["scheme"]: run["predicted"] for run in runs}.items(), key=lambda one: one[1]["log10_sensitivity"]
-    )
-    for name, known in schemes:
-        mine = [run for run in runs if run["scheme"] == name]
-        rows.append(
-            (
-                f"`{Scheme.parse(name).short_name}`",
-                "yes" if known["zero_stable"] else "no",
-                f"{known['log10_sensitivity']:+.1f}",
-                _rates(known["learns"]["sensitivity"]),
-                _rates(known["learns"]["root_condition"]),
-                _rates([run["lr"] for run in mine if run["learned"]]),
-                f"{100 * max(run['test_accuracy'] or 0 for run in mine if run['status'] == 'finished'):.1f}",
-            )
-        )
-    heads = (
-        "Scheme",
-        "Zero-stable",
-        "Sensitivity, powers of ten",
-        "Learns, by sensitivity",
-        "by roots",
-        "Measured",
-        "Best, %",
-    )
-    return table(heads, rows)
-
-
-def _rates(rates: Iterable[float]) -> str:
-    found = sorted(rates)
-    return ", ".join(f"{rate:g}" for rate in found) if found else "none"
-
-
-TABLES: dict[str, Callable[[], str]] = {"without norm, networks": networks}
-VALUES: dict[str, Callable[[], str]] = {
-    "without norm, runs": lambda: str(len(recorded())),
-    "without norm, learned": lambda: str(sum(run["learned"] for run in recorded())),
-    "without norm, missed by sensitivity": lambda: str(misjudged("sensitivity")),
-    "without norm, missed by roots": lambda: str(misjudged("root_condition")),
-    "without norm, missed by same": lambda: str(misjudged("same")),
-}
 
 
 def refined(layers: int = LAYERS[1]) -> dict[str, Any]:

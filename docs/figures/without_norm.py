@@ -3,7 +3,8 @@
 from math import log10
 from typing import TYPE_CHECKING, Any
 
-from tools.without_norm import LAYERS, recorded
+from tools.without_norm import LAYERS
+from tools.without_norm_tables import recorded
 
 from zerosnet.report.figures.style import BLUE, GREY, VERMILION, new_figure, styled
 
