@@ -33,19 +33,28 @@ IN_CHUNKS = ("bf16", "signed char")  # which the kernels of a width read and wri
 
 @cache
 def signatures(channels: int, width: int) -> dict[str, list[str]]:
-    """The parameters of every kernel of a program, as they stand in its source; macros need a preprocessor."""
-    return _signatures_in(source(channels), f"-DCHANNELS={channels}", f"-DWIDTH={width}")
+    """The parameters of every kernel of a program, as they stand in its source."""
+    return _signatures_in(preprocessed(channels, width))
+
+
+@cache
+def preprocessed(channels: int, width: int) -> str:
+    """The program of a width without macros and comments."""
+    return _preprocessed(source(channels), f"-DCHANNELS={channels}", f"-DWIDTH={width}")
 
 
 @cache
 def signatures_around() -> dict[str, list[str]]:
     """The parameters of the kernels around the network's step."""
-    return _signatures_in(AROUND.text)
+    return _signatures_in(_preprocessed(AROUND.text))
 
 
-def _signatures_in(program: str, *definitions: str) -> dict[str, list[str]]:
+def _preprocessed(program: str, *definitions: str) -> str:
     command = ["g++", "-E", "-P", "-x", "c++", *definitions, "-D__launch_bounds__(...)=", "-"]
-    text = subprocess.run(command, input=program, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(command, input=program, capture_output=True, text=True, check=True).stdout
+
+
+def _signatures_in(text: str) -> dict[str, list[str]]:
     found = re.findall(r'extern "C" __global__ void\s+(\w+)\((.*?)\)\s*\{', text, re.DOTALL)
     return {name: [" ".join(one.split()) for one in parameters.split(",")] for name, parameters in found}
 
@@ -84,7 +93,7 @@ class Stream:
 
     def __init__(self, chip, beside=False):
         self.chip, self.number, self.clock, self.recording = chip, len(chip.streams), {}, None
-        self.beside, self.waited = beside, False
+        self.beside, self.waited, self.packing = beside, False, False
         chip.streams.append(self)
 
     def wait_event(self, event):
@@ -152,7 +161,8 @@ class Chip:
     def launch(self, signature, in_chunks, name, grid, threads, shared, arguments, *, early=False):
         parameters = signature[name]
         assert not (early and self.current.waited), f"{name} is launched early after a wait for another stream"
-        self.current.waited = False
+        assert not (early and self.current.packing), f"{name} is launched early after the packing of its weights"
+        self.current.waited, self.current.packing = False, name == "pack_weights"
         assert len(parameters) == len(arguments), name
         reads, writes, numbers = [], [], {}
         for parameter, argument in zip(parameters, arguments):
