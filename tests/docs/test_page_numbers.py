@@ -101,6 +101,16 @@ def test_training_reached_its_target_and_an_epoch_is_not_shorter_than_its_parts(
     assert row["seconds_per_epoch"] > 0.97 * parts
 
 
+def test_the_authors_way_is_compared_with_training_in_the_same_run() -> None:
+    found = []
+    for name in speed_tables.WITH_AUTHORS:
+        record = benchmark(name)
+        ten = next(row for row in record["rows"] if row["case"] == "56 layers, K=10, native")
+        assert ten["arithmetic"] == benchmark("training-cuda-ten")["rows"][0]["arithmetic"], "the present kernels"
+        found.append(record["authors"]["seconds_per_epoch"] / ten["seconds_per_epoch_and_network"])
+    assert speed_tables._times_faster() == pytest.approx(found)
+
+
 def test_imagenet_the_explorer_and_the_demonstration_reached_their_targets() -> None:
     imagenet = benchmark("imagenet-cuda")
     for name in ("preresnet / timm", "zerosnet / preresnet"):
