@@ -184,9 +184,16 @@ def _on_the_map(measure: str, kind: str = "all") -> str:
     return "" if found is None else f"{found.rho:.2f}"
 
 
+def _minutes() -> str:
+    """Add up what the records of the sweep `screen-map` took: its groups were trained one after the other."""
+    seconds = {run.record.spec: run.record.result.seconds for run in evidence().sound.values() if run.record.result}
+    return f"{sum(seconds[spec] for spec in read_sweep(SWEEP)) / 60:.0f}"
+
+
 TABLES: dict[str, Callable[[], str]] = {"screening": page_section}
 VALUES: dict[str, Callable[[], str]] = {
     "map, networks": lambda: str(len(screened_pairs(grid(screened_networks(evidence()))))),
+    "map, minutes": _minutes,
     "map, depth": partial(_on_the_map, "effective depth"),
     "map, law": partial(_on_the_map, "the law"),
     "map, stability": partial(_on_the_map, "zero stability"),

@@ -1,5 +1,6 @@
 """The sweeps of a screening, and what is written about it."""
 
+import json
 from fractions import Fraction
 from pathlib import Path
 
@@ -110,6 +111,14 @@ def test_the_registered_order_of_the_map_is_compared_with_what_was_measured():
 
 
 NEAR, CLEAR = [f"1,0,0;1/{n}" for n in range(25, 31)], [f"1,0,0;1/{n}" for n in range(1, 7)]
+
+
+@needs_runs
+def test_the_minutes_of_the_map_are_those_of_its_records():
+    runs = SWEEPS.parent / "runs"
+    results = [runs / spec.id / "result.json" for spec in read_sweep(SWEEPS / "screen-map.json")]
+    seconds = sum(json.loads(path.read_text())["seconds"] for path in results)
+    assert screening.VALUES["map, minutes"]() == f"{seconds / 60:.0f}"
 
 
 def test_networks_with_small_betas_are_near_the_threshold():
