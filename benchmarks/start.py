@@ -1,9 +1,9 @@
 """From the command to the first step: the start of `zerosnet train`, in a process of its own, cold and warm.
 
 Cold is the first call on a machine: empty caches of our kernels and of torch's compiler. Warm is the call after it.
-Files may be in the system's cache in both. On a GPU the images are those of CIFAR-10 in $ZEROSNET_DATA, or of the
-embedded digits, which get the plain engine only. Other programs on the cores lengthen the seconds, hardly the CPU time;
-`load` is how many ran in the last minute.
+Files may be in the system's cache in both, and PyTorch's compiled Python files are there: this process imports it.
+On a GPU the images are those of CIFAR-10 in $ZEROSNET_DATA, or of the embedded digits, which get the plain engine only.
+Other programs on the cores lengthen the seconds, hardly the CPU time; `load` is how many ran in the last minute.
 """
 
 import os

@@ -5,12 +5,16 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
+from benchmarks.memory_floor import step_bytes
+
 from tools.markdown_tables import benchmark, table
+from zerosnet.models import create_model
 
 Record = dict[str, Any]
 
 KERNELS = ("conv_inner", "conv_step_3", "backward_inner", "backward_outer", "state_gradient_3")
 WIDTHS = (16, 32, 64)
+BATCH = 128
 
 
 def kernels() -> str:
@@ -25,9 +29,12 @@ def kernels() -> str:
     return table(heads, rows)
 
 
-def _kernel_step(replicas: int) -> Record:
-    steps = benchmark("kernels")["steps"]
-    return next(step for step in steps if step["model"] == "zerosnet56_opt" and step["replicas"] == replicas)
+def _part_of_bandwidth(replicas: int) -> float:
+    """Compare the bytes of a step of 56 layers, at the bandwidth of a copy, with its time in the newest version."""
+    steps = benchmark("kernel-versions")["versions"][-1]["steps"]
+    step = next(one for one in steps if (one["model"], one["replicas"]) == ("zerosnet56_opt", replicas))
+    moved = step_bytes(create_model(step["model"], replicas=replicas, seed=0), batch=BATCH)
+    return float(1e3 * moved / benchmark("kernels")["bandwidth"] / step["ms"])
 
 
 def kernel_versions() -> str:
@@ -91,8 +98,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "engines": engines,
 }
 VALUES: dict[str, Callable[[], str]] = {
-    "step's part of bandwidth, ten": lambda: f"{_kernel_step(10)['fraction']:.2f}",
-    "step's part of bandwidth, thirty": lambda: f"{_kernel_step(30)['fraction']:.2f}",
+    "step's part of bandwidth, ten": lambda: f"{_part_of_bandwidth(10):.2f}",
+    "step's part of bandwidth, thirty": lambda: f"{_part_of_bandwidth(30):.2f}",
     "steps since version 8, %": lambda: f"{100 * _shorter_since_8():.0f}",
     "prefetching, us": lambda: f"{_prefetching_us():.0f}",
 }

@@ -19,6 +19,7 @@ from statistics import mean
 
 from tools.markdown_tables import ROOT, table
 from tools.run_tables import evidence
+from tools.screening_ranks import LAYERS, by_epoch, correlations, is_near, left_out, rank_errors, reason
 from zerosnet.errors import InputError
 from zerosnet.experiments import (
     Agreement,
@@ -28,24 +29,18 @@ from zerosnet.experiments import (
     agreement,
     disc_ranks,
     is_stable_pair,
-    ranks_by_epoch,
     read_evidence,
     screened_networks,
     screened_pairs,
     spearman,
 )
-from zerosnet.experiments.screening import SHORT, WHOLE
-from zerosnet.models import find_name
-from zerosnet.numerics import forecast, load_law
+from zerosnet.numerics import forecast
 from zerosnet.report import save_figure, screening_map
 from zerosnet.training import Store, read_sweep
 
 KNOWN = ROOT / "results/runs"
-LAYERS = 56
 SWEEP = ROOT / "results/sweeps/screen-map.json"
 REGISTERED = ("screen-map", "screen-survival")  # predictions, without and with survival
-WORST = 5  # rank errors that are named
-EPOCHS = (1, 4, 8, 12, 16, 40, 80, 85, 120)
 PICTURE = "images/screening.png"
 
 
@@ -77,14 +72,13 @@ def section(found: Evidence, *, has_picture: bool = False, results: Path | None 
         parts.append(f"![Measured accuracy, effective depth and the law over the disc of roots]({PICTURE})")
         parts.append("*Colours of the three maps have scales of their own: compare their order.*")
     parts += [
-        f"How well short trainings rank, beside the agreement of two seeds.{_left_out(found)}",
+        f"How well short trainings rank, beside the agreement of two seeds.{left_out(found)}",
         correlations(networks),
     ]
     if known.errors:
-        parts += ["The largest rank errors (place 1 is the best):", rank_errors(known), *_reason(known)]
+        parts += ["The largest rank errors (place 1 is the best):", rank_errors(known), *reason(known, networks, found)]
     parts += [
-        f"The whole training, had it been stopped early: its best epoch so far against the best of all "
-        f"({known.networks} networks):",
+        "The whole training, had it been stopped early: rank correlation of its best epoch so far with that of all:",
         by_epoch(found),
     ]
     return "\n\n".join(parts)
@@ -92,7 +86,7 @@ def section(found: Evidence, *, has_picture: bool = False, results: Path | None 
 
 def _remarks(networks: Sequence[Screened], mapped: Sequence[Screened]) -> list[str]:
     """Explain the ranks over the map of `results`."""
-    near = sum(map(is_near, mapped))
+    near = sum(is_near(one.scheme) for one in mapped)
     sentences = [
         f"Effective depth, registered with them, orders the map best.{_after_all_epochs(networks)}",
         "Consistency ties beta to the roots (beta = |1 - r|²), so the map cannot tell their effects apart."
@@ -136,46 +130,6 @@ def _summary(known: Agreement, networks: Sequence[Screened]) -> list[str]:
     told = f"Its ranks of {known.networks} networks of 56 layers have a correlation of {known.both.rho:.2f} with those"
     diverged = f" Diverged, and not counted: {', '.join(f'`{name}`' for name in lost)}." if lost else ""
     return [f"{what} {told} of 160 epochs (best test epoch).{diverged}"]
-
-
-def _left_out(found: Evidence) -> str:
-    """Count the runs of the two recipes that no rank is made of."""
-    specs = [run.record.spec for run in found.sound.values() if run.record.spec.recipe.name in (SHORT, WHOLE)]
-    alike = [spec for spec in specs if spec.dataset == "cifar10" and find_name(spec.model)[1] == LAYERS]
-    rewired = sum(spec.rewired for spec in alike)
-    changed = sum(bool(spec.changes) and not spec.rewired for spec in alike)
-    if not rewired + changed:
-        return ""
-    return f" Runs with a changed recipe ({changed}) and rewired networks ({rewired}) are left out."
-
-
-def correlations(networks: Sequence[Screened]) -> str:
-    """List rank correlations: of all networks, of those clear of the threshold of survival, and between seeds."""
-    near = [one for one in networks if is_near(one)]
-    clear = [one for one in networks if one not in near]
-    known, twice = agreement(networks), [one for one in networks if one.short and len(one.whole) > 1]
-    rows = {
-        "screening (mean of seeds) with 160 epochs": known.both,
-        "screening, first seed, with 160 epochs": known.one_seed,
-        "the same, networks clear of the threshold of survival": agreement(clear).one_seed,
-        "the same, networks near it": agreement(near).one_seed,
-        "screening (mean of seeds) with 160 epochs, networks with two seeds of these": agreement(twice).both,
-        "the same networks, one seed of screening with another of 160 epochs": _across(twice),
-        "160 epochs, one seed with another": known.whole_seeds,
-        "screening, one seed with another": known.short_seeds,
-    }
-    return table(["Ranks", "Correlation", "Networks"], [[name, *_cells(one)] for name, one in rows.items()])
-
-
-def _across(networks: Sequence[Screened]) -> Correlation | None:
-    """Correlate the first seed of the short training with the second of the whole one."""
-    whole = [list(one.whole.values())[1] for one in networks]
-    return spearman([one.short[min(one.short)] for one in networks], whole)
-
-
-def is_near(network: Screened) -> bool:
-    """Tell whether much of a network starts near the threshold of survival."""
-    return network.scheme is not None and load_law().is_near(forecast(network.scheme, LAYERS).wiring)
 
 
 def over_the_disc(pairs: Sequence[tuple[complex, float]]) -> str:
@@ -222,34 +176,6 @@ def _order_ranks(results: Path, name: str) -> Correlation | None:
     return spearman([order for order, _ in found], [accuracy for _, accuracy in found])
 
 
-def _reason(known: Agreement) -> list[str]:
-    """Explain the rank errors if all that are listed are near the threshold."""
-    if not all(is_near(error.network) for error in known.errors[:WORST]):
-        return []
-    return [
-        f"All {WORST} start near the threshold of survival and rank higher after 160 epochs. Probably 12 epochs are "
-        "too short for branches that start so small: [see above](#blocks-live-or-die)."
-    ]
-
-
-def _cells(found: Correlation | None) -> tuple[str, str]:
-    return ("", "") if found is None else (f"{found.rho:.2f}", str(found.n))
-
-
-def rank_errors(known: Agreement) -> str:
-    rows = []
-    for error in known.errors[:WORST]:
-        places = [f"{place:g}" for place in (error.short, error.whole)]
-        rows.append([f"`{error.network.label}`", *places, f"{-error.points:+.2f}"])
-    return table(["Network", "Screening", "160 epochs", "Better than the network of that place, points"], rows)
-
-
-def by_epoch(found: Evidence) -> str:
-    ranks = ranks_by_epoch(found, EPOCHS)
-    heads = ["Epochs", *map(str, ranks)]
-    return table(heads, [["Rank correlation", *(_cells(one)[0] for one in ranks.values())]])
-
-
 @cache
 def _on_the_map(measure: str, kind: str = "all") -> str:
     """Write the rank correlation of a measure over the networks of the sweep `screen-map`."""
@@ -258,9 +184,16 @@ def _on_the_map(measure: str, kind: str = "all") -> str:
     return "" if found is None else f"{found.rho:.2f}"
 
 
+def _minutes() -> str:
+    """Add up what the records of the sweep `screen-map` took: its groups were trained one after the other."""
+    seconds = {run.record.spec: run.record.result.seconds for run in evidence().sound.values() if run.record.result}
+    return f"{sum(seconds[spec] for spec in read_sweep(SWEEP)) / 60:.0f}"
+
+
 TABLES: dict[str, Callable[[], str]] = {"screening": page_section}
 VALUES: dict[str, Callable[[], str]] = {
     "map, networks": lambda: str(len(screened_pairs(grid(screened_networks(evidence()))))),
+    "map, minutes": _minutes,
     "map, depth": partial(_on_the_map, "effective depth"),
     "map, law": partial(_on_the_map, "the law"),
     "map, stability": partial(_on_the_map, "zero stability"),

@@ -74,6 +74,15 @@ def test_groups_of_the_size_that_was_timed_take_what_was_measured() -> None:
     assert cost_tables.against_timed(deep) < 1
 
 
+def test_the_hours_of_bottlenecks_are_of_groups_of_nine_at_either_depth() -> None:
+    specs = cost_tables._bottlenecks()
+    groups = [[spec for spec in specs if depth in spec.model] for depth in ("164", "326")]
+    assert [len(group) for group in groups] == [9, 9] and all(spec.recipe.epochs == 500 for spec in specs)
+    seconds = [cost(group).gpu_seconds * cost_tables.against_timed(group) for group in groups]
+    assert cost_tables.makespan(specs, 1) == pytest.approx(sum(seconds))
+    assert [cost_tables._timed_together(group[0]) for group in groups] == [10, 3]
+
+
 def test_a_network_that_was_not_timed_has_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     rates = {("zerosnet50_opt", "workers"): 4000.0}
     monkeypatch.setattr(cost_tables, "imagenet_rate", lambda network, who: rates.get((network, who)))
@@ -90,6 +99,16 @@ def test_training_reached_its_target_and_an_epoch_is_not_shorter_than_its_parts(
     assert row["target"] is None or row["seconds_per_epoch_and_network"] <= row["target"]
     parts = (speed_tables.STEPS_PER_EPOCH * row["step_ms"] + row["evaluation_ms"]) / 1e3
     assert row["seconds_per_epoch"] > 0.97 * parts
+
+
+def test_the_authors_way_is_compared_with_training_in_the_same_run() -> None:
+    found = []
+    for name in speed_tables.WITH_AUTHORS:
+        record = benchmark(name)
+        ten = next(row for row in record["rows"] if row["case"] == "56 layers, K=10, native")
+        assert ten["arithmetic"] == benchmark("training-cuda-ten")["rows"][0]["arithmetic"], "the present kernels"
+        found.append(record["authors"]["seconds_per_epoch"] / ten["seconds_per_epoch_and_network"])
+    assert speed_tables._times_faster() == pytest.approx(found)
 
 
 def test_imagenet_the_explorer_and_the_demonstration_reached_their_targets() -> None:

@@ -1,11 +1,15 @@
-"""Every kernel of every width on small shapes, in training and in evaluation, for compute-sanitizer.
+"""Every kernel of every width, in training and in evaluation, and those around the step, for compute-sanitizer.
 
-compute-sanitizer --tool memcheck python -m tests.kernels.every_kernel    needs a CUDA device
+PYTORCH_NO_CUDA_MEMORY_CACHING=1 compute-sanitizer --tool memcheck python -m tests.kernels.every_kernel
+
+It needs a CUDA device. PyTorch's allocator cuts tensors out of larger pieces of memory, within which memcheck sees no
+access beyond a tensor: hence the variable.
 """
 
 import torch
 
 from zerosnet.kernels.cuda import CudaKernels
+from zerosnet.kernels.elementwise import FlatBuffers, native_gather, update_adam, update_sgd
 from zerosnet.kernels.interface import (
     MAX_STEPS,
     BackwardInner,
@@ -26,6 +30,7 @@ REPLICAS, BATCH = 66, 7  # several images a block on a chip of 132 multiprocesso
 def run(device: torch.device, replicas: int = REPLICAS, batch: int = BATCH) -> None:
     for channels, width in WIDTHS:
         of_width(CudaKernels(channels, width, replicas, batch, device))
+    around(device, replicas, batch)
 
 
 def of_width(w: CudaKernels) -> None:
@@ -64,11 +69,33 @@ def edges(w: CudaKernels, a: list[torch.Tensor], table: torch.Tensor, norm: Norm
         w.pool_backward(pooled, a[0], grads, training)
     if w.channels == 16:
         for colours in (1, 3):
-            images = torch.randn(w.batch, w.replicas * colours, 32, 32, device=w.device)
+            images, shared = (torch.randn(w.batch, n * colours, 32, 32, device=w.device) for n in (w.replicas, 1))
             weight = torch.randn(w.replicas * 16, colours, 3, 3, device=w.device)
             for training in (True, False):
                 w.stem(images, weight, norm, training)
+                w.stem(shared, weight, norm, training)
             w.stem_weight_gradient(images, a[0])
+
+
+def around(device: torch.device, replicas: int, batch: int) -> None:
+    """Batches out of images, and updates of a number of values that fills no thread block."""
+    index = torch.randint(9, (replicas, batch), device=device)
+    shifts = [torch.randint(-4, 5, index.shape, dtype=torch.int8, device=device) for _ in range(2)]
+    flip = torch.randint(2, index.shape, device=device).bool()
+    for colours in (1, 3):
+        images = torch.randint(256, (9, colours, 32, 32), dtype=torch.uint8, device=device)
+        statistics = [torch.ones(colours, device=device) for _ in range(2)]
+        native_gather(images, index, *shifts, flip, *statistics)
+        native_gather(images, index[:1], None, None, None, *statistics)
+    groups, size = 3, 1001
+    values, gradients, *state = (torch.rand(size, device=device) for _ in range(4))
+    rates = tuple(torch.rand(replicas, device=device) for _ in range(2))
+    decays, alive = torch.rand(groups, replicas, device=device), torch.arange(replicas, device=device) != 1
+    slots = (torch.arange(size, device=device) % (groups * replicas)).int()
+    buffers = FlatBuffers(values, gradients, tuple(state), rates, decays, alive, slots)
+    for nesterov in (False, True):
+        update_sgd(buffers._replace(state=buffers.state[:1], rates=rates[:1]), momentum=0.9, nesterov=nesterov)
+    update_adam(buffers, beta1=0.9, beta2=0.999, eps=1e-8)
 
 
 if __name__ == "__main__":

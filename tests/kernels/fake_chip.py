@@ -15,25 +15,46 @@ from typing import NamedTuple
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from zerosnet.kernels.compile import source
+from zerosnet.kernels.compile import AROUND, source
 
 MULTIPROCESSORS = 132
 POINTERS = {
     "bf16": torch.bfloat16,
     "signed char": torch.int8,
+    "unsigned char": torch.uint8,
     "float": torch.float32,
     "int": torch.int32,
+    "long long": torch.int64,
     "unsigned long long": torch.int64,
 }
 NUMBERS = {"int": int, "double": float}
+IN_CHUNKS = ("bf16", "signed char")  # which the kernels of a width read and write 16 bytes at a time
 
 
 @cache
 def signatures(channels: int, width: int) -> dict[str, list[str]]:
-    """The parameters of every kernel of a program, as they stand in its source; macros need a preprocessor."""
-    definitions = [f"-DCHANNELS={channels}", f"-DWIDTH={width}", "-D__launch_bounds__(...)="]
-    command = ["g++", "-E", "-P", "-x", "c++", *definitions, "-"]
-    text = subprocess.run(command, input=source(channels), capture_output=True, text=True, check=True).stdout
+    """The parameters of every kernel of a program, as they stand in its source."""
+    return _signatures_in(preprocessed(channels, width))
+
+
+@cache
+def preprocessed(channels: int, width: int) -> str:
+    """The program of a width without macros and comments."""
+    return _preprocessed(source(channels), f"-DCHANNELS={channels}", f"-DWIDTH={width}")
+
+
+@cache
+def signatures_around() -> dict[str, list[str]]:
+    """The parameters of the kernels around the network's step."""
+    return _signatures_in(_preprocessed(AROUND.text))
+
+
+def _preprocessed(program: str, *definitions: str) -> str:
+    command = ["g++", "-E", "-P", "-x", "c++", *definitions, "-D__launch_bounds__(...)=", "-"]
+    return subprocess.run(command, input=program, capture_output=True, text=True, check=True).stdout
+
+
+def _signatures_in(text: str) -> dict[str, list[str]]:
     found = re.findall(r'extern "C" __global__ void\s+(\w+)\((.*?)\)\s*\{', text, re.DOTALL)
     return {name: [" ".join(one.split()) for one in parameters.split(",")] for name, parameters in found}
 
@@ -47,6 +68,8 @@ class Launch(NamedTuple):
     stream: int
     reads: set[int]
     writes: set[int]
+    numbers: dict[str, int | float]
+    early: bool
 
 
 class Event:
@@ -70,7 +93,7 @@ class Stream:
 
     def __init__(self, chip, beside=False):
         self.chip, self.number, self.clock, self.recording = chip, len(chip.streams), {}, None
-        self.beside, self.waited = beside, False
+        self.beside, self.waited, self.packing = beside, False, False
         chip.streams.append(self)
 
     def wait_event(self, event):
@@ -135,25 +158,25 @@ class Chip:
         if before is not None and self.current.clock.get(before[0], 0) < before[1]:
             raise Race(f"{what} does not wait for {before[2]}")
 
-    def launch(self, signature, name, grid, threads, shared, arguments, *, early=False):
+    def launch(self, signature, in_chunks, name, grid, threads, shared, arguments, *, early=False):
         parameters = signature[name]
         assert not (early and self.current.waited), f"{name} is launched early after a wait for another stream"
-        self.current.waited = False
+        assert not (early and self.current.packing), f"{name} is launched early after the packing of its weights"
+        self.current.waited, self.current.packing = False, name == "pack_weights"
         assert len(parameters) == len(arguments), name
-        reads, writes = [], []
+        reads, writes, numbers = [], [], {}
         for parameter, argument in zip(parameters, arguments):
             kind, pointer, called = re.fullmatch(r"(?:const )?([\w ]+?)(\*?) (\w+)", parameter).groups()
             if pointer:
                 assert argument.dtype == POINTERS[kind], (name, parameter)
-                if (
-                    kind in ("bf16", "signed char") or called == "weight_parts"
-                ):  # which are read and written 16 bytes at a time
+                if kind in in_chunks or called == "weight_parts":
                     assert argument.is_contiguous() and argument.data_ptr() % 16 == 0, (name, parameter)
                 (reads if parameter.startswith("const") else writes).append(argument.data_ptr())
             else:
                 assert type(argument) is NUMBERS[kind], (name, parameter)
+                numbers[called] = argument
         assert min(grid) > 0 and threads % 32 == 0 and shared <= 232_448
-        self.launched.append(Launch(name, self.current.number, set(reads), set(writes)))
+        self.launched.append(Launch(name, self.current.number, set(reads), set(writes), numbers, early))
         self.access(set(reads), set(writes), name)
 
 
@@ -184,14 +207,18 @@ class Watch(TorchDispatchMode):
 
 
 def install(monkeypatch):
-    """Let `CudaKernels` find this chip, with tensors in the memory of the CPU."""
+    """Let all launches find this chip, with tensors in the memory of the CPU."""
     fake = Chip()
 
     def program(channels, width, device):
-        return SimpleNamespace(launch=partial(fake.launch, signatures(channels, width)))
+        return SimpleNamespace(launch=partial(fake.launch, signatures(channels, width), IN_CHUNKS))
+
+    def elementwise_program(device):
+        return SimpleNamespace(launch=partial(fake.launch, signatures_around(), ()))
 
     properties = SimpleNamespace(multi_processor_count=MULTIPROCESSORS)
     monkeypatch.setattr("zerosnet.kernels.cuda.program", program)
+    monkeypatch.setattr("zerosnet.kernels.elementwise.elementwise_program", elementwise_program)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
     monkeypatch.setattr(torch.cuda, "Stream", lambda device=None: Stream(fake, beside=True))
     monkeypatch.setattr(torch.cuda, "Event", partial(Event, fake))

@@ -13,7 +13,7 @@ import pytest
 from zerosnet.kernels import compile as compile_module
 from zerosnet.kernels import nvrtc
 from zerosnet.kernels.cache import remembered
-from zerosnet.kernels.compile import AROUND, compile_unit
+from zerosnet.kernels.compile import AROUND, Unit, compile_unit
 from zerosnet.kernels.nvrtc import compiler_versions
 
 
@@ -133,10 +133,46 @@ def test_an_empty_folder_name_keeps_nothing(monkeypatch):
     assert remembered("key", lambda: b"binary") == b"binary" and remembered("key", lambda: b"new") == b"new"
 
 
+@pytest.fixture
+def compiled(folder, monkeypatch) -> list[tuple]:
+    """What the compiler was asked for, instead of compiling it."""
+    calls = []
+    monkeypatch.setattr(compile_module, "compile_cuda", lambda *asked: calls.append(asked) or b"code")
+    return calls
+
+
+UNIT = Unit(16, 32, 1)
+CHANGED_UNITS = {"channels": Unit(32, 32, 1), "width": Unit(16, 16, 1), "piece": Unit(16, 32, 2)}  # of the same source
+CHANGED_VERSIONS = {
+    "driver": ("gpu_driver", "600.1"),
+    "PyTorch": ("torch_versions", ("2.16", "13.2")),
+    "CUDA": ("torch_versions", ("2.15", "13.3")),
+}
+
+
+@pytest.mark.parametrize("changed", ["source", "instruction set", *CHANGED_UNITS, *CHANGED_VERSIONS])
+def test_a_change_of_anything_that_code_depends_on_compiles_anew(compiled, monkeypatch, changed):
+    monkeypatch.setattr(nvrtc, "gpu_driver", lambda: "580.159")
+    monkeypatch.setattr(nvrtc, "torch_versions", lambda: ("2.15", "13.2"))
+    monkeypatch.setattr(compile_module, "source", lambda channels, kernels: "one source")
+    for _ in range(2):
+        compile_unit(UNIT, "90a")
+    assert len(compiled) == 1
+    if changed == "source":
+        monkeypatch.setattr(compile_module, "source", lambda channels, kernels: "another source")
+    elif changed in CHANGED_VERSIONS:
+        name, found = CHANGED_VERSIONS[changed]
+        monkeypatch.setattr(nvrtc, name, lambda: found)
+    for _ in range(2):
+        compile_unit(CHANGED_UNITS.get(changed, UNIT), "100a" if changed == "instruction set" else "90a")
+    assert len(compiled) == 2
+    assert (compiled[0] == compiled[1]) is (changed in CHANGED_VERSIONS), "the compiler is asked for the change"
+
+
 @pytest.mark.parametrize("version", ["13.2.86", "13.2.90", None])
-def test_another_nvrtc_compiles_anew(folder, tmp_path, monkeypatch, version):
+def test_another_nvrtc_compiles_anew(compiled, tmp_path, monkeypatch, version):
     """Whether a package has it, with a version, or the system, with none that is known without loading it."""
-    site, compiled = tmp_path / "site", []
+    site = tmp_path / "site"
 
     def installed(name: str | None) -> None:
         shutil.rmtree(site, ignore_errors=True)
@@ -147,7 +183,6 @@ def test_another_nvrtc_compiles_anew(folder, tmp_path, monkeypatch, version):
 
     monkeypatch.setattr(nvrtc, "_torch_folder", lambda: site / "torch")
     monkeypatch.setattr(nvrtc, "torch_versions", lambda: ("2.15", "13.2"))
-    monkeypatch.setattr(compile_module, "compile_cuda", lambda *_: compiled.append(True) or b"code")
     for name in ("13.2.1", version, version):
         installed(name)
         compile_unit(AROUND, "90a")

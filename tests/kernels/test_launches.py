@@ -1,13 +1,17 @@
 """Every launch of a training step, of an evaluation and of the benchmark, without a GPU: arguments, grids, streams."""
 
+from importlib.resources import files
+from itertools import product
+
 import pytest
 import torch
 from benchmarks import kernels as benchmark
 from tests.kernels import every_kernel
-from tests.kernels.fake_chip import Race, Watch, install, signatures
+from tests.kernels.fake_chip import Race, Watch, install, signatures, signatures_around
 from tests.kernels.host import needs_compiler
 
 from zerosnet.kernels import NativeClassifier, NativePredictor, NativeStep
+from zerosnet.kernels.compile import ELEMENTWISE, KERNELS
 from zerosnet.kernels.cuda import CudaKernels
 from zerosnet.kernels.native import WIDTHS
 from zerosnet.kernels.weight_gradients import WeightAdder
@@ -135,3 +139,18 @@ def test_the_script_for_the_sanitizer_leaves_no_kernel_out(chip):
         before = len(chip.launched)
         every_kernel.of_width(CudaKernels(channels, width, 2, 2, torch.device("cpu")))
         assert {launch.name for launch in chip.launched[before:]} == set(signatures(channels, width))
+    chip.launched.clear()
+    every_kernel.run(torch.device("cpu"), 2, 2)
+    assert names(chip) == set(signatures_around()).union(*(signatures(*width) for width in WIDTHS))
+    written = {path.name for path in (files("zerosnet.kernels") / "source").iterdir() if path.name.endswith(".cu")}
+    assert written == {*KERNELS, ELEMENTWISE}
+
+
+def test_the_script_for_the_sanitizer_has_all_kinds_of_images_and_updates(chip):
+    every_kernel.run(torch.device("cpu"), 2, 2)
+    found = {name: [one.numbers for one in chip.launched if one.name == name] for name in names(chip)}
+    stems = {(one["channels"], one["replica_stride"] == 0, one["training"]) for one in found["stem_forward"]}
+    assert stems == set(product((1, 3), (False, True), (0, 1)))
+    batches = {(one["channels"], one["shifted"], one["flipped"]) for one in found["gather_images"]}
+    assert batches == {(colours, augmented, augmented) for colours in (1, 3) for augmented in (0, 1)}
+    assert [one["nesterov"] for one in found["update_sgd"]] == [0, 1]

@@ -15,19 +15,14 @@ COMPILER = """
 import sys
 print(sorted(name for name in sys.modules if name in ("torch._dynamo", "torch._inductor")))
 """
-# the native step and evaluation, launched on a chip that computes nothing, and what else the native path imports
+# step and evaluation through our kernels, launched on a chip that computes nothing, and what else that path imports
 NATIVE = """
-import torch, torch.cuda._utils
-import zerosnet.kernels.elementwise, zerosnet.kernels.launch, zerosnet.training.engine
+import torch.cuda._utils
+import zerosnet.kernels.launch, zerosnet.training.engine
 from pytest import MonkeyPatch
-from tests.kernels.fake_chip import install
-from zerosnet.kernels import NativePredictor, NativeStep
-from zerosnet.models import create_model
-chip = install(MonkeyPatch())
-model = create_model("zerosnet20_opt").to(memory_format=torch.channels_last)
-images = torch.randn(2, 3, 32, 32).contiguous(memory_format=torch.channels_last)
-NativeStep(model, batch=2)(images, torch.zeros(1, 2, dtype=torch.long))
-NativePredictor(model, batch=2)(images)
+from tests.training.native_path import step_and_evaluate
+from zerosnet.training.fused.optimizer import Sgd
+chip = step_and_evaluate(MonkeyPatch(), Sgd())
 assert {"conv_inner", "conv_backward_outer"} <= {launch.name for launch in chip.launched}
 """
 
@@ -39,7 +34,7 @@ def printed(program: str, *words: str) -> str:
 
 
 @needs_compiler
-def test_the_native_step_imports_no_compiler_of_torch():
+def test_step_and_evaluation_through_our_kernels_import_no_compiler_of_torch():
     assert printed(NATIVE + COMPILER) == "[]\n"
 
 

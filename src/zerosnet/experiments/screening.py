@@ -3,7 +3,7 @@
 Accuracies are those of the best test epoch, in per cent. A network is a run's spec without its seed and recipe.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import mean
 
@@ -125,17 +125,22 @@ def is_stable_pair(root: complex) -> bool:
 
 
 def ranks_by_epoch(
-    evidence: Evidence, epochs: Sequence[int], dataset: str = "cifar10", layers: int = 56
+    evidence: Evidence,
+    epochs: Sequence[int],
+    dataset: str = "cifar10",
+    layers: int = 56,
+    *,
+    wanted: Callable[[Scheme | None], bool] = lambda scheme: True,
 ) -> dict[int, Correlation | None]:
     """Correlate the accuracy after so many epochs of the whole training, at its first rate or later, with its end.
 
     Of every network the run of the lowest seed counts, its best epoch so far: what a training would know that was
-    stopped early, with no fall of the rate to settle it.
+    stopped early, with no fall of the rate to settle it. Networks with a scheme that is not `wanted` are left out.
     """
     firsts: dict[str, RunEvidence] = {}
     for run in _trained(evidence, dataset, layers):
         spec = run.record.spec
-        if spec.recipe.name == WHOLE and run.metrics:
+        if spec.recipe.name == WHOLE and run.metrics and wanted(run.scheme):
             first = firsts.setdefault(replace(spec, seed=0).canonical(), run)
             if spec.seed < first.record.spec.seed:
                 firsts[replace(spec, seed=0).canonical()] = run

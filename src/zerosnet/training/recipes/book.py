@@ -151,8 +151,8 @@ def screen(dataset: str) -> Recipe:
     """`paper` in 12 epochs, to rank many schemes: accuracies are lower, their order is what counts.
 
     The learning rate falls at 1/2 and 3/4 of the epochs as in `paper`: at a constant rate the noise of a step hides
-    which of two schemes is the better one, and after the first fall it is seen (`tools/screening.py` has the ranks
-    by epoch). Where schemes use their depth alike, seeds of either recipe differ as much as they do.
+    which of two schemes is the better one, and after the first fall it is seen (`tools/screening_ranks.py` has the
+    ranks by epoch). Where schemes use their depth alike, seeds of either recipe differ as much as they do.
     """
     return replace(paper(dataset), name="screen", epochs=12)
 
