@@ -18,6 +18,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from tools import (
+    attack_tables,
     cost_tables,
     defence_tables,
     diagnose_tables,
@@ -61,6 +62,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **diagnose_tables.TABLES,
     **mosaic_tables.TABLES,
     **robustness_tables.TABLES,
+    **attack_tables.TABLES,
     **defence_tables.TABLES,
     **fair_tables.TABLES,
     **screening.TABLES,
@@ -76,6 +78,7 @@ VALUES: dict[str, Callable[[], str]] = {
     **law_tables.VALUES,
     **mosaic_tables.VALUES,
     **robustness_tables.VALUES,
+    **attack_tables.VALUES,
     **defence_tables.VALUES,
     **fair_tables.VALUES,
     **screening.VALUES,
