@@ -45,7 +45,7 @@ def cells(text: str) -> list[dict[str, str]]:
 def test_nothing_is_shown_as_long_as_nothing_is_measured():
     assert tables.undefended(Evidence()) == tables.paper_pgd(Evidence()) == tables.WAITING
     assert tables.packaged(Evidence()) == "Not measured yet."
-    assert tables.packaged_left(tables.ORDERED, Evidence()) == "not measured yet"
+    assert tables.packaged_left(Evidence()) == "not measured yet"
 
 
 def test_networks_without_defence_stand_in_the_order_of_the_law_beside_the_measured_one():
@@ -81,7 +81,8 @@ def test_only_what_was_measured_on_packaged_weights_is_listed_as_such():
     every = evidence(specs, [small(0.9, f"{tables.PACKAGED} (n): convolutions in float16"), small(0.8)])
     (one,) = cells(tables.packaged(every))
     assert (one["Images"], one["PGD-50, 0.25/255"], one["PGD-50, 2/255"]) == ("100", "80.0", "50.0")
-    assert tables.packaged_left(tables.ORDERED, every) == "60.0"
+    left = "80.0 % at 0.25/255, 70.0 % at 0.5/255, 60.0 % at 1/255, 50.0 % at 2/255"
+    assert tables.packaged_left(every) == left
 
 
 @needs_runs
