@@ -95,3 +95,12 @@ def test_the_certificates_of_four_networks_took_less_than_two_minutes():
 @pytest.mark.parametrize("values, expected", [([3.0, 5.0], ["2", "1"]), ([3.0, None], ["", ""])])
 def test_the_best_is_first(values, expected):
     assert tables._orders(values, 2) == expected
+
+
+@needs_runs
+def test_packaged_networks_without_defence_keep_little_at_two_levels():
+    found = tables.packaged_networks()
+    assert found and all(one.zero_stable for one in found)
+    for one in found:
+        left = [tables._left(one, "pgd-50", eps) for eps in tables.SMALL]
+        assert left == sorted(left, reverse=True) and left[-1] < 5 < 50 < left[0]
