@@ -18,9 +18,11 @@ from functools import cache, partial
 from pathlib import Path
 
 from tools import (
+    attack_tables,
     cost_tables,
     defence_tables,
     diagnose_tables,
+    fair_tables,
     kernel_tables,
     law_tables,
     mosaic_tables,
@@ -61,7 +63,9 @@ TABLES: dict[str, Callable[[], str]] = {
     **diagnose_tables.TABLES,
     **mosaic_tables.TABLES,
     **robustness_tables.TABLES,
+    **attack_tables.TABLES,
     **defence_tables.TABLES,
+    **fair_tables.TABLES,
     **screening.TABLES,
     **survival_tables.TABLES,
     **verify_tables.TABLES,
@@ -76,7 +80,9 @@ VALUES: dict[str, Callable[[], str]] = {
     **law_tables.VALUES,
     **mosaic_tables.VALUES,
     **robustness_tables.VALUES,
+    **attack_tables.VALUES,
     **defence_tables.VALUES,
+    **fair_tables.VALUES,
     **screening.VALUES,
     **survival_tables.VALUES,
     **verify_tables.VALUES,

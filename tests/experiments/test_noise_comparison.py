@@ -108,3 +108,10 @@ def test_the_records_hold_networks_on_both_sides_and_depth_predicts_better_than_
     for noise in NOISES:
         left_out = fit_noise_law(networks, noise).left_out
         assert left_out["parts"] < left_out["root_condition"] / 2
+
+
+def test_a_difference_is_negligible_if_its_interval_lies_within_half_a_point():
+    near, wide, far = (matched_difference(v) for v in ([-0.1, 0.1, 0.0], [-1.0, 1.0, 0.0], [0.4, 0.5, 0.45]))
+    assert near is not None and near.negligible and not near.certain
+    assert wide is not None and not wide.negligible and not wide.certain
+    assert far is not None and far.certain and not far.negligible

@@ -14,7 +14,7 @@ from zerosnet.errors import InputError
 from zerosnet.experiments.evidence import Evidence, RunEvidence
 from zerosnet.experiments.regression import Regression, regress
 from zerosnet.experiments.run_networks import wired_name, wiring_of_run
-from zerosnet.experiments.statistics import summarise
+from zerosnet.experiments.statistics import EQUAL, summarise
 from zerosnet.numerics import Wiring, is_zero_stable, load_law
 from zerosnet.training import RunSpec
 
@@ -186,6 +186,11 @@ class MatchedDifference:
     @property
     def certain(self) -> bool:
         return not self.low <= 0 <= self.high
+
+    @property
+    def negligible(self) -> bool:
+        """The interval lies within half a point: a test of equivalence."""
+        return self.low > -EQUAL and self.high < EQUAL
 
     def __str__(self) -> str:
         return f"{self.mean:+.1f} ({self.low:+.1f} to {self.high:+.1f})"

@@ -1,0 +1,175 @@
+"""Tables and numbers of networks without defence under attack, and of the paper's PGD table, predicted and measured.
+
+The predictions are those of results/predictions/defended.json. A network is listed when its record is there.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from tools.defence_tables import PREDICTIONS, WORDS, certified, places
+from tools.markdown_tables import span, table
+from tools.run_tables import RUNS, evidence
+from zerosnet.experiments import (
+    AttackedNetwork,
+    Evidence,
+    RunEvidence,
+    attacked_networks,
+    experiment,
+    rounded_name,
+)
+from zerosnet.experiments.statistics import ranks
+
+PACKAGED = "measured on the weights that come with the package"
+WAITING = "Not measured yet: predictions are on record in `results/predictions/defended.json`."
+SMALL = tuple(levels / 255 for levels in (0.25, 0.5, 1, 2))
+ORDERED = 1 / 255
+METHODS = ("pgd-50", "autoattack")
+TRANSFER = (3 / 255, 5 / 255, 8 / 255)
+SIDES = {True: "yes", False: "no", None: "trained"}
+
+
+@cache
+def registered(recipe: str) -> tuple[dict[str, Any], ...]:
+    """Read what was registered for a recipe's networks, the best by the law first."""
+    stored = json.loads((PREDICTIONS / "defended.json").read_text())["predictions"]
+    return tuple(sorted((one for one in stored if one["recipe"]["name"] == recipe), key=lambda one: one["order"]))
+
+
+def attacked(run: RunEvidence) -> AttackedNetwork | None:
+    """Collect a run's white-box attacks; None if there are none."""
+    found = attacked_networks(Evidence(runs=(run,)))
+    return found[0] if found else None
+
+
+def undefended(every: Evidence | None = None) -> str:
+    """List what small radii leave of networks without defence, beside the order that the law predicts."""
+    runs = _by_id(every)
+    found = [
+        (one, network) for one in registered("paper") if one["run"] in runs and (network := attacked(runs[one["run"]]))
+    ]
+    if not found:
+        return WAITING
+    columns = [(m, eps) for m in METHODS for eps in SMALL if any(_left(network, m, eps) for _, network in found)]
+    orders = _orders([_left(network, METHODS[0], ORDERED) for _, network in found], len(registered("paper")))
+    rows = []
+    for (one, network), order in zip(found, orders):
+        clean = [f"{one['predicted_accuracy']['parts']:.1f}", f"{network.clean:.1f}"]
+        left = [_cell(_left(network, *column)) for column in columns]
+        rows.append([_name(one), SIDES[one["zero_stable"]], *clean, *left, str(one["order"]), order])
+    heads = [f"{WORDS[method]}, {_radius(eps)}" for method, eps in columns]
+    last = ["Order by the law", f"measured, {WORDS[METHODS[0]]}, {_radius(ORDERED)}"]
+    return table(["Network", "Zero-stable", "Clean by the law, %", "Clean, %", *heads, *last], rows)
+
+
+def paper_pgd(every: Evidence | None = None) -> str:
+    """List the paper's PGD table by its own protocol: printed, measured and predicted."""
+    runs, found = _by_id(every), []
+    for one in registered("pgd-paper"):
+        result = runs[one["run"]].attack("paper-pgd") if one["run"] in runs else None
+        if result is not None and result.rows:
+            found.append((one, {(row.method, row.eps): 100 * row.accuracy for row in result.rows}))
+    if not found:
+        return WAITING
+    last = {one["run"]: left["transfer", TRANSFER[-1]] for one, left in found}
+    whole = len(found) == len(registered("pgd-paper")) and len(set(last.values())) > 1
+    measured = places(last) if whole else {}
+    rows = []
+    for one, left in found:
+        ours = [f"{left[key]:.1f}" for key in (("clean", None), *(("transfer", eps) for eps in TRANSFER))]
+        where = f"{measured[one['run']]:.2f}" if whole else ""
+        laws = [f"{one['place'][law]:.2f}" for law in ("parts", "root_condition")]
+        white = _cell(left.get(("pgd-20", TRANSFER[-1])))
+        rows.append([_name(one), SIDES[one["zero_stable"]], *ours, _printed(one["run"]), white, where, *laws])
+    radii = [f"Transferred, {_radius(eps)}" for eps in TRANSFER]
+    heads = ["Clean, %", *radii, f"The paper, {_radius(TRANSFER[-1])}", f"PGD-20, {_radius(TRANSFER[-1])}"]
+    return table(["Network", "Zero-stable", *heads, "Place", "by the law", "by the root condition"], rows)
+
+
+def packaged_networks(every: Evidence | None = None) -> list[AttackedNetwork]:
+    """Find networks without defence that were attacked with the weights that come with the package."""
+    found = []
+    for run in (every or evidence()).runs:
+        attacks = {n: a for n, a in run.attacks.items() if any(note.startswith(PACKAGED) for note in a.notes)}
+        network = attacked(RunEvidence(run.store, run.record, attacks=attacks))
+        found += [network] if network is not None and network.recipe == "paper" else []
+    return sorted(found, key=lambda network: -network.clean)
+
+
+def packaged(every: Evidence | None = None) -> str:
+    """List what small radii leave of networks without defence that come with the package."""
+    found = packaged_networks(every)
+    if not found:
+        return "Not measured yet."
+    rows = []
+    for one in found:
+        left = [_cell(_left(one, METHODS[0], eps)) for eps in SMALL]
+        rows.append([one.name, SIDES[one.zero_stable], str(one.images[METHODS[0]]), f"{one.clean:.1f}", *left])
+    heads = [f"{WORDS[METHODS[0]]}, {_radius(eps)}" for eps in SMALL]
+    return table(["Network", "Zero-stable", "Images", "Clean, %", *heads], rows)
+
+
+def packaged_left(every: Evidence | None = None) -> str:
+    """Write down what PGD-50 leaves of the packaged networks at the radii."""
+    found, parts = packaged_networks(every), []
+    for eps in SMALL:
+        left = [value for one in found if (value := _left(one, METHODS[0], eps)) is not None]
+        parts += [f"{span(left, 1)} % at {_radius(eps)}"] if left else []
+    return ", ".join(parts) or "not measured yet"
+
+
+def certified_seconds() -> str:
+    """Add up the seconds that the certificates took; every record has the part of one network."""
+    found = [json.loads(path.read_text()) for path in sorted(RUNS.glob("*/attacks/smoothing.json"))]
+    devices = {one["environment"]["gpu"]["names"][0].split()[-1] for one in found}
+    assert len(found) == sum(one.runs for one in certified()) and len(devices) == 1
+    return f"{len(found)} networks took {sum(one['seconds'] for one in found):.0f} s on an {devices.pop()}"
+
+
+def _by_id(every: Evidence | None) -> Mapping[str, RunEvidence]:
+    return {run.record.id: run for run in (every or evidence()).runs}
+
+
+def _left(network: AttackedNetwork, method: str, eps: float) -> float | None:
+    return next((value for radius, value in network.kept.get(method, {}).items() if abs(radius - eps) < 1e-9), None)
+
+
+def _orders(values: Sequence[float | None], wanted: int) -> list[str]:
+    """Rank networks, the best as 1; nothing as long as some are missing."""
+    known = [-value for value in values if value is not None]
+    if len(known) != wanted:
+        return ["" for _ in values]
+    return [f"{rank:g}" for rank in ranks(known)]
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
+
+
+def _radius(eps: float) -> str:
+    return f"{255 * eps:g}/255"
+
+
+def _name(one: dict[str, Any]) -> str:
+    return f"`{rounded_name(' '.join(filter(None, (one['model'], one.get('scheme')))))}`"
+
+
+def _printed(run: str) -> str:
+    """Write the number that the paper printed for a run's network at the largest radius."""
+    table_pgd = experiment("table-pgd")
+    for cell in table_pgd.cells:
+        if cell.column == "eps=8/255" and any(spec.id == run for spec in table_pgd.cell_specs(cell, "full")):
+            return "" if cell.printed is None else f"{cell.printed.value:.1f}"
+    return ""
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "attacks, undefended": undefended,
+    "attacks, paper": paper_pgd,
+    "attacks, packaged": packaged,
+}
+VALUES: dict[str, Callable[[], str]] = {
+    "certified, seconds": certified_seconds,
+    "attacks, packaged left": packaged_left,
+}
