@@ -1,6 +1,6 @@
 """Train sweeps whose runs have no record yet, one group after the other, and keep the records of each at once.
 
-    python -m tools.train_queue DATA STORE RECORDS SWEEP... [--max-seconds S] [--known RUNS]
+    python -m tools.train_queue DATA STORE RECORDS SWEEP... [--max-seconds S] [--known RUNS] [--kernels native|torch]
 
 Networks that share a step are a group. A group is trained, shown the noises of the paper, and its blocks are switched
 off; then its records are copied into RECORDS, before the next group begins. So a cut loses one group at most, and the
@@ -9,6 +9,9 @@ same command goes on with it if STORE is still there: runs that had ended, but h
 Runs with a record in RUNS (results/runs) or in RECORDS are left out. With --max-seconds a group is not begun if it
 would take longer than what is left, by the measured rates (`zerosnet.experiments.cost`); the next one that fits is.
 Predictions have to be committed before: see tools/register.py.
+
+A run that names its precision means it to the letter: a state in float32, which our kernels do not have. Such runs, as
+those of plain-torch.json, are trained with --kernels torch only.
 """
 
 import argparse
@@ -49,6 +52,15 @@ def waiting(sweeps: Sequence[Path], known: Sequence[Path]) -> list[RunSpec]:
     return [spec for spec in specs if not any((folder / spec.id / "result.json").exists() for folder in known)]
 
 
+def check_arithmetic(specs: Sequence[RunSpec], kernels: str | None) -> None:
+    """Raise an error if a run names its precision, unless plain torch trains it: our kernels' state has 24 bits."""
+    if kernels != "torch" and (named := [spec for spec in specs if spec.precision is not None]):
+        raise InputError(
+            f"kernels is {kernels or 'not given'}, but {named[0].id} asks for precision {named[0].precision} by name; "
+            "expected --kernels torch"
+        )
+
+
 def groups(specs: Sequence[RunSpec], store: Store, options: Options) -> Iterator[Sequence[RunSpec]]:
     """Yield the groups that share a step, in the order in which their first runs are listed."""
     places = {spec.id: place for place, spec in enumerate(specs)}
@@ -56,7 +68,9 @@ def groups(specs: Sequence[RunSpec], store: Store, options: Options) -> Iterator
     yield from sorted(planned, key=lambda group: min(places[spec.id] for spec in group))
 
 
-def measure(records: Sequence[RunRecord], device: torch.device, data: Path, report: Callable[[str], None]) -> None:
+def measure(
+    records: Sequence[RunRecord], device: torch.device, data: Path | None, report: Callable[[str], None]
+) -> None:
     """Show finished networks the noises of the paper, and switch their blocks off."""
     finished = [record for record in records if record.status == "finished" and record.has_weights]
     if finished:
@@ -64,16 +78,16 @@ def measure(records: Sequence[RunRecord], device: torch.device, data: Path, repo
         ablate(finished, device, data, report=report)
 
 
-def run(sweeps: Sequence[Path], data: Path, store: Store, records: Path, known: Path, clock: Clock) -> list[str]:
+def run(sweeps: Sequence[Path], options: Options, store: Store, records: Path, known: Path, clock: Clock) -> list[str]:
     """Take the queue as far as the clock allows; return the ids of the runs that have ended."""
-    options, device, done = Options(data=data), find_device("auto"), list[str]()
+    device, done = find_device(options.device), list[str]()
     progress = Lines()
 
     def finish(specs: Sequence[RunSpec]) -> None:
         """Measure those that have ended, and keep their records."""
         found = (store.get(spec) for spec in specs)
         ended = [record for record in found if record is not None and record.result is not None]
-        measure(ended, device, data, progress.report)
+        measure(ended, device, options.data, progress.report)
         reduce(store, records, ended)  # theirs alone: others may not have been measured yet
         done.extend(record.id for record in ended)
         for record in ended:
@@ -81,6 +95,7 @@ def run(sweeps: Sequence[Path], data: Path, store: Store, records: Path, known: 
             progress.report(f"{record.id}  {record.result.test_accuracy}")
 
     specs = waiting(sweeps, (known, records))
+    check_arithmetic(specs, options.kernels)
     _check_writable(records)
     if not clock.must_stop():
         finish(specs)  # what a kill has left between the end of a training and its record
@@ -115,10 +130,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("sweep", type=Path, nargs="+", help="files of results/sweeps")
     parser.add_argument("--max-seconds", type=float)
     parser.add_argument("--known", type=Path, default=KNOWN, help="records that need not be made again")
+    parser.add_argument("--kernels", help="native or torch; the best there is by default")
     given = parser.parse_args(arguments)
     try:
+        options = Options(data=given.data, kernels=given.kernels)
         with Clock(given.max_seconds) as clock:
-            done = run(given.sweep, given.data, Store(given.store), given.records, given.known, clock)
+            done = run(given.sweep, options, Store(given.store), given.records, given.known, clock)
     except InputError as error:
         print(f"train_queue: {error}", file=sys.stderr)
         return 2

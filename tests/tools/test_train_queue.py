@@ -2,6 +2,7 @@
 
 import json
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ from tools import train_queue
 from zerosnet.training import Store
 
 RECIPE = {"name": "quick", "epochs": 1}
+SWEEPS = Path(__file__).parents[2] / "results" / "sweeps"
 
 
 def sweep(path, *models, seeds=(1,)):
@@ -106,3 +108,19 @@ def test_a_signal_is_told_by_the_exit_code(places, tmp_path, monkeypatch, capsys
     file = sweep(tmp_path / "a.json", "zerosnet20_opt")
     monkeypatch.setattr(train_queue, "train", lambda *given, clock, progress: signal.raise_signal(signal.SIGTERM))
     assert queue(places, file) == 128 + signal.SIGTERM and "SIGTERM" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [(), ("--kernels", "native")])
+def test_a_run_that_names_its_precision_needs_plain_torch(places, capsys, more):
+    assert queue(places, SWEEPS / "plain-torch.json", more=more) == 2
+    assert "expected --kernels torch" in capsys.readouterr().err
+    train_queue.check_arithmetic(train_queue.waiting([SWEEPS / "plain-torch.json"], []), "torch")
+
+
+def test_kernels_are_handed_on_to_the_training(places, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        train_queue, "train", lambda group, store, options, clock, progress: seen.append(options.kernels)
+    )
+    assert queue(places, sweep(tmp_path / "a.json", "zerosnet20_opt"), more=("--kernels", "torch")) == 0
+    assert seen == ["torch"] and queue(places, SWEEPS / "adam.json", more=("--kernels", "none")) == 2
