@@ -2,8 +2,8 @@
 
     python -m tools.train_queue DATA STORE RECORDS SWEEP... [--max-seconds S] [--known RUNS] [--kernels native|torch]
 
-Networks that share a step are a group. A group is trained, shown the noises of the paper, and its blocks are switched
-off; then its records are copied into RECORDS, before the next group begins. So a cut loses one group at most, and the
+Networks that share a step are a group. A group is trained, measured by the protocols of its recipe (PROTOCOLS; the
+noises of the paper if it has none), and its blocks are switched off; then its records are copied into RECORDS, before the next group begins. So a cut loses one group at most, and the
 same command goes on with it if STORE is still there: runs that had ended, but have no record yet, are measured first.
 
 Runs with a record in RUNS (results/runs) or in RECORDS are left out. With --max-seconds a group is not begun if it
@@ -42,7 +42,13 @@ from zerosnet.training import (
     train,
 )
 
-NOISE = "paper-noise"
+PROTOCOLS = {
+    "mnist-fgsm": ("paper-fgsm",),
+    "noise": ("paper-noise", "smoothing"),
+    "pgd-paper": ("paper-noise", "paper-pgd"),
+}
+"""What is measured of networks of a recipe before their weights are lost; others are shown the noises of the paper."""
+USUAL = ("paper-noise",)
 KNOWN = ROOT / "results/runs"
 
 
@@ -71,11 +77,21 @@ def groups(specs: Sequence[RunSpec], store: Store, options: Options) -> Iterator
 def measure(
     records: Sequence[RunRecord], device: torch.device, data: Path | None, report: Callable[[str], None]
 ) -> None:
-    """Show finished networks the noises of the paper, and switch their blocks off."""
+    """Measure finished networks by the protocols of their recipes, and switch their blocks off."""
     finished = [record for record in records if record.status == "finished" and record.has_weights]
+    for protocol, some in by_protocol(finished).items():
+        attack_runs(Store(some[0].folder.parent), some, protocol, device=device, data=data, report=report)
     if finished:
-        attack_runs(Store(finished[0].folder.parent), finished, NOISE, device=device, data=data, report=report)
         ablate(finished, device, data, report=report)
+
+
+def by_protocol(records: Sequence[RunRecord]) -> dict[str, list[RunRecord]]:
+    """List the runs that every protocol is needed of."""
+    found: dict[str, list[RunRecord]] = {}
+    for record in records:
+        for protocol in PROTOCOLS.get(record.spec.recipe.name, USUAL):
+            found.setdefault(protocol, []).append(record)
+    return found
 
 
 def run(sweeps: Sequence[Path], options: Options, store: Store, records: Path, known: Path, clock: Clock) -> list[str]:

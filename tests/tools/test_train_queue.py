@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tools import train_queue
+from zerosnet.experiments import EXPERIMENTS
 from zerosnet.training import Store
 
 RECIPE = {"name": "quick", "epochs": 1}
@@ -124,3 +125,19 @@ def test_kernels_are_handed_on_to_the_training(places, tmp_path, monkeypatch):
     )
     assert queue(places, sweep(tmp_path / "a.json", "zerosnet20_opt"), more=("--kernels", "torch")) == 0
     assert seen == ["torch"] and queue(places, SWEEPS / "adam.json", more=("--kernels", "none")) == 2
+
+
+def test_networks_of_the_fgsm_table_are_attacked_as_in_it(places, tmp_path):
+    file = tmp_path / "a.json"
+    recipe = {"name": "mnist-fgsm", "epochs": 1}
+    file.write_text(json.dumps([{"model": "zerosnet20_opt", "dataset": "digits", "recipe": recipe, "seed": 1}]))
+    assert queue(places, file) == 0
+    (record,) = Store(tmp_path / "records").records()
+    assert [path.name for path in (record.folder / "attacks").iterdir()] == ["paper-fgsm.json"]
+
+
+def test_the_protocols_of_a_recipe_are_those_of_its_table():
+    for name in ("table-fgsm", "table-pgd"):
+        (protocol,) = EXPERIMENTS[name].protocols()
+        recipes = {spec.recipe.name for spec in EXPERIMENTS[name].attacked(protocol, "full")}
+        assert all(protocol in train_queue.PROTOCOLS[recipe] for recipe in recipes)
