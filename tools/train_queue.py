@@ -3,8 +3,9 @@
     python -m tools.train_queue DATA STORE RECORDS SWEEP... [--max-seconds S] [--known RUNS] [--kernels native|torch]
 
 Networks that share a step are a group. A group is trained, measured by the protocols of its recipe (PROTOCOLS; the
-noises of the paper if it has none), and its blocks are switched off; then its records are copied into RECORDS, before the next group begins. So a cut loses one group at most, and the
-same command goes on with it if STORE is still there: runs that had ended, but have no record yet, are measured first.
+noises of the paper if it has none), and its blocks are switched off; then its records are copied into RECORDS, before
+the next group begins. So a cut loses one group at most, and the same command goes on with it if STORE is still there:
+runs that had ended, but have no record yet, are measured first.
 
 Runs with a record in RUNS (results/runs) or in RECORDS are left out. With --max-seconds a group is not begun if it
 would take longer than what is left, by the measured rates (`zerosnet.experiments.cost`); the next one that fits is.
