@@ -11,6 +11,9 @@ Runs with a record in RUNS (results/runs) or in RECORDS are left out. With --max
 would take longer than what is left, by the measured rates (`zerosnet.experiments.cost`); the next one that fits is.
 Predictions have to be committed before: see tools/register.py.
 
+A network on which others make their examples is trained first, also if it has a record, which holds no weights: that
+record stays as it is.
+
 A run that names its precision means it to the letter: a state in float32, which our kernels do not have. Such runs, as
 those of plain-torch.json, are trained with --kernels torch only.
 """
@@ -40,6 +43,7 @@ from zerosnet.training import (
     find_device,
     plan_runs,
     read_sweep,
+    surrogates_among,
     train,
 )
 
@@ -68,11 +72,17 @@ def check_arithmetic(specs: Sequence[RunSpec], kernels: str | None) -> None:
         )
 
 
+def surrogates(specs: Sequence[RunSpec], sweeps: Sequence[Path]) -> list[RunSpec]:
+    """List the runs of sweeps on whose networks the examples of others are made, and which are not among these."""
+    asked = distinct(spec for path in sweeps for spec in read_sweep(path))
+    return [spec for spec in surrogates_among(asked, specs) if spec not in specs]
+
+
 def groups(specs: Sequence[RunSpec], store: Store, options: Options) -> Iterator[Sequence[RunSpec]]:
-    """Yield the groups that share a step, in the order in which their first runs are listed."""
+    """Yield the groups that share a step, surrogates first, in the order in which their first runs are listed."""
     places = {spec.id: place for place, spec in enumerate(specs)}
-    planned = plan_runs(specs, store, options).groups
-    yield from sorted(planned, key=lambda group: min(places[spec.id] for spec in group))
+    for stage in plan_runs(specs, store, options).stages():
+        yield from sorted(stage, key=lambda group: min(places[spec.id] for spec in group))
 
 
 def measure(
@@ -97,13 +107,13 @@ def by_protocol(records: Sequence[RunRecord]) -> dict[str, list[RunRecord]]:
 
 def run(sweeps: Sequence[Path], options: Options, store: Store, records: Path, known: Path, clock: Clock) -> list[str]:
     """Take the queue as far as the clock allows; return the ids of the runs that have ended."""
-    device, done = find_device(options.device), list[str]()
+    device, done, skipped = find_device(options.device), list[str](), list[RunSpec]()
     progress = Lines()
 
     def finish(specs: Sequence[RunSpec]) -> None:
         """Measure those that have ended, and keep their records."""
         found = (store.get(spec) for spec in specs)
-        ended = [record for record in found if record is not None and record.result is not None]
+        ended = [record for record in found if record is not None and record.result is not None and record.id in wanted]
         measure(ended, device, options.data, progress.report)
         reduce(store, records, ended)  # theirs alone: others may not have been measured yet
         done.extend(record.id for record in ended)
@@ -112,16 +122,21 @@ def run(sweeps: Sequence[Path], options: Options, store: Store, records: Path, k
             progress.report(f"{record.id}  {record.result.test_accuracy}")
 
     specs = waiting(sweeps, (known, records))
+    wanted = {spec.id for spec in specs}
     check_arithmetic(specs, options.kernels)
     _check_writable(records)
     if not clock.must_stop():
         finish(specs)  # what a kill has left between the end of a training and its record
-    for group in groups(specs, store, options):
-        seconds, left = cost(group).gpu_seconds, _left(clock)
+    for group in groups([*surrogates(specs, sweeps), *specs], store, options):
+        seconds, left = _seconds(group), _left(clock)
         about = "?" if seconds is None else f"{seconds:.0f}"
         name = f"{len(group)} x {group[0].model} on {group[0].dataset}, about {about} s"
         if clock.must_stop() or (seconds is not None and seconds > left and device.type == "cuda"):
             progress.report(f"left out: {name}, {max(left, 0):.0f} s left")
+            skipped.extend(group)
+            continue
+        if surrogates_among(skipped, group):
+            progress.report(f"left out: {name}, the network of its examples was left out")
             continue
         progress.report(f"next: {name}")
         train(group, store, options, clock=clock, progress=progress)
@@ -134,6 +149,10 @@ def _check_writable(folder: Path) -> None:
     there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
     if not (there.is_dir() and os.access(there, os.W_OK)):
         raise InputError(f"records is {folder}, which cannot be written; expected a folder")
+
+
+def _seconds(group: Sequence[RunSpec]) -> float | None:
+    return cost(group).gpu_seconds
 
 
 def _left(clock: Clock) -> float:

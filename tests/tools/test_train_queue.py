@@ -2,13 +2,15 @@
 
 import json
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from tools import train_queue
 from zerosnet.experiments import EXPERIMENTS
-from zerosnet.training import Store
+from zerosnet.training import RunSpec, Store, recipe
 
 RECIPE = {"name": "quick", "epochs": 1}
 SWEEPS = Path(__file__).parents[2] / "results" / "sweeps"
@@ -141,3 +143,34 @@ def test_the_protocols_of_a_recipe_are_those_of_its_table():
         (protocol,) = EXPERIMENTS[name].protocols()
         recipes = {spec.recipe.name for spec in EXPERIMENTS[name].attacked(protocol, "full")}
         assert all(protocol in train_queue.PROTOCOLS[recipe] for recipe in recipes)
+
+
+@pytest.fixture
+def adversarial(tmp_path):
+    """A sweep of a network and, before it, the one that makes its examples."""
+    hard = recipe("pgd-paper", "digits", epochs=1, batch=480)
+    hard = replace(hard, adversarial=replace(hard.adversarial, steps=1))
+    soft = recipe("quick", "digits", epochs=1, batch=480)
+    specs = [RunSpec("zerosnet20_opt", "digits", hard, 1), RunSpec("preresnet20", "digits", soft, 1)]
+    (tmp_path / "a.json").write_text(json.dumps([spec.to_json() for spec in specs]))
+    return tmp_path / "a.json", *specs
+
+
+def test_a_surrogate_on_record_is_trained_again_and_its_record_stays(places, adversarial, tmp_path):
+    file, network, surrogate = adversarial
+    (tmp_path / "known" / surrogate.id).mkdir(parents=True)
+    (tmp_path / "known" / surrogate.id / "result.json").write_text("{}")
+    assert queue(places, file) == 0
+    (record,) = Store(tmp_path / "records").records()
+    assert record.id == network.id and (record.folder / "attacks" / "paper-pgd.json").exists()
+    assert Store(tmp_path / "runs").find(surrogate.id).has_weights
+
+
+def test_a_network_is_left_out_with_its_surrogate(places, adversarial, monkeypatch, capsys):
+    file, _, surrogate = adversarial
+    long = {surrogate.model: 1e9}
+    monkeypatch.setattr(train_queue, "find_device", lambda name: torch.device("cuda"))
+    monkeypatch.setattr(train_queue, "_seconds", lambda group: long.get(group[0].model, 1.0))
+    monkeypatch.setattr(train_queue, "train", lambda *given, **named: pytest.fail("something was trained"))
+    assert queue(places, file, more=("--max-seconds", "1000")) == 0
+    assert "the network of its examples was left out" in capsys.readouterr().err
