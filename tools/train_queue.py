@@ -8,7 +8,8 @@ the next group begins. So a cut loses one group at most, and the same command go
 runs that had ended, but have no record yet, are measured first.
 
 Runs with a record in RUNS (results/runs) or in RECORDS are left out. With --max-seconds a group is not begun if it
-would take longer than what is left, by the measured rates (`zerosnet.experiments.cost`); the next one that fits is.
+would take longer than what is left, by the measured rates for groups of its size (tools/queue_plan.py lists them); the
+next one that fits is.
 Predictions have to be committed before: see tools/register.py.
 
 A network on which others make their examples is trained first, also if it has a record, which holds no weights: that
@@ -30,7 +31,7 @@ import torch
 from tools.markdown_tables import ROOT
 from tools.reduce import reduce
 from zerosnet.errors import InputError
-from zerosnet.experiments import ablate, cost
+from zerosnet.experiments import ablate, group_seconds
 from zerosnet.training import (
     Clock,
     Lines,
@@ -128,7 +129,7 @@ def run(sweeps: Sequence[Path], options: Options, store: Store, records: Path, k
     if not clock.must_stop():
         finish(specs)  # what a kill has left between the end of a training and its record
     for group in groups([*surrogates(specs, sweeps), *specs], store, options):
-        seconds, left = _seconds(group), _left(clock)
+        seconds, left = group_seconds(group), _left(clock)
         about = "?" if seconds is None else f"{seconds:.0f}"
         name = f"{len(group)} x {group[0].model} on {group[0].dataset}, about {about} s"
         if clock.must_stop() or (seconds is not None and seconds > left and device.type == "cuda"):
@@ -149,10 +150,6 @@ def _check_writable(folder: Path) -> None:
     there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
     if not (there.is_dir() and os.access(there, os.W_OK)):
         raise InputError(f"records is {folder}, which cannot be written; expected a folder")
-
-
-def _seconds(group: Sequence[RunSpec]) -> float | None:
-    return cost(group).gpu_seconds
 
 
 def _left(clock: Clock) -> float:

@@ -170,7 +170,7 @@ def test_a_network_is_left_out_with_its_surrogate(places, adversarial, monkeypat
     file, _, surrogate = adversarial
     long = {surrogate.model: 1e9}
     monkeypatch.setattr(train_queue, "find_device", lambda name: torch.device("cuda"))
-    monkeypatch.setattr(train_queue, "_seconds", lambda group: long.get(group[0].model, 1.0))
+    monkeypatch.setattr(train_queue, "group_seconds", lambda group: long.get(group[0].model, 1.0))
     monkeypatch.setattr(train_queue, "train", lambda *given, **named: pytest.fail("something was trained"))
     assert queue(places, file, more=("--max-seconds", "1000")) == 0
     assert "the network of its examples was left out" in capsys.readouterr().err
