@@ -36,17 +36,18 @@ def reduce(
         raise InputError(f"store {store.root} does not exist; expected a folder of runs")
     written = []
     for record in store.records() if runs is None else runs:
-        if record.result is not None and has_other_outcome(record, target / record.id):
+        known = target / record.id
+        if record.result is not None and (known / RESULT).exists() and not is_same_outcome(record.folder, known):
             refuse(record.id)
         elif record.result is not None and sum(list(_copy(record, target / record.id))):
             written.append(record.id)
     return written
 
 
-def has_other_outcome(record: RunRecord, known: Path) -> bool:
-    """Tell whether a folder holds the record of another training of the same run."""
-    there = known / RESULT
-    return there.exists() and read_json(there) != read_json(record.folder / RESULT)
+def is_same_outcome(folder: Path, other: Path) -> bool:
+    """Tell whether two folders are of one training; two trainings of a run differ at least by their seconds."""
+    results = folder / RESULT, other / RESULT
+    return all(path.exists() for path in results) and read_json(results[0]) == read_json(results[1])
 
 
 def _copy(record: RunRecord, target: Path) -> Iterator[bool]:

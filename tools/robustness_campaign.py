@@ -11,8 +11,8 @@ DATA holds CIFAR-10. STORE gets the runs (`runs`). What is finished is not run a
 was stopped. A command measures one protocol, AutoAttack one radius, so that each of them ends within ten minutes.
 
 Weights are no part of results/runs, and a second training gives others. So a question is refused if a network of it is
-on record: another seed is attacked in its place. The network on which examples are made is trained again; its record
-stays as it is (tools/reduce.py refuses to replace it).
+on record and STORE has not that very training: another seed is attacked in its place. The network on which examples are
+made is trained again; its record stays as it is (tools/reduce.py refuses to replace it).
 
 AutoAttack is a package of plain Python. For a machine where nothing can be installed, put it into a folder that git
 ignores, without its examples (44 MB), carry that folder along, and name it there:
@@ -25,9 +25,10 @@ Names of results have signs that not every machine hands back. One file holds al
 
     tar czf records.tgz RECORDS
 
-Minutes are of one H200: training by measured seconds per epoch, attacks by counted passes of an image over the measured
-rates of benchmarks/results/robustness-cuda.json, on the line between one network and ten; corruptions as ten networks
-took. Attacks skip images that are fooled, so these are upper bounds. AutoAttack is counted as if no image were fooled.
+Minutes are of one H200: training by measured seconds per epoch (tools/queue_plan.py), attacks by counted passes of an
+image over the measured rates of benchmarks/results/robustness-cuda.json, on the line between one network and ten;
+corruptions as ten networks took. Attacks skip images that are fooled, so these are upper bounds. AutoAttack is counted
+as if no image were fooled.
 """
 
 import argparse
@@ -42,9 +43,10 @@ from functools import partial
 from pathlib import Path
 
 from tools.markdown_tables import ROOT, benchmark, table
-from tools.reduce import reduce
+from tools.queue_plan import minutes
+from tools.reduce import RESULT, is_same_outcome, reduce
 from zerosnet.errors import InputError
-from zerosnet.experiments import cost, experiment
+from zerosnet.experiments import experiment
 from zerosnet.robustness import PROTOCOLS, ProtocolOptions, read_radius
 from zerosnet.training import RunSpec, Store, read_sweep
 
@@ -124,14 +126,15 @@ class Campaign:
 
     def seconds(self, images: int | None = None) -> list[float]:
         """List the seconds of the commands, at most."""
-        trained = cost(self.specs).gpu_seconds
+        trained = minutes(self.specs)
         assert trained is not None
-        first = trained + sum(step.seconds(len(self.specs)) for step in self.included)
+        first = 60 * trained + sum(step.seconds(len(self.specs)) for step in self.included)
         return [first, *(step.seconds(len(self.specs), images) for step in self.steps)]
 
-    def on_record(self, known: Path) -> list[str]:
-        """List the networks that have a record."""
-        return [spec.id for spec in self.specs if (known / spec.id / "result.json").exists()]
+    def on_record(self, known: Path, store: Path) -> list[str]:
+        """List the networks that have a record, unless the store holds that very training, with its weights."""
+        runs = [spec.id for spec in self.specs if (known / spec.id / RESULT).exists()]
+        return [run for run in runs if not is_same_outcome(store / run, known / run)]
 
 
 def _sweep(what: str, name: str, *steps: Step) -> Campaign:
@@ -172,7 +175,7 @@ def plan() -> str:
     rows = []
     for name, one in campaigns().items():
         trained, *measured = (seconds / 60 for seconds in one.seconds())
-        parts = " + ".join(f"{minutes:.1f}" for minutes in measured)
+        parts = " + ".join(f"{one:.1f}" for one in measured)
         listed = [one.what, str(len(one.specs)), f"{trained:.1f}", parts]
         rows.append([*listed, f"`python -m tools.robustness_campaign {name} DATA`"])
     return table(["Question", "Networks", "Training, minutes", "Measuring, minutes per command", "Command"], rows)
@@ -201,7 +204,7 @@ def main(arguments: Sequence[str]) -> int:
             raise InputError(f"max-seconds is {given.max_seconds}; expected a number above 0")
         for step in chosen.steps if given.data is not None else ():
             PROTOCOLS[step.protocol].ready()
-        if given.data is not None and (there := chosen.on_record(KNOWN)):
+        if given.data is not None and (there := chosen.on_record(KNOWN, Path(given.store))):
             raise InputError(f"{there[0]} is on record; another training would give other weights, expected new seeds")
     except InputError as error:
         print(f"robustness_campaign: {error}", file=sys.stderr)

@@ -1,5 +1,6 @@
 """The commands of the campaigns on robustness, and what they refuse; nothing is trained."""
 
+import shutil
 import signal
 import sys
 import types
@@ -109,6 +110,8 @@ def test_networks_on_record_are_not_trained_again(known, tmp_path, capsys, nothi
     (known / run / RESULT).write_text("{}")
     assert main(["table-pgd", "DIR", str(tmp_path)]) == 2
     assert f"{run} is on record" in capsys.readouterr().err
+    shutil.copytree(known / run, tmp_path / "store" / run)
+    assert not campaigns()["table-pgd"].on_record(known, tmp_path / "store"), "its weights are there"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
