@@ -24,6 +24,7 @@ from tools import (
     kernel_tables,
     law_tables,
     mosaic_tables,
+    order_tables,
     robustness_tables,
     run_tables,
     screening,
@@ -65,6 +66,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **survival_tables.TABLES,
     **verify_tables.TABLES,
     **wiring_tables.TABLES,
+    **order_tables.TABLES,
 }
 VALUES: dict[str, Callable[[], str]] = {
     **run_tables.VALUES,
