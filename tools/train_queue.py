@@ -9,7 +9,8 @@ runs that had ended, but have no record yet, are measured first.
 
 Runs with a record in RUNS (results/runs) or in RECORDS are left out. With --max-seconds a group is not begun if it
 would take longer than what is left, by the measured rates for groups of its size (tools/queue_plan.py lists them); the
-next one that fits is.
+next one that fits is. With --in-pieces it is begun nevertheless: it stops with checkpoints, and the same command goes
+on with it if STORE is still there.
 Predictions have to be committed before: see tools/register.py.
 
 A network on which others make their examples is trained first, also if it has a record, which holds no weights: that
@@ -106,8 +107,19 @@ def by_protocol(records: Sequence[RunRecord]) -> dict[str, list[RunRecord]]:
     return found
 
 
-def run(sweeps: Sequence[Path], options: Options, store: Store, records: Path, known: Path, clock: Clock) -> list[str]:
-    """Take the queue as far as the clock allows; return the ids of the runs that have ended."""
+def run(
+    sweeps: Sequence[Path],
+    options: Options,
+    store: Store,
+    records: Path,
+    known: Path,
+    clock: Clock,
+    in_pieces: bool = False,
+) -> list[str]:
+    """Take the queue as far as the clock allows; return the ids of the runs that have ended.
+
+    With `in_pieces` groups that do not fit into the time that is left are begun too.
+    """
     device, done, skipped = find_device(options.device), list[str](), list[RunSpec]()
     progress = Lines()
 
@@ -132,7 +144,8 @@ def run(sweeps: Sequence[Path], options: Options, store: Store, records: Path, k
         seconds, left = group_seconds(group), _left(clock)
         about = "?" if seconds is None else f"{seconds:.0f}"
         name = f"{len(group)} x {group[0].model} on {group[0].dataset}, about {about} s"
-        if clock.must_stop() or (seconds is not None and seconds > left and device.type == "cuda"):
+        too_long = not in_pieces and seconds is not None and seconds > left and device.type == "cuda"
+        if clock.must_stop() or too_long:
             progress.report(f"left out: {name}, {max(left, 0):.0f} s left")
             skipped.extend(group)
             continue
@@ -163,12 +176,13 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("sweep", type=Path, nargs="+", help="files of results/sweeps")
     parser.add_argument("--max-seconds", type=float)
     parser.add_argument("--known", type=Path, default=KNOWN, help="records that need not be made again")
+    parser.add_argument("--in-pieces", action="store_true", help="begin groups that do not fit into the time")
     parser.add_argument("--kernels", help="native or torch; the best there is by default")
     given = parser.parse_args(arguments)
     try:
         options = Options(data=given.data, kernels=given.kernels)
         with Clock(given.max_seconds) as clock:
-            done = run(given.sweep, options, Store(given.store), given.records, given.known, clock)
+            done = run(given.sweep, options, Store(given.store), given.records, given.known, clock, given.in_pieces)
     except InputError as error:
         print(f"train_queue: {error}", file=sys.stderr)
         return 2

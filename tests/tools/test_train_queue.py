@@ -174,3 +174,13 @@ def test_a_network_is_left_out_with_its_surrogate(places, adversarial, monkeypat
     monkeypatch.setattr(train_queue, "train", lambda *given, **named: pytest.fail("something was trained"))
     assert queue(places, file, more=("--max-seconds", "1000")) == 0
     assert "the network of its examples was left out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("more", "begun"), [((), 0), (("--in-pieces",), 1)])
+def test_a_group_that_does_not_fit_is_begun_in_pieces_only(places, tmp_path, monkeypatch, more, begun):
+    seen = []
+    monkeypatch.setattr(train_queue, "find_device", lambda name: torch.device("cuda"))
+    monkeypatch.setattr(train_queue, "group_seconds", lambda group: 1e9)
+    monkeypatch.setattr(train_queue, "train", lambda group, *given, **named: seen.append(group))
+    assert queue(places, sweep(tmp_path / "a.json", "zerosnet20_opt"), more=("--max-seconds", "1000", *more)) == 0
+    assert len(seen) == begun
