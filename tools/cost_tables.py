@@ -8,11 +8,10 @@ from typing import Any
 import torch
 
 from tools.markdown_tables import benchmark, table
-from tools.speed_tables import DECODERS, TRAINING, imagenet_rate
+from tools.speed_tables import DECODERS, imagenet_rate
 from zerosnet.data import source
-from zerosnet.experiments import EXPERIMENTS, Experiment, cost
-from zerosnet.experiments.catalogue import is_native
-from zerosnet.models import find_name
+from zerosnet.experiments import EXPERIMENTS, Experiment, cost, group_seconds
+from zerosnet.experiments.costs import FUSED, per_network
 from zerosnet.training import RunSpec
 from zerosnet.training.capacity import share_out
 
@@ -20,7 +19,6 @@ GPUS = (1, 8, 64)
 NODE = 8  # GPUs that share one network of ImageNet size
 IMAGES = 1_281_167  # ImageNet's training set
 UNKNOWN = "not measured"
-FUSED = 10  # networks in the groups whose rates count, if no other number was timed
 SHAPES = {
     "cifar10": SimpleNamespace(num_classes=10, in_chans=3, size=(32, 32), train=range(50_000)),
     "cifar100": SimpleNamespace(num_classes=100, in_chans=3, size=(32, 32), train=range(50_000)),
@@ -70,42 +68,14 @@ def makespan(specs: Sequence[RunSpec], gpus: int) -> float:
     data: dict[RunSpec, Any] = {spec: SHAPES[spec.dataset] for spec in specs}
     free = [0.0] * gpus
     for members in share_out(specs, data, torch.device("cuda"), None, gpus):
-        seconds = cost(members).gpu_seconds
+        seconds = group_seconds(members)
         assert seconds is not None
-        heapq.heapreplace(free, free[0] + seconds * against_timed(members))
+        heapq.heapreplace(free, free[0] + seconds)
     return max(free)
 
 
-def against_timed(members: Sequence[RunSpec]) -> float:
-    """Compare the time per network of a group with that of the group whose rate counts, by what 56 layers take.
-
-    Groups that plain PyTorch trains are compared by its own times at 56 layers.
-    """
-    kernels = "native" if is_native(members[0]) else "torch"
-    return _per_network(kernels, len(members)) / _per_network(kernels, _timed_together(members[0]))
-
-
-def _timed_together(spec: RunSpec) -> int:
-    """Find how many networks were fused when the rate of a run was measured."""
-    kind = (find_name(spec.model)[1], "torch", "mnist" if spec.dataset == "mnist" else "cifar10")
-    rows = benchmark("others-cuda")["rows"]
-    return next((row["replicas"] for row in rows if (row["layers"], row["kernels"], row["dataset"]) == kind), FUSED)
-
-
 def _against_ten(kernels: str, replicas: int) -> float:
-    return _per_network(kernels, replicas) / _per_network(kernels, FUSED)
-
-
-def _per_network(kernels: str, replicas: int) -> float:
-    """Compute seconds per epoch and network at 56 layers, on the lines between the groups that were timed."""
-    rows = [row for row in benchmark(TRAINING[kernels])["rows"] if (row["layers"], row["kernels"]) == (56, kernels)]
-    epochs = {row["replicas"]: row["seconds_per_epoch"] for row in rows}
-    sizes = sorted(epochs)
-    low = max(size for size in sizes[:-1] if size <= replicas)
-    high = sizes[sizes.index(low) + 1]
-    slope = (epochs[high] - epochs[low]) / (high - low)
-    seconds: float = (epochs[low] + slope * (replicas - low)) / replicas
-    return seconds
+    return per_network(kernels, replicas) / per_network(kernels, FUSED)
 
 
 def _deeper_per_block() -> float:

@@ -30,6 +30,7 @@ GROUPS = {
     "adam": "Adam",
     "plain-torch": "state in float32",
     "layers-110": "110 layers",
+    "layers-32-and-44": "44 and 32 layers",
     "best-designs": "best designs",
     "small-betas": "small betas",
     "threshold-betas": "betas at the threshold",
@@ -37,7 +38,7 @@ GROUPS = {
 }
 """Files of predictions, one per sweep, and what their networks are called."""
 
-NEWER = ("with-floor", "threshold", "survival")
+NEWER = ("with-floor", "threshold", "survival", "pending")
 """Files in which later forms of the law predicted what was not trained before them; the newest comes last."""
 
 KNOWN = ("plain-torch",)

@@ -20,6 +20,7 @@ from typing import Any
 import zerosnet
 from zerosnet.errors import InputError
 from zerosnet.experiments import EXPERIMENTS, Evidence, collect, read_evidence, read_folder
+from zerosnet.experiments.costs import FUSED
 from zerosnet.files import read_json, write_bytes
 from zerosnet.training import Result, Store, recipe
 
@@ -33,7 +34,7 @@ ACCURACIES = PACKAGE / "explorer" / "accuracies.json"
 _TIMED_DEPTH = 20  # of the networks that the paper timed
 _TIMED = ("mode", "batch", "preresnet_ms", "zerosnet_ms", "ratio")
 _BASIC = 110  # layers of the deepest network of basic blocks
-_FUSED = 10  # networks in the groups whose rates are kept
+_DEPTH = 56  # layers of the networks whose groups were timed in several sizes
 _PRINTED_IN = ("table-preresnet-alpha", "table-lmresnet-k", "table-zerosnet-cifar10")
 _DATASET = "cifar10"
 
@@ -68,18 +69,22 @@ def training_rates(*on_gpu: dict[str, Any], on_cpu: dict[str, Any], others: dict
     """Collect seconds per epoch and network: ten networks as one on a GPU by engine and layers, and digits on a CPU.
 
     The first of several records that has an engine's rate counts. Rates of bottleneck networks and of other data come
-    from `others`.
+    from `others`. `epoch_of_group` has the seconds per epoch of whole groups of _DEPTH layers, by engine and size.
     """
     (gpu,) = on_gpu[0]["environment"]["gpu"]["names"]
     rates: dict[str, dict[str, float]] = {"native": {}, "torch": {}}
-    for row in (row for record in on_gpu for row in record["rows"] if row["replicas"] == _FUSED):
-        rates[row["kernels"]].setdefault(str(row["layers"]), row["seconds_per_epoch_and_network"])
+    groups: dict[str, dict[str, float]] = {"native": {}, "torch": {}}
+    for row in (row for record in on_gpu for row in record["rows"]):
+        if row["replicas"] == FUSED:
+            rates[row["kernels"]].setdefault(str(row["layers"]), row["seconds_per_epoch_and_network"])
+        if row["layers"] == _DEPTH:
+            groups[row["kernels"]].setdefault(str(row["replicas"]), row["seconds_per_epoch"])
     for row in others["rows"]:
         kind = "torch" if row["dataset"] == _DATASET else row["dataset"]
         if kind != "torch" or row["layers"] > _BASIC:
             rates.setdefault(kind, {})[str(row["layers"])] = row["seconds_per_epoch_and_network"]
     epochs = on_cpu["networks"] * recipe("quick", "digits").epochs
-    return {"gpu": gpu, **rates, "digits_on_two_cores": {"20": on_cpu["seconds"] / epochs}}
+    return {"gpu": gpu, **rates, "epoch_of_group": groups, "digits_on_two_cores": {"20": on_cpu["seconds"] / epochs}}
 
 
 def rates_of(results: Path) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from tools import (
     kernel_tables,
     law_tables,
     mosaic_tables,
+    order_tables,
     robustness_tables,
     run_tables,
     screening,
@@ -70,6 +71,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **survival_tables.TABLES,
     **verify_tables.TABLES,
     **wiring_tables.TABLES,
+    **order_tables.TABLES,
     **without_norm_tables.TABLES,
 }
 VALUES: dict[str, Callable[[], str]] = {

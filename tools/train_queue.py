@@ -1,14 +1,23 @@
 """Train sweeps whose runs have no record yet, one group after the other, and keep the records of each at once.
 
-    python -m tools.train_queue DATA STORE RECORDS SWEEP... [--max-seconds S] [--known RUNS]
+    python -m tools.train_queue DATA STORE RECORDS SWEEP... [--max-seconds S] [--known RUNS] [--kernels native|torch]
 
-Networks that share a step are a group. A group is trained, shown the noises of the paper, and its blocks are switched
-off; then its records are copied into RECORDS, before the next group begins. So a cut loses one group at most, and the
-same command goes on with it if STORE is still there: runs that had ended, but have no record yet, are measured first.
+Networks that share a step are a group. A group is trained, measured by the protocols of its recipe (PROTOCOLS; the
+noises of the paper if it has none), and its blocks are switched off; then its records are copied into RECORDS, before
+the next group begins. So a cut loses one group at most, and the same command goes on with it if STORE is still there:
+runs that had ended, but have no record yet, are measured first.
 
 Runs with a record in RUNS (results/runs) or in RECORDS are left out. With --max-seconds a group is not begun if it
-would take longer than what is left, by the measured rates (`zerosnet.experiments.cost`); the next one that fits is.
+would take longer than what is left, by the measured rates for groups of its size (tools/queue_plan.py lists them); the
+next one that fits is. With --in-pieces it is begun nevertheless: it stops with checkpoints, and the same command goes
+on with it if STORE is still there.
 Predictions have to be committed before: see tools/register.py.
+
+A network on which others make their examples is trained first, also if it has a record, which holds no weights: that
+record stays as it is.
+
+A run that names its precision means it to the letter: a state in float32, which our kernels do not have. Such runs, as
+those of plain-torch.json, are trained with --kernels torch only.
 """
 
 import argparse
@@ -23,7 +32,7 @@ import torch
 from tools.markdown_tables import ROOT
 from tools.reduce import reduce
 from zerosnet.errors import InputError
-from zerosnet.experiments import ablate, cost
+from zerosnet.experiments import ablate, group_seconds
 from zerosnet.training import (
     Clock,
     Lines,
@@ -36,10 +45,17 @@ from zerosnet.training import (
     find_device,
     plan_runs,
     read_sweep,
+    surrogates_among,
     train,
 )
 
-NOISE = "paper-noise"
+PROTOCOLS = {
+    "mnist-fgsm": ("paper-fgsm",),
+    "noise": ("paper-noise", "smoothing"),
+    "pgd-paper": ("paper-noise", "paper-pgd"),
+}
+"""What is measured of networks of a recipe before their weights are lost; others are shown the noises of the paper."""
+USUAL = ("paper-noise",)
 KNOWN = ROOT / "results/runs"
 
 
@@ -49,31 +65,69 @@ def waiting(sweeps: Sequence[Path], known: Sequence[Path]) -> list[RunSpec]:
     return [spec for spec in specs if not any((folder / spec.id / "result.json").exists() for folder in known)]
 
 
+def check_arithmetic(specs: Sequence[RunSpec], kernels: str | None) -> None:
+    """Raise an error if a run names its precision, unless plain torch trains it: our kernels' state has 24 bits."""
+    if kernels != "torch" and (named := [spec for spec in specs if spec.precision is not None]):
+        raise InputError(
+            f"kernels is {kernels or 'not given'}, but {named[0].id} asks for precision {named[0].precision} by name; "
+            "expected --kernels torch"
+        )
+
+
+def surrogates(specs: Sequence[RunSpec], sweeps: Sequence[Path]) -> list[RunSpec]:
+    """List the runs of sweeps on whose networks the examples of others are made, and which are not among these."""
+    asked = distinct(spec for path in sweeps for spec in read_sweep(path))
+    return [spec for spec in surrogates_among(asked, specs) if spec not in specs]
+
+
 def groups(specs: Sequence[RunSpec], store: Store, options: Options) -> Iterator[Sequence[RunSpec]]:
-    """Yield the groups that share a step, in the order in which their first runs are listed."""
+    """Yield the groups that share a step, surrogates first, in the order in which their first runs are listed."""
     places = {spec.id: place for place, spec in enumerate(specs)}
-    planned = plan_runs(specs, store, options).groups
-    yield from sorted(planned, key=lambda group: min(places[spec.id] for spec in group))
+    for stage in plan_runs(specs, store, options).stages():
+        yield from sorted(stage, key=lambda group: min(places[spec.id] for spec in group))
 
 
-def measure(records: Sequence[RunRecord], device: torch.device, data: Path, report: Callable[[str], None]) -> None:
-    """Show finished networks the noises of the paper, and switch their blocks off."""
+def measure(
+    records: Sequence[RunRecord], device: torch.device, data: Path | None, report: Callable[[str], None]
+) -> None:
+    """Measure finished networks by the protocols of their recipes, and switch their blocks off."""
     finished = [record for record in records if record.status == "finished" and record.has_weights]
+    for protocol, some in by_protocol(finished).items():
+        attack_runs(Store(some[0].folder.parent), some, protocol, device=device, data=data, report=report)
     if finished:
-        attack_runs(Store(finished[0].folder.parent), finished, NOISE, device=device, data=data, report=report)
         ablate(finished, device, data, report=report)
 
 
-def run(sweeps: Sequence[Path], data: Path, store: Store, records: Path, known: Path, clock: Clock) -> list[str]:
-    """Take the queue as far as the clock allows; return the ids of the runs that have ended."""
-    options, device, done = Options(data=data), find_device("auto"), list[str]()
+def by_protocol(records: Sequence[RunRecord]) -> dict[str, list[RunRecord]]:
+    """List the runs that every protocol is needed of."""
+    found: dict[str, list[RunRecord]] = {}
+    for record in records:
+        for protocol in PROTOCOLS.get(record.spec.recipe.name, USUAL):
+            found.setdefault(protocol, []).append(record)
+    return found
+
+
+def run(
+    sweeps: Sequence[Path],
+    options: Options,
+    store: Store,
+    records: Path,
+    known: Path,
+    clock: Clock,
+    in_pieces: bool = False,
+) -> list[str]:
+    """Take the queue as far as the clock allows; return the ids of the runs that have ended.
+
+    With `in_pieces` groups that do not fit into the time that is left are begun too.
+    """
+    device, done, skipped = find_device(options.device), list[str](), list[RunSpec]()
     progress = Lines()
 
     def finish(specs: Sequence[RunSpec]) -> None:
         """Measure those that have ended, and keep their records."""
         found = (store.get(spec) for spec in specs)
-        ended = [record for record in found if record is not None and record.result is not None]
-        measure(ended, device, data, progress.report)
+        ended = [record for record in found if record is not None and record.result is not None and record.id in wanted]
+        measure(ended, device, options.data, progress.report)
         reduce(store, records, ended)  # theirs alone: others may not have been measured yet
         done.extend(record.id for record in ended)
         for record in ended:
@@ -81,15 +135,22 @@ def run(sweeps: Sequence[Path], data: Path, store: Store, records: Path, known: 
             progress.report(f"{record.id}  {record.result.test_accuracy}")
 
     specs = waiting(sweeps, (known, records))
+    wanted = {spec.id for spec in specs}
+    check_arithmetic(specs, options.kernels)
     _check_writable(records)
     if not clock.must_stop():
         finish(specs)  # what a kill has left between the end of a training and its record
-    for group in groups(specs, store, options):
-        seconds, left = cost(group).gpu_seconds, _left(clock)
+    for group in groups([*surrogates(specs, sweeps), *specs], store, options):
+        seconds, left = group_seconds(group), _left(clock)
         about = "?" if seconds is None else f"{seconds:.0f}"
         name = f"{len(group)} x {group[0].model} on {group[0].dataset}, about {about} s"
-        if clock.must_stop() or (seconds is not None and seconds > left and device.type == "cuda"):
+        too_long = not in_pieces and seconds is not None and seconds > left and device.type == "cuda"
+        if clock.must_stop() or too_long:
             progress.report(f"left out: {name}, {max(left, 0):.0f} s left")
+            skipped.extend(group)
+            continue
+        if surrogates_among(skipped, group):
+            progress.report(f"left out: {name}, the network of its examples was left out")
             continue
         progress.report(f"next: {name}")
         train(group, store, options, clock=clock, progress=progress)
@@ -115,10 +176,13 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("sweep", type=Path, nargs="+", help="files of results/sweeps")
     parser.add_argument("--max-seconds", type=float)
     parser.add_argument("--known", type=Path, default=KNOWN, help="records that need not be made again")
+    parser.add_argument("--in-pieces", action="store_true", help="begin groups that do not fit into the time")
+    parser.add_argument("--kernels", help="native or torch; the best there is by default")
     given = parser.parse_args(arguments)
     try:
+        options = Options(data=given.data, kernels=given.kernels)
         with Clock(given.max_seconds) as clock:
-            done = run(given.sweep, given.data, Store(given.store), given.records, given.known, clock)
+            done = run(given.sweep, options, Store(given.store), given.records, given.known, clock, given.in_pieces)
     except InputError as error:
         print(f"train_queue: {error}", file=sys.stderr)
         return 2

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,9 @@ from zerosnet.models import configure
 from zerosnet.numerics import effective_depth
 from zerosnet.training import RunSpec, read_sweep
 
-SWEEP, PREDICTIONS = (ROOT / "results" / folder / "wirings.json" for folder in ("sweeps", "predictions"))
+SWEEPS = tuple(ROOT / f"results/sweeps/{name}.json" for name in ("wirings", "wirings-110"))
+PREDICTIONS = tuple(ROOT / f"results/predictions/{name}.json" for name in ("wirings", "pending", "wirings-110"))
+"""Files of predictions; the newest that predicts an accuracy counts."""
 NOISE = "Gaussian 0.04"
 NAMES = {
     "preresnet{}": "PreResNet: Euler's scheme",
@@ -51,16 +53,29 @@ whether that matters is what the growth of products shows. Weights of a simplex 
 matrices cannot either, but twenty rounds of Sinkhorn's iteration leave rows that add up to 1 nearly, not exactly."""
 
 
-def comparison(found: Evidence, sweep: Path = SWEEP, predictions: Path = PREDICTIONS) -> str:
-    """List every network of the sweep, and explain its columns; networks not trained yet have predictions only."""
-    specs = read_sweep(sweep)
+def comparison(found: Evidence, sweeps: Sequence[Path] = SWEEPS, predictions: Sequence[Path] = PREDICTIONS) -> str:
+    """List every network of the sweeps, and explain its columns; networks not trained yet have predictions only.
+
+    Sweeps of which only the old networks are trained are left out.
+    """
+    asked = [read_sweep(path) for path in sweeps]
+    specs = [spec for each in asked if any(_is_new(found, spec) for spec in each) for spec in each]
     runs = {spec.id: found.sound.get(spec.id) for spec in specs}
-    ended = [run for run in runs.values() if run is not None and run.record.result is not None]
-    if not any(_kind(run.record.spec)[0] not in OLD for run in ended):
+    if not specs:
         return NOT_TRAINED
-    known = {one["run"]: one for one in json.loads(predictions.read_text(encoding="utf-8"))["predictions"]}
+    known: dict[str, dict[str, Any]] = {}
+    for path in predictions:
+        for one in json.loads(path.read_text(encoding="utf-8"))["predictions"]:
+            if one["run"] not in known or one.get("predicted_accuracy", {}).get("parts") is not None:
+                known[one["run"]] = one
     rows = [_row(spec, runs[spec.id], known.get(spec.id, {})) for spec in specs]
     return f"{table(_HEADS, rows)}\n\n{LEGEND}"
+
+
+def _is_new(found: Evidence, spec: RunSpec) -> bool:
+    """Tell whether a run of a wiring that other tables do not have has ended."""
+    run = found.sound.get(spec.id)
+    return _kind(spec)[0] not in OLD and run is not None and run.record.result is not None
 
 
 def _row(spec: RunSpec, run: RunEvidence | None, predicted: Mapping[str, Any]) -> list[str]:

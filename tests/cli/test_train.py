@@ -25,7 +25,7 @@ def small_digits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def read(name: str, *arguments: Any, **options: Any) -> DataSet:
         return small if name == "digits" else load(name, *arguments, **options)
 
-    monkeypatch.setattr("zerosnet.training.engine.load", read)
+    monkeypatch.setattr("zerosnet.training.plan.load", read)
     monkeypatch.setattr("zerosnet.data.load", read)
     with one_thread():
         yield

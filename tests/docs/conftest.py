@@ -26,7 +26,7 @@ def tiny(
     def read(name: str, *arguments: Any, **options: Any) -> DataSet:
         return small_digits if name == "digits" else load(name, *arguments, **options)
 
-    for module in ("zerosnet.data", "zerosnet.data.for_test", "zerosnet.training.engine"):
+    for module in ("zerosnet.data", "zerosnet.data.for_test", "zerosnet.training.plan"):
         monkeypatch.setattr(f"{module}.load", read)
     folder = tmp_path_factory.mktemp("data")
     for table, count in ((CIFAR10.train, 26), (CIFAR10.test, 20)):

@@ -11,6 +11,7 @@ from tools.markdown_tables import BENCHMARKS, benchmark, span
 from tools import cost_tables, page_numbers, speed_tables
 from zerosnet.errors import InputError
 from zerosnet.experiments import EXPERIMENTS, cost
+from zerosnet.experiments.costs import against_timed
 
 
 @needs_runs
@@ -67,11 +68,11 @@ def test_ten_networks_on_one_gpu_take_what_was_measured_and_more_gpus_help() -> 
 def test_groups_of_the_size_that_was_timed_take_what_was_measured() -> None:
     deep = [spec for spec in EXPERIMENTS["table-generalisation-gap"].specs("full") if "326" in spec.model]
     digits = EXPERIMENTS["table-fgsm"].specs("full")
-    assert cost_tables.against_timed(deep[:3]) == cost_tables.against_timed(digits[:10]) == 1
+    assert against_timed(deep[:3]) == against_timed(digits[:10]) == 1
     assert cost_tables.makespan(deep, 3) == pytest.approx(cost(deep[:3]).gpu_seconds), "three groups of three"
-    alone = cost_tables.against_timed(digits[:1])
-    assert cost_tables.against_timed(deep[:1]) < alone < 10, "three were timed, and ten"
-    assert cost_tables.against_timed(deep) < 1
+    alone = against_timed(digits[:1])
+    assert against_timed(deep[:1]) < alone < 10, "three were timed, and ten"
+    assert against_timed(deep) < 1
 
 
 def test_the_hours_of_bottlenecks_are_of_groups_of_nine_at_either_depth() -> None:

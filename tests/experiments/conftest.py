@@ -29,7 +29,7 @@ def alone() -> Iterator[None]:
 def only_few_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     """96 training and 24 test images wherever digits are read."""
     few = few_digits(96, 24)
-    for room in ("training.engine", "data.for_test"):
+    for room in ("training.plan", "data.for_test"):
         monkeypatch.setattr(f"zerosnet.{room}.load", lambda name, root=None, **options: few)
 
 

@@ -80,11 +80,14 @@ def test_the_training_rates_are_those_of_the_benchmarks():
 def test_bottleneck_networks_and_mnist_have_rates_of_their_own_and_the_first_record_of_an_engine_counts():
     names = ("kernels", "layers", "replicas", "dataset", "seconds_per_epoch_and_network")
     native, old, deep = ([dict(zip(names, shape)) for shape in shapes] for shapes in _SHAPES)
+    for row in (*native, *old):
+        row["seconds_per_epoch"] = row["replicas"] * row["seconds_per_epoch_and_network"]
     gpu = {"environment": {"gpu": {"names": ["GPU"]}}}
     on_cpu = {"networks": 1, "seconds": 8.0}
     found = training_rates(gpu | {"rows": native}, gpu | {"rows": old}, on_cpu=on_cpu, others={"rows": deep})
     assert found["native"] == {"56": 0.3} and found["torch"] == {"56": 0.7, "164": 3.0, "326": 9.0}
     assert found["mnist"] == {"56": 0.8}
+    assert found["epoch_of_group"] == {"native": {"10": 3.0, "1": 0.8}, "torch": {"10": 7.0}}
 
 
 def test_a_damaged_store_is_refused(tmp_path, capsys):

@@ -1,3 +1,4 @@
+import json
 from functools import partial
 
 from tools.reduce import main, reduce
@@ -57,3 +58,18 @@ def test_the_command_names_what_it_wrote(tmp_path, capsys):
     assert main([str(tmp_path / "nowhere"), str(tmp_path / "records")]) == 2
     assert "does not exist" in capsys.readouterr().err
     assert main([str(tmp_path)]) == 2
+
+
+def test_a_record_of_another_training_is_not_overwritten(tmp_path, capsys):
+    target = tmp_path / "records"
+    first = run(Store(tmp_path / "first"), 1)
+    reduce(Store(tmp_path / "first"), target)
+    again, new = run(Store(tmp_path / "again"), 1), run(Store(tmp_path / "again"), 2)
+    result = json.loads((again / "result.json").read_text())
+    (again / "result.json").write_text(json.dumps(result | {"test_accuracy": 0.25}))
+    (again / "metrics.jsonl").write_text("")
+    (again / "attacks" / "other.json").write_text("{}")
+    assert main([str(tmp_path / "again"), str(target)]) == 1
+    assert f"{again.name} is in {target} with another outcome" in capsys.readouterr().err
+    assert not (target / first.name / "attacks" / "other.json").exists()
+    assert (target / first.name / "metrics.jsonl").read_text() and (target / new.name / "result.json").exists()

@@ -1,14 +1,8 @@
 """What the page on robustness says in words is what its tables say."""
 
-import signal
-import sys
-import types
-
 import pytest
 from tests.measured_runs import needs_runs
-from tools.robustness_campaign import campaigns, main
 
-from tools import robustness_campaign
 from tools import robustness_tables as tables
 from zerosnet.experiments import (
     DEPTH,
@@ -86,67 +80,6 @@ def test_networks_outside_of_their_intervals_are_those_of_the_page():
     kinds = (*usual, "1/2;1", "-1/2,3/2;5/2", "-3,5,-1;4, restart")
     assert all(any(kind in name for name in outside) for kind in kinds)
     assert all(any(kind in name for kind in kinds) for name in outside)
-
-
-def test_a_campaign_trains_and_measures_the_same_networks(capsys):
-    found = campaigns()["undefended"]
-    trained, *attacks = found.commands("DIR", "runs")
-    assert trained[:3] == ["zerosnet", "sweep", "results/sweeps/undefended.json"] and len(attacks) == 4
-    assert all(spec.id in command for spec in found.specs for command in attacks)
-    assert [command.count("--eps") for command in attacks] == [0, 4, 0, 4]
-    assert len(campaigns()["table-pgd"].specs) == 4
-    assert all(minutes > 0 for one in campaigns().values() for minutes in one.minutes())
-    assert main(["nothing"]) == 2 and "expected one of undefended" in capsys.readouterr().err
-    assert main(["table-pgd"]) == 0 and capsys.readouterr().out.count("zerosnet attack") == 2
-
-
-def test_a_campaign_runs_its_commands_until_one_fails_or_the_time_is_over(monkeypatch, capsys):
-    ran, now = [], iter([0.0, 0.0, 40.0, 100.0])
-
-    def run(command):
-        ran.append(command[2:])
-        return 3 if fails in command else 0
-
-    monkeypatch.setattr(robustness_campaign, "_call", run)
-    fails = "none"
-    assert main(["adversarial", "DIR", "STORE", "--images", "7"]) == 0
-    trained, *attacks = ran
-    assert trained[:3] == ["zerosnet", "sweep", "results/sweeps/adversarial.json"] and "--images" not in trained
-    assert len(attacks) == 2 and all(
-        one[-6:] == ["--images", "7", "--data", "DIR", "--store", "STORE"] for one in attacks
-    )
-    ran.clear()
-    monkeypatch.setattr(robustness_campaign, "time", types.SimpleNamespace(monotonic=lambda: next(now)))
-    assert main(["adversarial", "DIR", "--max-seconds", "90"]) == 0
-    assert [one[1] for one in ran] == ["sweep", "attack"] and "the time is over" in capsys.readouterr().out
-    assert ran[0][-2:] == ["--max-seconds", "90"] and "--max-seconds" not in ran[1]
-    ran.clear()
-    fails = "sweep"
-    assert main(["adversarial", "DIR"]) == 3 and len(ran) == 1
-    ran.clear()
-    now = iter([0.0, 89.8, 100.0])
-    assert main(["adversarial", "DIR", "--max-seconds", "90"]) == 3 and ran[0][-1] == "1"
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_a_campaign_when_its_command_has_stopped(number):
-    command = "import os, signal, sys, time; signal.signal({0}, lambda *_: (time.sleep(1), sys.exit(7)));"
-    command += "os.kill(os.getppid(), {0}); time.sleep(30)"
-    before = signal.getsignal(number)
-    assert robustness_campaign._call([sys.executable, "-c", command.format(int(number))]) == 7
-    assert signal.getsignal(number) is before
-
-
-@pytest.mark.parametrize("more", [["--images", "0"], ["--max-seconds", "0"], ["--max-seconds", "nan"]])
-def test_a_campaign_refuses_wrong_numbers_before_it_trains(monkeypatch, capsys, more):
-    monkeypatch.setattr(robustness_campaign, "_call", lambda command: pytest.fail("something was run"))
-    assert main(["adversarial", "DIR", "STORE", *more]) == 2 and "expected a" in capsys.readouterr().err
-
-
-def test_a_campaign_needs_its_packages_before_it_trains(monkeypatch, capsys):
-    monkeypatch.setattr(robustness_campaign, "_call", lambda command: pytest.fail("something was run"))
-    monkeypatch.setattr("zerosnet.robustness.attacks.autoattack.PACKAGES", ())
-    assert main(["adversarial", "DIR"]) == 2 and "AutoAttack is not installed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("file", ["noise.json", "noise-more.json"])

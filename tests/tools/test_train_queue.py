@@ -2,13 +2,18 @@
 
 import json
 import signal
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
+import torch
 
 from tools import train_queue
-from zerosnet.training import Store
+from zerosnet.experiments import EXPERIMENTS
+from zerosnet.training import RunSpec, Store, recipe
 
 RECIPE = {"name": "quick", "epochs": 1}
+SWEEPS = Path(__file__).parents[2] / "results" / "sweeps"
 
 
 def sweep(path, *models, seeds=(1,)):
@@ -106,3 +111,76 @@ def test_a_signal_is_told_by_the_exit_code(places, tmp_path, monkeypatch, capsys
     file = sweep(tmp_path / "a.json", "zerosnet20_opt")
     monkeypatch.setattr(train_queue, "train", lambda *given, clock, progress: signal.raise_signal(signal.SIGTERM))
     assert queue(places, file) == 128 + signal.SIGTERM and "SIGTERM" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [(), ("--kernels", "native")])
+def test_a_run_that_names_its_precision_needs_plain_torch(places, capsys, more):
+    assert queue(places, SWEEPS / "plain-torch.json", more=more) == 2
+    assert "expected --kernels torch" in capsys.readouterr().err
+    train_queue.check_arithmetic(train_queue.waiting([SWEEPS / "plain-torch.json"], []), "torch")
+
+
+def test_kernels_are_handed_on_to_the_training(places, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        train_queue, "train", lambda group, store, options, clock, progress: seen.append(options.kernels)
+    )
+    assert queue(places, sweep(tmp_path / "a.json", "zerosnet20_opt"), more=("--kernels", "torch")) == 0
+    assert seen == ["torch"] and queue(places, SWEEPS / "adam.json", more=("--kernels", "none")) == 2
+
+
+def test_networks_of_the_fgsm_table_are_attacked_as_in_it(places, tmp_path):
+    file = tmp_path / "a.json"
+    recipe = {"name": "mnist-fgsm", "epochs": 1}
+    file.write_text(json.dumps([{"model": "zerosnet20_opt", "dataset": "digits", "recipe": recipe, "seed": 1}]))
+    assert queue(places, file) == 0
+    (record,) = Store(tmp_path / "records").records()
+    assert [path.name for path in (record.folder / "attacks").iterdir()] == ["paper-fgsm.json"]
+
+
+def test_the_protocols_of_a_recipe_are_those_of_its_table():
+    for name in ("table-fgsm", "table-pgd"):
+        (protocol,) = EXPERIMENTS[name].protocols()
+        recipes = {spec.recipe.name for spec in EXPERIMENTS[name].attacked(protocol, "full")}
+        assert all(protocol in train_queue.PROTOCOLS[recipe] for recipe in recipes)
+
+
+@pytest.fixture
+def adversarial(tmp_path):
+    """A sweep of a network and, before it, the one that makes its examples."""
+    hard = recipe("pgd-paper", "digits", epochs=1, batch=480)
+    hard = replace(hard, adversarial=replace(hard.adversarial, steps=1))
+    soft = recipe("quick", "digits", epochs=1, batch=480)
+    specs = [RunSpec("zerosnet20_opt", "digits", hard, 1), RunSpec("preresnet20", "digits", soft, 1)]
+    (tmp_path / "a.json").write_text(json.dumps([spec.to_json() for spec in specs]))
+    return tmp_path / "a.json", *specs
+
+
+def test_a_surrogate_on_record_is_trained_again_and_its_record_stays(places, adversarial, tmp_path):
+    file, network, surrogate = adversarial
+    (tmp_path / "known" / surrogate.id).mkdir(parents=True)
+    (tmp_path / "known" / surrogate.id / "result.json").write_text("{}")
+    assert queue(places, file) == 0
+    (record,) = Store(tmp_path / "records").records()
+    assert record.id == network.id and (record.folder / "attacks" / "paper-pgd.json").exists()
+    assert Store(tmp_path / "runs").find(surrogate.id).has_weights
+
+
+def test_a_network_is_left_out_with_its_surrogate(places, adversarial, monkeypatch, capsys):
+    file, _, surrogate = adversarial
+    long = {surrogate.model: 1e9}
+    monkeypatch.setattr(train_queue, "find_device", lambda name: torch.device("cuda"))
+    monkeypatch.setattr(train_queue, "group_seconds", lambda group: long.get(group[0].model, 1.0))
+    monkeypatch.setattr(train_queue, "train", lambda *given, **named: pytest.fail("something was trained"))
+    assert queue(places, file, more=("--max-seconds", "1000")) == 0
+    assert "the network of its examples was left out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("more", "begun"), [((), 0), (("--in-pieces",), 1)])
+def test_a_group_that_does_not_fit_is_begun_in_pieces_only(places, tmp_path, monkeypatch, more, begun):
+    seen = []
+    monkeypatch.setattr(train_queue, "find_device", lambda name: torch.device("cuda"))
+    monkeypatch.setattr(train_queue, "group_seconds", lambda group: 1e9)
+    monkeypatch.setattr(train_queue, "train", lambda group, *given, **named: seen.append(group))
+    assert queue(places, sweep(tmp_path / "a.json", "zerosnet20_opt"), more=("--max-seconds", "1000", *more)) == 0
+    assert len(seen) == begun

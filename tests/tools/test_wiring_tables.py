@@ -11,7 +11,7 @@ from zerosnet.experiments import Evidence, cost, read_evidence
 from zerosnet.models import create_model
 from zerosnet.training import RunSpec, Store, read_sweep
 
-SPECS = read_sweep(wiring_tables.SWEEP)
+SPECS, DEEP = map(read_sweep, wiring_tables.SWEEPS)
 
 
 def of(model: str) -> RunSpec:
@@ -50,6 +50,14 @@ def test_a_row_has_accuracy_noise_depths_and_whether_coefficients_left_the_set(t
     rows, legend = text.split("\n\n")
     assert len(rows.splitlines()) == 2 + len(SPECS)
     assert legend.startswith("*Blocks outside* are"), "what a column means is told where the column is"
+
+
+def test_deeper_networks_are_listed_once_one_of_the_new_wirings_is_trained(tmp_path: Path) -> None:
+    old, new = (next(spec for spec in DEEP if spec.model == name) for name in ("preresnet110", "preresnet110_scaled"))
+    assert wiring_tables.comparison(read(tmp_path / "old", old)) == wiring_tables.NOT_TRAINED
+    text = wiring_tables.comparison(read(tmp_path / "new", new))
+    assert len(text.split("\n\n")[0].splitlines()) == 2 + len(DEEP)
+    assert cells(text, 110, "gains, trained")[2:4] == ["not trained", "94.5"]
 
 
 def test_every_wiring_of_the_sweep_has_a_name_and_a_cost() -> None:

@@ -39,7 +39,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch, small_digits: DataSet) -> DataSet:
     def read(name: str, root: object = None, *, download: bool = False, validation: float = 0.0) -> DataSet:
         return small_digits.split(validation) if validation else small_digits
 
-    monkeypatch.setattr("zerosnet.training.engine.load", read)
+    monkeypatch.setattr("zerosnet.training.plan.load", read)
     return small_digits
 
 

@@ -10,7 +10,7 @@ from zerosnet.data import load
 from zerosnet.errors import InputError
 from zerosnet.robustness import Normalised, pgd, subject, under_attack
 from zerosnet.training import Recipe, RunSpec, Store, recipe
-from zerosnet.training.engine import train
+from zerosnet.training.engine import plan_runs, train
 from zerosnet.training.finished.networks import as_classifier, load_network, surrogate_of
 from zerosnet.training.fused.examples import AdversarialExamples
 from zerosnet.training.fused.trainer import FusedTrainer
@@ -104,6 +104,15 @@ def test_a_training_without_its_surrogate_is_refused_before_any_work(tmp_path):
     with pytest.raises(InputError, match="there is no surrogate"):
         train([spec("pgd-paper")], Store(tmp_path), OPTIONS)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_surrogate_among_the_runs_is_trained_first(tmp_path):
+    store, source = Store(tmp_path), spec("quick", model="preresnet20")
+    plan = plan_runs([spec("pgd-paper"), spec("quick", 2), source], store, OPTIONS)
+    assert plan.groups[: plan.first] == [[source]] and len(plan.stages()) == 2
+    train([spec("pgd-paper"), source], store, OPTIONS)
+    assert surrogate_of(spec("pgd-paper"), store).id == source.id and len(store.records()) == 2
+    assert plan_runs([spec("pgd-paper"), source], store, OPTIONS).groups == []
 
 
 @pytest.mark.gpu

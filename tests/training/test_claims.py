@@ -10,7 +10,7 @@ import torch
 from tests.training.engines import OPTIONS, MakeSpecs, outcome
 
 from zerosnet.data import DataSet
-from zerosnet.training import RunSpec, Store, engine
+from zerosnet.training import RunSpec, Store, plan
 from zerosnet.training.engine import train
 from zerosnet.training.fused.trainer import FusedTrainer
 from zerosnet.training.grouping import FIRST_OF, company, meeting_points
@@ -59,7 +59,7 @@ def test_a_kill_among_the_first_checkpoints_or_the_results_leaves_a_group_togeth
             patch.setattr(Run, name, method)
             train(specs, pieces, OPTIONS)
 
-    monkeypatch.setattr(engine, "FusedTrainer", Watched)
+    monkeypatch.setattr(plan, "FusedTrainer", Watched)
     whole, pieces, specs = Store(tmp_path / "whole"), Store(tmp_path / "pieces"), make_specs(3)
     train(specs, whole, OPTIONS)
     groups.clear()

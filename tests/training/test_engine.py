@@ -167,7 +167,7 @@ def test_a_run_is_not_continued_on_other_data(
     train(specs, store, OPTIONS, StepClock(8))
     other = replace(tiny, train=tiny.train.subset(torch.arange(len(tiny.train)).flip(0)))
     with monkeypatch.context() as patch:
-        patch.setattr("zerosnet.training.engine.load", lambda *arguments, **options: other)
+        patch.setattr("zerosnet.training.plan.load", lambda *arguments, **options: other)
         with pytest.raises(InputError, match=r"dataset 'digits' has changed since run .* was begun"):
             train(specs, store, OPTIONS)
     train(specs, store, OPTIONS)
@@ -205,7 +205,7 @@ def test_several_groups_train_side_by_side_on_the_cpu(
 ) -> None:
     serial, parallel = Store(tmp_path / "serial"), Store(tmp_path / "parallel")
     train(make_specs(4, epochs=1), serial, OPTIONS)
-    monkeypatch.setattr("zerosnet.training.engine.cores", lambda: 2)
+    monkeypatch.setattr("zerosnet.training.plan.cores", lambda: 2)
     train(make_specs(4, epochs=1), parallel, OPTIONS)
     assert outcome(serial) == outcome(parallel)
     assert {record.status for record in parallel.records()} == {"finished"}

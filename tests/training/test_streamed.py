@@ -237,7 +237,7 @@ def test_impossible_runs_are_refused_before_anything_is_written(folder, tmp_path
 
 def test_runs_that_differ_in_their_seed_alone_share_what_is_compiled(folder, tmp_path, monkeypatch):
     forgotten = []
-    monkeypatch.setattr("zerosnet.training.engine.forget_compiled", forgotten.append)
+    monkeypatch.setattr("zerosnet.training.plan.forget_compiled", forgotten.append)
     runs = [
         replace(spec(epochs=1, model=model), seed=seed)
         for model in ("zerosnet20_opt", "preresnet20")

@@ -92,11 +92,10 @@ def _kind(spec: "RunSpec") -> tuple[str, str, bool]:
 
 
 def _by_rates(specs: "Sequence[RunSpec]", device: str) -> float | None:
-    from zerosnet.experiments import cost
+    from zerosnet.experiments import cost, group_seconds
     from zerosnet.training import find_device
 
-    found = cost(specs)
-    return found.gpu_seconds if find_device(device).type == "cuda" else found.cpu_seconds
+    return group_seconds(specs) if find_device(device).type == "cuda" else cost(specs).cpu_seconds
 
 
 def _total(parts: "Iterable[float | None]") -> float | None:

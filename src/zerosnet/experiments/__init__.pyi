@@ -1,9 +1,7 @@
 from zerosnet.experiments.ablation import Ablation as Ablation
 from zerosnet.experiments.ablation import ablate as ablate
 from zerosnet.experiments.ablation import read_ablation as read_ablation
-from zerosnet.experiments.catalogue import Cost as Cost
 from zerosnet.experiments.catalogue import Listed as Listed
-from zerosnet.experiments.catalogue import cost as cost
 from zerosnet.experiments.catalogue import listing as listing
 from zerosnet.experiments.conclusions import Depth as Depth
 from zerosnet.experiments.conclusions import Finding as Finding
@@ -13,6 +11,9 @@ from zerosnet.experiments.conclusions import distinct_findings as distinct_findi
 from zerosnet.experiments.conclusions import findings as findings
 from zerosnet.experiments.conclusions import pair_findings as pair_findings
 from zerosnet.experiments.conclusions import parasitic_modulus as parasitic_modulus
+from zerosnet.experiments.costs import Cost as Cost
+from zerosnet.experiments.costs import cost as cost
+from zerosnet.experiments.costs import group_seconds as group_seconds
 from zerosnet.experiments.definition import Cell as Cell
 from zerosnet.experiments.definition import Column as Column
 from zerosnet.experiments.definition import Experiment as Experiment

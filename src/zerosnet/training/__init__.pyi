@@ -19,7 +19,10 @@ from zerosnet.training.finished.networks import check_fits as check_fits
 from zerosnet.training.finished.networks import convolutions_of as convolutions_of
 from zerosnet.training.finished.networks import evaluate as evaluate
 from zerosnet.training.finished.networks import fused_groups as fused_groups
+from zerosnet.training.finished.networks import in_order as in_order
 from zerosnet.training.finished.networks import load_network as load_network
+from zerosnet.training.finished.networks import surrogate_of as surrogate_of
+from zerosnet.training.finished.networks import surrogates_among as surrogates_among
 from zerosnet.training.finished.networks import trained_run as trained_run
 from zerosnet.training.fused.passes import batch_size as batch_size
 from zerosnet.training.fused.trainer import FusedTrainer as FusedTrainer

@@ -18,10 +18,12 @@ import torch
 from zerosnet.data import source
 from zerosnet.errors import InputError, MissingExtra
 from zerosnet.training.capacity import share_out
-from zerosnet.training.engine import Job, load_all, train
+from zerosnet.training.engine import Job, train
+from zerosnet.training.finished.networks import in_order
 from zerosnet.training.grouping import has_ended
 from zerosnet.training.machine import Clock
 from zerosnet.training.options import Options, precision
+from zerosnet.training.plan import load_all
 from zerosnet.training.runs.spec import RunSpec, distinct
 from zerosnet.training.runs.store import Store
 from zerosnet.training.screen.displays import GroupProgress, Lines, Progress
@@ -102,11 +104,14 @@ class Cluster:
         """
         device = self.device(options.device)
         options = replace(options, device=device.type, data=_absolute(options.data))
-        groups = share_groups(specs, store, options, self.places(device), progress)
-        common = (str(store.root.resolve()), options, time_of_day(clock))
-        runs = [spec for members in groups for spec in members]
-        calls = [(members, *common) for members in groups]
-        self._run(train_group, calls, device, clock, progress, partial(how_far, runs, store))
+        for part in in_order(distinct(specs)):
+            if clock.must_stop():
+                return
+            groups = share_groups(part, store, options, self.places(device), progress)
+            common = (str(store.root.resolve()), options, time_of_day(clock))
+            runs = [spec for members in groups for spec in members]
+            calls = [(members, *common) for members in groups]
+            self._run(train_group, calls, device, clock, progress, partial(how_far, runs, store))
 
     def do(self, jobs: Sequence[Job], device: torch.device, clock: Clock, progress: Progress) -> None:
         """Do other work, one task per job; each has a clock of its own, and a signal ends it at once."""

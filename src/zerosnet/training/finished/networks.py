@@ -63,10 +63,7 @@ def find_surrogate(store: Store, dataset: str, model: str = "preresnet20", seed:
     fitting = [
         record
         for record in store.scan()[0]
-        if (record.spec.model, record.spec.dataset, record.spec.seed) == (model, dataset, seed)
-        and record.spec.scheme is None
-        and record.spec.recipe.adversarial is None
-        and record.status == "finished"
+        if _can_be_surrogate(record.spec, (dataset, model, seed)) and record.status == "finished"
     ]
     if not fitting:
         raise InputError(
@@ -77,18 +74,43 @@ def find_surrogate(store: Store, dataset: str, model: str = "preresnet20", seed:
     return min(fitting, key=lambda r: (book.get(r.spec.recipe.name, len(book)), bool(r.spec.changes), r.id))
 
 
+def _can_be_surrogate(spec: RunSpec, asked: tuple[str, str, int]) -> bool:
+    usual = spec.scheme is None and spec.recipe.adversarial is None
+    return usual and (spec.dataset, spec.model, spec.seed) == asked
+
+
+def _asked_surrogate(spec: RunSpec) -> tuple[str, str, int] | None:
+    """Name data set, model and seed of the network that makes the examples of a training; None if it needs none."""
+    settings = spec.recipe.adversarial
+    if settings is None or settings.surrogate is None or settings.surrogate_seed is None:
+        return None
+    return spec.dataset, settings.surrogate, settings.surrogate_seed
+
+
+def surrogates_among(specs: Sequence[RunSpec], needed_by: Sequence[RunSpec]) -> list[RunSpec]:
+    """List those of some runs whose networks make the examples of others."""
+    asked = {_asked_surrogate(spec) for spec in needed_by} - {None}
+    return [spec for spec in specs if any(one and _can_be_surrogate(spec, one) for one in asked)]
+
+
+def in_order(specs: Sequence[RunSpec]) -> list[list[RunSpec]]:
+    """Split runs into those that have to end first, since examples are made on them, and the others."""
+    first = surrogates_among(specs, specs)
+    return [part for part in (first, [spec for spec in specs if spec not in first]) if part]
+
+
 def surrogate_of(spec: RunSpec, store: Store) -> RunRecord | None:
     """Find the run whose network makes the examples of an adversarial training; None if it needs none.
 
     A training that has begun goes on with the surrogate that it began with.
     """
-    settings = spec.recipe.adversarial
-    if settings is None or settings.surrogate is None or settings.surrogate_seed is None:
+    asked = _asked_surrogate(spec)
+    if asked is None:
         return None
     begun = store.folder(spec) / "environment.json"
     if begun.exists() and (name := files.read_json(begun).get("surrogate")):
         return store.find(name)
-    return find_surrogate(store, spec.dataset, settings.surrogate, settings.surrogate_seed)
+    return find_surrogate(store, *asked)
 
 
 def numbers_of(record: RunRecord, device: torch.device) -> Precision:
