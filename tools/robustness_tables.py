@@ -13,6 +13,7 @@ from tools.robustness_campaign import plan
 from tools.run_tables import evidence
 from zerosnet.experiments import (
     DEPTH,
+    LEARNED,
     NOISES,
     ROOTS,
     CorruptedNetwork,
@@ -34,7 +35,6 @@ from zerosnet.experiments import (
     rounded_name,
 )
 from zerosnet.experiments import registered_noise as read_registered
-from zerosnet.experiments.noise_comparison import LEARNED
 from zerosnet.training import RunSpec
 
 GAUSSIAN = "Gaussian 0.04"

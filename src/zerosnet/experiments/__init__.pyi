@@ -27,6 +27,7 @@ from zerosnet.experiments.measured import collect as collect
 from zerosnet.experiments.measured import recorded as recorded
 from zerosnet.experiments.measured import whole as whole
 from zerosnet.experiments.noise_comparison import DEPTH as DEPTH
+from zerosnet.experiments.noise_comparison import LEARNED as LEARNED
 from zerosnet.experiments.noise_comparison import NOISES as NOISES
 from zerosnet.experiments.noise_comparison import ROOTS as ROOTS
 from zerosnet.experiments.noise_comparison import Match as Match

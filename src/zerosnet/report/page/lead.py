@@ -6,8 +6,7 @@ from itertools import pairwise, permutations
 from math import isclose, sqrt
 from statistics import fmean
 
-from zerosnet.experiments import parasitic_modulus, spearman
-from zerosnet.experiments.noise_comparison import LEARNED
+from zerosnet.experiments import LEARNED, parasitic_modulus, spearman
 from zerosnet.numerics import Scheme, is_zero_stable, load_law
 from zerosnet.report.page.chart import Chart, Series, figures
 from zerosnet.report.page.configurations import SIDES, NetworkFacts
