@@ -11,14 +11,15 @@ from torch.nn import functional
 from torch.utils._pytree import tree_leaves, tree_map
 
 from zerosnet.errors import InputError
-from zerosnet.models.reading.branches import folded, passage_gains, rms, taken
+from zerosnet.models.reading.branches import folded, passage_gains, rms
 from zerosnet.models.reading.calls import Example, arguments, require_weights, untrained_batch_norms
 from zerosnet.models.reading.diagnosis import BranchDiagnosis, WiringDiagnosis
 from zerosnet.models.reading.features import axis_in, feature_axes
-from zerosnet.models.reading.gains import StateDisturbance, backward_gains, same_operations, states_of_steps
+from zerosnet.models.reading.gains import StateDisturbance, backward_gains, same_operations
 from zerosnet.models.reading.linear import base_numel, stem_size, stream_roots
 from zerosnet.models.reading.plan import resolved
 from zerosnet.models.reading.read import NetworkReading, read_network
+from zerosnet.models.reading.reads import followed_states, reads_of
 from zerosnet.models.reading.trace import Trace, check_finite, run
 
 READ_WITH = 2
@@ -48,10 +49,10 @@ def diagnose_network(
     require_weights(model)
     chosen = statistics or ("batch" if untrained_batch_norms(model) else "running")
     reading = read_network(model, _first(example, READ_WITH), blocks=blocks, seed=seed, statistics=chosen)
-    states = states_of_steps(reading.plan.steps)
+    states, reads = followed_states(reading.plan), reads_of(reading.plan)
     keep = {v for part, linear in reading.parts for s in resolved(reading.plan.flow, part).sums
             for v in (s.target, *s.states, *s.scaled, *(b for b, _ in linear.branch))}  # fmt: skip
-    keep |= {v for state in states for v in state} | {v for v in (*reading.entries, reading.read) if v is not None}
+    keep |= {v for state in states for v in state} | {*reads}
     parts = [part for part, _ in reading.parts]
     keep |= {v for part in parts for v in (*part.before, *part.after)}
     keep |= {v for pair in pairwise(parts) for both in folded(reading.plan, *pair) for v in both}
@@ -69,7 +70,7 @@ def diagnose_network(
     axes = feature_axes(reading.plan.flow.vertices)
     found = []
     for n, name in enumerate(reading.wiring.names):
-        before, after, part, vertex = _contribution(reading, n, clean)
+        before, after, part, vertex = _contribution(reading, n, clean, reads)
         axis = axis_in(after.shape, axes[vertex], clean.before[vertex].shape)
         share, spread = _share(part, after, axis)
         found.append(
@@ -97,7 +98,9 @@ def diagnose_network(
 # -- where things are --------------------------------------------------------------------------------------------------
 
 
-def _contribution(reading: NetworkReading, n: int, clean: Trace) -> tuple[Tensor, Tensor, Tensor, int]:
+def _contribution(
+    reading: NetworkReading, n: int, clean: Trace, reads: Sequence[int]
+) -> tuple[Tensor, Tensor, Tensor, int]:
     """Return what block n reads, what is read after it, the part of f_n in that, and the vertex of the second."""
     part, linear = reading.parts[n]
     sums = resolved(reading.plan.flow, part).sums[0]
@@ -108,19 +111,9 @@ def _contribution(reading: NetworkReading, n: int, clean: Trace) -> tuple[Tensor
         return before, target, sum(terms, torch.zeros_like(target)), sums.target
     weights = [*(step.c for step in reading.wiring.steps), reading.wiring.read][n + 1]
     factor = sum(float(c) * float(b) for c, b in zip(weights, reading.wiring.steps[n].b))
-    entries = [*reading.entries, reading.read]
     branch = _branch(reading, n, clean)
-    before, after = (_read_by(reading, entries[m], m) for m in (n, n + 1))
-    return clean.before[before], clean.before[after].reshape(branch.shape), factor * branch, after
-
-
-def _read_by(reading: NetworkReading, entry: int | None, n: int) -> int:
-    """Find the vertex that block n reads: the mixture, or the state if it is one stream."""
-    if entry is not None:
-        return entry
-    if n == 0:
-        return taken(reading.plan, reading.parts[0][0])
-    return states_of_steps(reading.plan.steps)[n - 1][-1]
+    after = reads[n + 1]
+    return clean.before[reads[n]], clean.before[after].reshape(branch.shape), factor * branch, after
 
 
 def _branch(reading: NetworkReading, n: int, clean: Trace) -> Tensor:
