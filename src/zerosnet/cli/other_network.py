@@ -73,6 +73,19 @@ def elsewhere(name: str) -> list[str]:
     return [f"{package}:{name}" for package, names in _NAMES.items() if name in names()]
 
 
+def with_colon(name: str) -> list[str]:
+    """List package.module:function for the Python path of an existing module with a dot in place of the colon."""
+    from importlib.util import find_spec
+    from pathlib import Path
+
+    module, _, function = name.rpartition(".")
+    parts = name.split(".")
+    if not module or not all(part.isidentifier() for part in parts):
+        return []
+    here = Path(parts[0]).is_dir() or Path(f"{parts[0]}.py").is_file()
+    return [f"{module}:{function}"] if here or find_spec(parts[0]) is not None else []
+
+
 def example_of(model: "nn.Module") -> "Tensor":
     from zerosnet.models import example_for
 

@@ -21,6 +21,7 @@ from zerosnet.models.reading.plan import resolved
 from zerosnet.models.reading.read import NetworkReading, read_network
 from zerosnet.models.reading.reads import followed_states, reads_of
 from zerosnet.models.reading.trace import Trace, check_finite, run
+from zerosnet.models.reading.unread import require_most
 
 READ_WITH = 2
 """Number of examples that are enough to read a wiring."""
@@ -49,6 +50,7 @@ def diagnose_network(
     require_weights(model)
     chosen = statistics or ("batch" if untrained_batch_norms(model) else "running")
     reading = read_network(model, _first(example, READ_WITH), blocks=blocks, seed=seed, statistics=chosen)
+    require_most(model, reading.wiring)
     states, reads = followed_states(reading.plan), reads_of(reading.plan)
     keep = {v for part, linear in reading.parts for s in resolved(reading.plan.flow, part).sums
             for v in (s.target, *s.states, *s.scaled, *(b for b, _ in linear.branch))}  # fmt: skip

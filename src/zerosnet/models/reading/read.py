@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.errors import InputError
+from zerosnet.models.reading.algebra import is_gated
 from zerosnet.models.reading.branches import block_names, folds, passage_gains, rms
 from zerosnet.models.reading.calls import Example, check_call
 from zerosnet.models.reading.disturb import DisturbedRun, disturbed_run
@@ -261,9 +262,13 @@ def _nothing_found(model: nn.Module, plan: StepPlan) -> str:
     sums = [v for v in used if v.operation.strip("_") in ("add", "iadd", "sub", "isub")]
     where = ", ".join(dict.fromkeys(v.module or "the network itself" for v in sums[:5]))
     seen = f"{len(sums)} sums, in {where}" if sums else "no sums"
+    gated = [v for v in used if is_gated(flow.vertices, v)]
+    if gated:
+        seen += f", and in {len(gated)} of them weights that differ for every entry, as in highway networks"
     return (
         f"{type(model).__name__} has no residual blocks that can be found: among {len(used)} operations between the "
-        f"example and the output there are {seen}; expected sums of a state and a branch, "
+        f"example and the output there are {seen}; expected sums of a state and a branch"
+        f"{', with weights per token, channel or image at most' if gated else ''}, "
         "or names of modules (blocks=, in the shell --block)"
     )
 

@@ -49,10 +49,23 @@ def head_entry(plan: StepPlan) -> int | None:
     streams = sum(plan.flow.vertices[r].numel // numel for r in stream_roots(plan.flow, last.after, numel))
     if streams == 1:
         return None
+    if not streams:
+        raise InputError(_joined(plan.flow, last))
     found = entry_of(plan, last.after, last.end, plan.output, numel)
     if found is None:
         raise InputError(f"the head reads {streams} streams in several mixtures; expected one mixture of them")
     return found
+
+
+def _joined(flow: Flow, part: Part) -> str:
+    made = [flow.vertices[s.target] for s in part.sums]
+    where = ", ".join(dict.fromkeys(f"{v.operation} in {v.module or 'the network'}" for v in made))
+    shapes = sorted({flow.vertices[v].shape for s in part.sums for v in (*s.states, *s.branches)})
+    return (
+        f"the last state is made by {where} of tensors of shapes {', '.join(map(str, shapes))}, which are joined and "
+        "not added, as in U-Nets, DenseNets and class attention; expected blocks that add a branch to a state of its shape, or their "
+        "names (blocks=, in the shell --block)"
+    )
 
 
 def reads_of(plan: StepPlan) -> list[int]:
