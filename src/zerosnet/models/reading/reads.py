@@ -63,8 +63,8 @@ def _joined(flow: Flow, part: Part) -> str:
     shapes = sorted({flow.vertices[v].shape for s in part.sums for v in (*s.states, *s.branches)})
     return (
         f"the last state is made by {where} of tensors of shapes {', '.join(map(str, shapes))}, which are joined and "
-        "not added, as in U-Nets, DenseNets and class attention; expected blocks that add a branch to a state of its shape, or their "
-        "names (blocks=, in the shell --block)"
+        "not added, as in U-Nets, DenseNets and class attention; expected blocks that add a branch "
+        "to a state of its shape, or their names (blocks=, in the shell --block)"
     )
 
 
