@@ -27,7 +27,7 @@ def branch_lists(model: nn.Module, example: Example) -> Chains:
     what the branches return.
     """
     trace = run(model, example)
-    found = {}
+    found: Chains = {}
     for name, module in model.named_modules():
         if type(module) is nn.ModuleList and len(module):
             sums = _sums(trace, [f"{name}.{child}" if name else child for child, _ in module.named_children()])
