@@ -37,7 +37,7 @@ def show_network(words: "Sequence[str]", context: "Context", *, json: bool) -> N
     shares = predicted_shares(create_model(name, seed=0))
     if shares is None:
         raise InputError(f"{name} has no prediction of shares; expected a normalised network of CIFAR's size")
-    depth = sum(share / (share + 0.1) for share in shares)
+    depth = sum(share / (share + 0.1) for share in (min(one, 1e300) for one in shares))
     if json:
         output.print_json({"model": name, "effective_depth": depth, "shares": shares})
         return
