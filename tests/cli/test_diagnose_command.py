@@ -155,6 +155,13 @@ def test_bad_input_is_one_line_and_exit_2(refused, arguments, message):
     refused(["diagnose", *arguments], message)
 
 
+def test_a_python_path_with_a_dot_for_the_colon_is_recognised(refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "nets_of_mine.py").touch()
+    refused(["diagnose", "nets_of_mine.small"], "(did you mean nets_of_mine:small?)")
+    refused(["diagnose", "zerosnet20_opt.cifar11"], "there is no network called 'zerosnet20_opt.cifar11'; expected")
+
+
 def test_a_weights_file_takes_no_scheme(refused, tmp_path):
     path = save_model(create_model("zerosnet20_opt"), tmp_path / "net.safetensors")
     refused(["diagnose", str(path), "--scheme", "zerosnet(10)"], "--scheme")

@@ -7,6 +7,7 @@ import pytest
 
 from zerosnet.cli.main import run
 from zerosnet.cli.other_network import find_other
+from zerosnet.models import diagnose
 
 BUILDERS = """
 import torch
@@ -99,6 +100,20 @@ def test_networks_of_timm_and_torchvision_are_diagnosed_by_name(capsys: pytest.C
         data = json.loads(capsys.readouterr().out)
         assert len(data["blocks"]) == 8
         assert data["blocks"][0]["name"].startswith(first)
+
+
+@pytest.mark.parametrize(("kind", "streams"), [("llama", 1), ("deepseek_v4", 4)])
+def test_types_that_are_too_large_are_cut_and_the_output_tells_so(
+    kind: str, streams: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if kind not in pytest.importorskip("transformers").CONFIG_MAPPING:
+        pytest.skip(f"transformers has no {kind}")
+    subject = find_other(f"transformers:{kind}", seed=0)
+    assert subject.label.startswith(f"transformers:{kind}, cut to 6 layers of width 256 (")
+    assert subject.label.endswith("parameters at its default size; at most 1e+09)")
+    assert sum(p.numel() for p in subject.model.parameters()) < 1e8
+    found = diagnose(subject.model, subject.batch(2, 0))
+    assert (len(found.blocks), found.wiring.streams) == (12, streams)
 
 
 def test_weights_of_a_backbone_are_not_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:

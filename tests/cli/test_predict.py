@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from zerosnet.cli.main import run
+from zerosnet.models import create_model, predicted_shares
 from zerosnet.numerics import load_law
 
 
@@ -197,3 +198,20 @@ def test_predict_is_about_as_fast_as_analyze() -> None:
 
     seconds = {name: min(cpu_seconds(name) for _ in range(5)) for name in ("analyze", "predict")}
     assert seconds["predict"] < 1.2 * seconds["analyze"]
+
+
+@pytest.mark.parametrize("name", ["preresnet20_gains", "preresnet20_scaled", "preresnet20_x0", "streams20"])
+def test_networks_with_trained_coefficients_have_the_shares_that_a_diagnosis_predicts(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["predict", name, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["shares"] == predicted_shares(create_model(name, seed=0))
+    assert run(["predict", name]) == 0
+    printed = capsys.readouterr().out
+    assert f"{found['effective_depth']:.1f} of 9 blocks" in printed and "at the start of training" in printed
+
+
+def test_options_of_schemes_are_refused_for_a_network(refused) -> None:
+    refused(["predict", "preresnet20_x0", "--layers", "56"], "--layers is given beside preresnet20_x0")
+    refused(["predict", "preresnet20_x0", "euler"], "euler is given beside preresnet20_x0")

@@ -170,7 +170,7 @@ def test_mixed_precision_keeps_the_wider_type() -> None:
 
 
 def test_export_keeps_the_outputs() -> None:
-    model, x = multistep(network("convnext_atto"), "1/4,3/4;7/4"), images(32)
+    model, x = multistep(awake(network("convnext_atto")), "1/4,3/4;7/4"), images(32)
     program = torch.export.export(model, (x,))
     assert close([program.module()(x)], [model(x)])
 
@@ -234,7 +234,7 @@ def test_torchvision_and_one_channel_are_served() -> None:
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (lambda: timm.create_model("vgg11"), "VGG has no nn.Sequential or nn.ModuleList with residual"),
+        (lambda: timm.create_model("vgg11"), "VGG has no residual blocks that can be found; expected an nn.Sequential"),
         (lambda: create_model("zerosnet20_opt"), "create_model takes a scheme"),
         (lambda: nn.Sequential(nn.ReLU()), "expected example="),
         (lambda: nn.Sequential(nn.Flatten(), nn.Conv2d(3, 3, 1)), "fails on an example of shape"),

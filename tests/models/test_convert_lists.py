@@ -116,5 +116,5 @@ def test_the_wiring_of_a_converted_network_has_its_scheme() -> None:
 
 def test_layers_that_mix_streams_are_no_steps() -> None:
     network = NETWORKS["deepseek"]
-    with pytest.raises(InputError, match="with residual blocks that keep the shape"):
+    with pytest.raises(InputError, match="none of them is a module that returns the sum"):
         multistep(network.build(), "1;1", example=network.example())

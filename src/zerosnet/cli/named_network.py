@@ -86,7 +86,7 @@ def find_run(name: str, store: str) -> "RunRecord":
 
 def _run(name: str, store: "Store", others: bool) -> "RunRecord":
     """Find the run of that name; the error for none lists what a network can be called."""
-    from zerosnet.cli.other_network import OTHER_HELP, elsewhere
+    from zerosnet.cli.other_network import OTHER_HELP, elsewhere, with_colon
     from zerosnet.models import list_models, list_pretrained, nearest_depth, our_name
 
     if not any(name in spec.parent.name for spec in store.root.glob("*/spec.json")):
@@ -96,7 +96,7 @@ def _run(name: str, store: "Store", others: bool) -> "RunRecord":
             if nearest is not None
             else get_close_matches(our_name(name), [*list_pretrained(), *list_models()], n=2) or list_pretrained()
         )
-        there = elsewhere(name) if others else []
+        there = [*elsewhere(name), *with_colon(name)] if others else []
         meant = f" (did you mean {' or '.join(there)}?)" if there else ""
         raise InputError(
             f"there is no network called {name!r}{meant}; expected a run in store {store.root}, a file, or a name such "

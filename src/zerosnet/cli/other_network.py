@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 OTHER_HELP = "timm:NAME, torchvision:NAME, transformers:TYPE, or package.module:function"
-MOST_PARAMETERS = 1_000_000_000
 _TOKENS = 32
 
 
@@ -51,7 +50,9 @@ def find_other(name: str, seed: int) -> OtherNetwork:
     package, _, rest = name.partition(":")
     torch.manual_seed(seed)
     if package in _PACKAGES:
-        return OtherNetwork(_PACKAGES[package](rest), name)
+        found = _PACKAGES[package](rest)
+        network, note = found if isinstance(found, tuple) else (found, "")
+        return OtherNetwork(network, f"{name}, {note}" if note else name)
     build = _named(name, package, rest)
     if isinstance(build, torch.nn.Module):
         return OtherNetwork(build, name)
@@ -71,6 +72,19 @@ def find_other(name: str, seed: int) -> OtherNetwork:
 def elsewhere(name: str) -> list[str]:
     """List timm:NAME and torchvision:NAME if these packages have a network of that name."""
     return [f"{package}:{name}" for package, names in _NAMES.items() if name in names()]
+
+
+def with_colon(name: str) -> list[str]:
+    """List package.module:function for the Python path of an existing module with a dot in place of the colon."""
+    from importlib.util import find_spec
+    from pathlib import Path
+
+    module, _, function = name.rpartition(".")
+    parts = name.split(".")
+    if not module or not all(part.isidentifier() for part in parts):
+        return []
+    here = Path(parts[0]).is_dir() or Path(f"{parts[0]}.py").is_file()
+    return [f"{module}:{function}"] if here or find_spec(parts[0]) is not None else []
 
 
 def example_of(model: "nn.Module") -> "Tensor":
@@ -132,27 +146,18 @@ def _torchvision(name: str) -> "nn.Module":
     return model
 
 
-def _transformers(name: str) -> "nn.Module":
-    """Build a network of that model type at its default size, if it fits."""
-    import torch
+def _transformers(name: str) -> "tuple[nn.Module, str]":
+    """Build a network of that model type at its default size, or small if that does not fit."""
+    from zerosnet.cli.small_config import transformers_network
 
     transformers = _package("transformers")
     if name not in transformers.CONFIG_MAPPING:
         near = did_you_mean(name, list(transformers.CONFIG_MAPPING))
         raise InputError(f"transformers has no model type {name!r}{near}; expected one such as gpt2 or vit")
-    config = transformers.CONFIG_MAPPING[name]()
-    causal = type(config) in transformers.MODEL_FOR_CAUSAL_LM_MAPPING
-    kind = transformers.AutoModelForCausalLM if causal else transformers.AutoModel
-    with torch.device("meta"):
-        count = sum(p.numel() for p in kind.from_config(config).parameters())
-    if count > MOST_PARAMETERS:
-        raise InputError(f"transformers:{name} has {count:.1e} parameters at its default size; expected "
-                         "package.module:function, which builds a smaller one")  # fmt: skip
-    model: nn.Module = kind.from_config(config)
-    return model
+    return transformers_network(name, transformers.CONFIG_MAPPING[name]())
 
 
-_PACKAGES: dict[str, Callable[[str], "nn.Module"]] = {
+_PACKAGES: dict[str, Callable[[str], "nn.Module | tuple[nn.Module, str]"]] = {
     "timm": _timm,
     "torchvision": _torchvision,
     "transformers": _transformers,

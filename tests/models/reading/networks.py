@@ -136,6 +136,9 @@ NETWORKS = {
     "timm vit with layer scale": KnownNetwork(
         from_timm("vit_tiny_patch16_224", init_values=0.1, **VIT), images(32), (4,), "blocks.0.attn"
     ),
+    "timm beit, plain gains": KnownNetwork(
+        from_timm("beit_base_patch16_224", init_values=0.3, **VIT), images(32), (4,), "blocks.0.attn"
+    ),
     "timm resnet v2": KnownNetwork(from_timm("resnetv2_18"), images(32), (2, 2, 2, 2), "stages.0.blocks.0.conv2"),
     "timm convnext": KnownNetwork(
         from_timm("convnext_atto", depths=(1, 1, 2, 1)), images(64), (1, 1, 2, 1), "stages.0.blocks.0.mlp"

@@ -27,6 +27,18 @@ from zerosnet.numerics import Wiring, same_up_to_gauge
 EXACT = 1e-8
 
 
+class Joined(nn.Module):
+    """Maps are joined, as in a U-Net."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second, self.head = nn.Linear(8, 24), nn.Linear(24, 48), nn.Linear(72, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.first(x)
+        return self.head(torch.cat([y, self.second(y.relu()).relu()], -1))
+
+
 def tokens(count: int = 3) -> torch.Tensor:
     return torch.randn(count, 5, 8, generator=torch.Generator().manual_seed(1))
 
@@ -145,7 +157,8 @@ def test_names_of_blocks_choose_them() -> None:
     ("model", "reported"),
     [
         (Permuted(3), "no linear combination"),
-        (Highway(2), "no residual blocks"),
+        (Highway(2), "in 2 of them weights that differ for every entry"),
+        (Joined(), "made by cat in the network of tensors of shapes (3, 5, 24), (3, 5, 48), which are joined"),
         (nn.Sequential(nn.Linear(8, 8), nn.Tanh()), "there are no sums;"),
         (nn.Sequential(nn.Linear(7, 8)), "fails on the example of shape (3, 5, 8)"),
     ],

@@ -8,6 +8,7 @@ from tests.models.reading.networks import NETWORKS
 from tests.models.reading.zoo import Branch
 from torch import Tensor, nn
 
+from zerosnet.errors import InputError
 from zerosnet.models import create_model, diagnose, wiring_of
 
 
@@ -34,6 +35,28 @@ class MeansOverDepth(Branches):
         for f in self.f:
             states.append(f(torch.stack(states).mean(0)))
         return self.head(torch.stack(states).sum(0))
+
+
+class AttentionOverDepth(nn.Module):
+    """Every block, of one class or another, reads a mixture of all earlier branches by a softmax."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.stem, self.head = nn.Linear(8, 16), nn.Linear(16, 3)
+        self.f = nn.ModuleList(Branch(16) if n % 2 else nn.Sequential(Branch(16)) for n in range(8))
+        self.queries = nn.Parameter(torch.randn(9, 16) / 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        states = [self.stem(x)]
+        for f, query in zip(self.f, self.queries):
+            states.append(f(self.mixture(states, query)))
+        return self.head(self.mixture(states, self.queries[-1]))
+
+    def mixture(self, states: list[Tensor], query: Tensor) -> Tensor:
+        stacked = torch.stack(states, -2)
+        weights = torch.softmax(nn.functional.layer_norm(stacked, (16,)) @ query, -1)
+        return (weights.unsqueeze(-1) * stacked).sum(-2)
 
 
 class PiecesOfBranches(nn.Module):
@@ -63,6 +86,16 @@ def test_every_branch_beside_a_block_is_read_or_named() -> None:
     wiring = wiring_of(MeansOverDepth(), torch.randn(4, 5, 8))
     named = {*wiring.names, *(one.name for one in wiring.unread)}
     assert named == {"f.0", "f.1", "f.2", "f.3"}
+
+
+def test_a_network_of_which_most_blocks_are_not_read_is_refused_with_their_names() -> None:
+    model, x = AttentionOverDepth(), torch.randn(4, 5, 8)
+    with pytest.raises(
+        InputError, match=r"but f\.0, f\.1, f\.2, f\.3, f\.4, f\.5, f\.6 ran beside it and no residual sum"
+    ):
+        diagnose(model, x)
+    wiring = wiring_of(model, x)
+    assert {*wiring.names, *(one.name for one in wiring.unread)} == {f"f.{n}" for n in range(8)}
 
 
 def test_openings_of_stages_that_are_not_read_are_named() -> None:

@@ -6,6 +6,7 @@ import typer
 
 from zerosnet.cli import output
 from zerosnet.cli.main import app
+from zerosnet.cli.network_shares import is_trained_law, show_network
 from zerosnet.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ _HELP = """Predict how much of its depth a network uses, and its test accuracy, 
 The share of a block is how much it adds to the state, relative to the state; its part is how much of what the head
 reads comes from it. Both are computed for the network at initialisation. The accuracy law was fitted to trained
 networks on CIFAR-10 (recipe paper); for other data, and for depths or largest roots far from these, only shares are
-given.
+given. For a network whose coefficients are trained (preresnetN_x0, streamsN, ...), shares are those at the start.
 
 Examples: zerosnet predict "zerosnet(-9/5)"; zerosnet predict "1,1,1;1" --beta-growth 1.839 --layers 110."""
 
@@ -33,7 +34,9 @@ _TOO_MANY = "none: among so many blocks even equal parts would hardly count"
 )
 def predict(
     context: typer.Context,
-    scheme: str | None = typer.Argument(None, help='"zerosnet(-9/5)" or "alphas;betas"; may be repeated.'),
+    scheme: str | None = typer.Argument(
+        None, help='"zerosnet(-9/5)" or "alphas;betas", may be repeated; or preresnet56_x0, streams56, ...'
+    ),
     layers: int = typer.Option(56, help="20, 32, 44, 56, 110, 164, 326, 650 or 1298."),
     dataset: str = typer.Option("cifar10", help="The data set that accuracy is predicted for."),
     alphas: str | None = typer.Option(None, help="Weights of the states, newest first: 1/3,5/9,1/9."),
@@ -47,6 +50,9 @@ def predict(
 ) -> None:
     words = [*([] if scheme is None else [scheme]), *context.args]
     output.refuse_options(words, context)
+    if words and is_trained_law(words[0]):
+        show_network(words, context, json=json)
+        return
     by_numbers = alphas is not None or betas is not None
     if not words and not by_numbers and accuracies is None:
         raise InputError('no scheme given; expected one such as "zerosnet(-9/5)" or "1/3,5/9,1/9;16/9", or --map FILE')

@@ -7,8 +7,9 @@ import torch
 from torch import nn
 
 from zerosnet.errors import InputError
+from zerosnet.models.convert.branch_lists import branch_lists, nothing_found
 from zerosnet.models.convert.probe import example_for, residual_chains
-from zerosnet.models.convert.stage import MultistepStage, Place
+from zerosnet.models.convert.stage import BranchStage, MultistepStage, Place
 from zerosnet.models.network import Network
 from zerosnet.models.reading.calls import Example, copied_arguments, evaluation, require_weights
 from zerosnet.numerics import Scheme
@@ -21,7 +22,8 @@ def multistep(model: nn.Module, scheme: Scheme | str, *, example: Example | None
     Args:
         model: Any network with residual blocks in an `nn.Sequential`, or in an `nn.ModuleList` that it goes through
             in order: ResNets, ConvNeXts, vision transformers, language models, or your own. Blocks may take and return
-            tuples, dictionaries and keyword arguments.
+            tuples, dictionaries and keyword arguments, and write over their input. Or a network that adds the branches
+            of an `nn.ModuleList` itself, by y = y + f(y) and nothing else.
         scheme: A Scheme or its text, such as "zerosnet(-9/5)".
         example: What the network takes, to find the blocks with: a tensor, a tuple of arguments or a dictionary; by
             default a batch that the network seems made for.
@@ -49,11 +51,11 @@ def multistep(model: nn.Module, scheme: Scheme | str, *, example: Example | None
         raise InputError(f"scheme is {scheme!r}; expected a Scheme or its text")
     converted = copy.deepcopy(model)
     seen: Example = example_for(converted) if example is None else example
-    chains = residual_chains(converted, seen)
+    chains, kind = residual_chains(converted, seen), MultistepStage
     if not chains:
-        raise InputError(
-            f"{type(model).__name__} has no nn.Sequential or nn.ModuleList with residual blocks that keep the shape"
-        )
+        chains, kind = branch_lists(converted, seen), BranchStage
+    if not chains:
+        raise InputError(nothing_found(model, seen))
     rooms = {name: longest_run(steps_of(places)) for name, places in chains.items()}
     _check_room(given, rooms)
     stages: dict[nn.Module, MultistepStage] = {}  # a chain that stands under several names becomes one stage
@@ -62,7 +64,7 @@ def multistep(model: nn.Module, scheme: Scheme | str, *, example: Example | None
         if rooms[name] < given.steps:
             continue
         if chain not in stages:
-            stages[chain] = _stage(chain, chains[name], given)
+            stages[chain] = _stage(kind, chain, chains[name], given)
         if not name:
             return stages[chain]
         parent, _, child = name.rpartition(".")
@@ -109,11 +111,13 @@ def _check_room(scheme: Scheme, rooms: dict[str, int]) -> None:
         )
 
 
-def _stage(chain: nn.Module, places: tuple[Place | None, ...], scheme: Scheme) -> MultistepStage:
+def _stage(
+    kind: type[MultistepStage], chain: nn.Module, places: tuple[Place | None, ...], scheme: Scheme
+) -> MultistepStage:
     """Turn a chain into a stage with the same blocks (one may stand several times), names, mode and hooks."""
     blocks = {name: block for name, block in chain._modules.items() if block is not None}
     known = [place or Place() for place in places]
-    stage = MultistepStage(blocks, steps_of(places), scheme, known)
+    stage = kind(blocks, steps_of(places), scheme, known)
     stage.training = chain.training
     for attribute, hooks in vars(chain).items():
         if attribute.endswith("hooks") or "_hooks_" in attribute:

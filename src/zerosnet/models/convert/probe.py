@@ -127,10 +127,10 @@ class _Look:
     def _leave(self, module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
         marked = self._inputs.pop()
         found = (
-            Place(given, returned)
+            Place(given, returned, written=y.grad_fn is not mark)
             for returned, tensor in tensors_in(output)
             for given, (y, mark) in marked.items()
-            if mark is not None and tensor.shape == y.shape and y.grad_fn is mark and _is_sum_with(mark, tensor.grad_fn)
+            if mark is not None and tensor.shape == y.shape and _is_sum_with(mark, tensor.grad_fn)
         )
         self.calls.append(next(found, None))
 

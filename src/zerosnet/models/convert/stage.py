@@ -24,10 +24,11 @@ Path = tuple[Any, ...]
 
 
 class Place(NamedTuple):
-    """Paths to the state in a block's arguments (args, kwargs) and in its result."""
+    """Paths to the state in a block's arguments (args, kwargs) and in its result, and whether it is written over."""
 
     given: Path = (0, 0)
     returned: Path = ()
+    written: bool = False
 
 
 def tensors_in(value: Any, path: Path = ()) -> Iterator[tuple[Path, Tensor]]:
@@ -103,13 +104,17 @@ class MultistepStage(nn.Module):
 
     def advance(self, index: int, past: Past, *args: Any, **options: Any) -> tuple[Any, Past]:
         """(what block n returns with y_{n+1} in it, what the next block looks back on), from what it takes."""
+        place, state = self.places[index], None
+        if self.residual[index] and place.written:  # such as x += f(x)
+            state = taken((args, options), place.given)
+            args, options = replaced((args, options), place.given, state.clone())
         result = self[index](*args, **options)
         if self.watch is not None:
             self.watch.add(self[index])
         if not self.residual[index]:
             return result, Past()
-        place = self.places[index]
-        y, z = taken((args, options), place.given), taken(result, place.returned)
+        y = taken((args, options), place.given) if state is None else state
+        z = taken(result, place.returned)
         states, outputs = (y, *past.states), (z, *past.outputs)
         if len(states) < self.scheme.steps:
             return result, Past(states, outputs[: len(self._betas) - 1])
@@ -152,6 +157,23 @@ class MultistepStage(nn.Module):
 
     def extra_repr(self) -> str:
         return f"scheme={self.scheme}, residual={self.residual}"
+
+
+class BranchStage(MultistepStage):
+    """Branches f that the network adds itself, y = y + f(y): they return what makes this sum a step of the scheme."""
+
+    def advance(self, index: int, past: Past, *args: Any, **options: Any) -> tuple[Any, Past]:
+        """(y_{n+1} - y_n, what the next branch looks back on); with Euler's scheme f itself."""
+        f = self[index](*args, **options)
+        if self.watch is not None:
+            self.watch.add(self[index])
+        y = args[0].clone() if self.places[index].written else args[0]
+        z = y + f
+        states, outputs = (y, *past.states), (z, *past.outputs)
+        if len(states) < self.scheme.steps:
+            return f, Past(states, outputs[: len(self._betas) - 1])
+        new, states = self._combine(states, outputs)
+        return f if new is z else new - y, Past(states[: self.scheme.steps - 1], outputs[: len(self._betas) - 1])
 
 
 class StageStep:

@@ -88,6 +88,7 @@ def deepseek_head(block: nn.Module, state: Tensor) -> Tensor:
 
 ADAPTERS: dict[str, Adapter] = {
     "timm.models.vision_transformer.Block": plain("ls1", "ls2"),
+    "timm.models.beit.Block": plain("gamma_1", "gamma_2"),
     "timm.models.convnext.ConvNeXtBlock": plain("gamma"),
     "timm.models.resnetv2.PreActBasic": plain(None),
     "timm.models.resnetv2.PreActBottleneck": plain(None),

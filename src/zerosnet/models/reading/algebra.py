@@ -73,6 +73,19 @@ def blended(vertices: Sequence[Vertex], vertex: Vertex) -> tuple[int, ...]:
     return (first, *large) if len(large) == 1 else ()
 
 
+def is_gated(vertices: Sequence[Vertex], vertex: Vertex) -> bool:
+    """Tell whether a sum or a blend has a term that is multiplied by a tensor with as many entries."""
+    if vertex.operation in BLENDS:
+        return len(_as_large(vertices, vertex)) > 2
+    terms = [vertices[i] for i in dict.fromkeys(vertex.inputs)] if vertex.operation in SUMS else []
+    return any(term.operation in SCALES and len(_as_large(vertices, term)) > 1 for term in terms)
+
+
+def _as_large(vertices: Sequence[Vertex], vertex: Vertex) -> list[int]:
+    """List the different inputs that have as many entries as the result."""
+    return [i for i in dict.fromkeys(vertex.inputs) if vertices[i].data and vertices[i].numel == vertex.numel]
+
+
 def _summed(vertices: Sequence[Vertex], vertex: Vertex) -> int:
     """Count the entries that a product of matrices sums over."""
     shapes = [vertices[i].shape for i in vertex.inputs]

@@ -107,11 +107,22 @@ def passage_gains(plan: StepPlan, steps: Sequence[Part], kept: Mapping[int, Tens
             gains.append(1.0)
             continue
         took = {v for s in resolved(plan.flow, later).sums for v in s.states}
-        gain = _quotient(kept, took, [s.target for s in earlier.sums])
-        for given, made in folded(plan, earlier, later):  # is in A and b of the block before
+        joined = joining(plan, plan.parts.index(earlier))
+        gain = _quotient(kept, took, [s.target for s in joined.sums])
+        for given, made in folded(plan, joined, later):  # is in A and b of the block before
             gain /= _quotient(kept, [made], [given]) or 1.0
         gains.append(gain)
     return tuple(gains)
+
+
+def joining(plan: StepPlan, place: int) -> Part:
+    """Find the mixing after a step that leaves one of several streams, as it belongs to the step; or the step."""
+    found = plan.parts[place]
+    for part in plan.parts[place + 1 :]:
+        if part.kind != "mixing":
+            break
+        found = part if len(part.before) > len(part.after) == 1 else found
+    return found
 
 
 def folded(plan: StepPlan, earlier: Part, later: Part) -> list[tuple[int, int]]:

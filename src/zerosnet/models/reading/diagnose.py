@@ -1,7 +1,7 @@
 """Diagnose any residual network: read its wiring, then measure its states, branches and gradients."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -11,14 +11,17 @@ from torch.nn import functional
 from torch.utils._pytree import tree_leaves, tree_map
 
 from zerosnet.errors import InputError
-from zerosnet.models.reading.branches import folded, passage_gains, rms, taken
+from zerosnet.models.reading.branches import folded, passage_gains, rms
 from zerosnet.models.reading.calls import Example, arguments, require_weights, untrained_batch_norms
 from zerosnet.models.reading.diagnosis import BranchDiagnosis, WiringDiagnosis
-from zerosnet.models.reading.gains import StateDisturbance, backward_gains, same_operations, states_of_steps
+from zerosnet.models.reading.features import axis_in, feature_axes
+from zerosnet.models.reading.gains import StateDisturbance, backward_gains, same_operations
 from zerosnet.models.reading.linear import base_numel, stem_size, stream_roots
 from zerosnet.models.reading.plan import resolved
 from zerosnet.models.reading.read import NetworkReading, read_network
+from zerosnet.models.reading.reads import followed_states, reads_of
 from zerosnet.models.reading.trace import Trace, check_finite, run
+from zerosnet.models.reading.unread import require_most
 
 READ_WITH = 2
 """Number of examples that are enough to read a wiring."""
@@ -47,10 +50,11 @@ def diagnose_network(
     require_weights(model)
     chosen = statistics or ("batch" if untrained_batch_norms(model) else "running")
     reading = read_network(model, _first(example, READ_WITH), blocks=blocks, seed=seed, statistics=chosen)
-    states = states_of_steps(reading.plan.steps)
+    require_most(model, reading.wiring)
+    states, reads = followed_states(reading.plan), reads_of(reading.plan)
     keep = {v for part, linear in reading.parts for s in resolved(reading.plan.flow, part).sums
             for v in (s.target, *s.states, *s.scaled, *(b for b, _ in linear.branch))}  # fmt: skip
-    keep |= {v for state in states for v in state} | {v for v in (*reading.entries, reading.read) if v is not None}
+    keep |= {v for state in states for v in state} | {*reads}
     parts = [part for part, _ in reading.parts]
     keep |= {v for part in parts for v in (*part.before, *part.after)}
     keep |= {v for pair in pairwise(parts) for both in folded(reading.plan, *pair) for v in both}
@@ -65,10 +69,12 @@ def diagnose_network(
     predicted = reading.wiring.in_units_of_branches(sizes, stem, passages).shares(stem=1.0)
     gains = 10 ** reading.wiring.gains().forward_rows[1:]
     stages = [n for n, count in enumerate(reading.wiring.counts) for _ in range(count)]
+    axes = feature_axes(reading.plan.flow.vertices)
     found = []
     for n, name in enumerate(reading.wiring.names):
-        before, after, part = _contribution(reading, n, clean)
-        share, spread = _share(part, after)
+        before, after, part, vertex = _contribution(reading, n, clean, reads)
+        axis = axis_in(after.shape, axes[vertex], clean.before[vertex].shape)
+        share, spread = _share(part, after, axis)
         found.append(
             BranchDiagnosis(
                 index=n,
@@ -82,9 +88,9 @@ def diagnose_network(
                 forward_gain=forward[n],
                 backward_gain=backward[n],
                 wiring_gain=float(gains[n]),
-                cosine=_cosine(part, after - part),
-                influence=_influence(before, after),
-                likeness=_likeness(reading, n, clean),
+                cosine=_cosine(part, after - part, axis),
+                influence=_influence(before, after, axis),
+                likeness=_likeness(reading, n, clean, axes),
             )
         )
     count = next((len(t) for t in tree_leaves(arguments(example)) if isinstance(t, Tensor)), 1)
@@ -94,29 +100,22 @@ def diagnose_network(
 # -- where things are --------------------------------------------------------------------------------------------------
 
 
-def _contribution(reading: NetworkReading, n: int, clean: Trace) -> tuple[Tensor, Tensor, Tensor]:
-    """Return what block n reads, what is read after it, and the part of f_n in that."""
+def _contribution(
+    reading: NetworkReading, n: int, clean: Trace, reads: Sequence[int]
+) -> tuple[Tensor, Tensor, Tensor, int]:
+    """Return what block n reads, what is read after it, the part of f_n in that, and the vertex of the second."""
     part, linear = reading.parts[n]
     sums = resolved(reading.plan.flow, part).sums[0]
     if linear.A.shape == (1, 1):
         target = clean.before[sums.target]
         terms = (weight * clean.before[v].reshape(target.shape) for v, weight in linear.added)
-        return clean.before[sums.states[0]].reshape(target.shape), target, sum(terms, torch.zeros_like(target))
+        before = clean.before[sums.states[0]].reshape(target.shape)
+        return before, target, sum(terms, torch.zeros_like(target)), sums.target
     weights = [*(step.c for step in reading.wiring.steps), reading.wiring.read][n + 1]
     factor = sum(float(c) * float(b) for c, b in zip(weights, reading.wiring.steps[n].b))
-    entries = [*reading.entries, reading.read]
     branch = _branch(reading, n, clean)
-    before, after = (_value(reading, clean, entries[m], m) for m in (n, n + 1))
-    return before, after.reshape(branch.shape), factor * branch
-
-
-def _value(reading: NetworkReading, clean: Trace, entry: int | None, n: int) -> Tensor:
-    """Return what block n reads: the mixture, or the state if it is one stream."""
-    if entry is not None:
-        return clean.before[entry]
-    if n == 0:
-        return clean.before[taken(reading.plan, reading.parts[0][0])]
-    return clean.before[states_of_steps(reading.plan.steps)[n - 1][-1]]
+    after = reads[n + 1]
+    return clean.before[reads[n]], clean.before[after].reshape(branch.shape), factor * branch, after
 
 
 def _branch(reading: NetworkReading, n: int, clean: Trace) -> Tensor:
@@ -128,32 +127,24 @@ def _branch(reading: NetworkReading, n: int, clean: Trace) -> Tensor:
 # -- measures ----------------------------------------------------------------------------------------------------------
 
 
-def _share(part: Tensor, whole: Tensor) -> tuple[float, float]:
+def _share(part: Tensor, whole: Tensor, axis: int) -> tuple[float, float]:
     """rms of a part over that of the whole, and the deviation of this over tokens or pixels."""
-    axis = _features(whole)
     parts, wholes = (tensor.double().norm(dim=axis) for tensor in (part, whole))  # half precision may overflow
     each = parts / wholes.clamp_min(torch.finfo(wholes.dtype).tiny)
     size = rms(whole)
     return rms(part) / size if size else float("inf"), float(each.std(correction=0))
 
 
-def _influence(before: Tensor, after: Tensor) -> float:
+def _influence(before: Tensor, after: Tensor, axis: int) -> float:
     """1 - cosine of two states; not a number if their shapes differ."""
-    return 1 - _cosine(before.reshape(after.shape), after) if before.numel() == after.numel() else math.nan
+    return 1 - _cosine(before.reshape(after.shape), after, axis) if before.numel() == after.numel() else math.nan
 
 
-def _cosine(a: Tensor, b: Tensor) -> float:
-    return float(functional.cosine_similarity(a.double(), b.double(), dim=_features(a)).mean())
+def _cosine(a: Tensor, b: Tensor, axis: int) -> float:
+    return float(functional.cosine_similarity(a.double(), b.double(), dim=axis).mean())
 
 
-def _features(tensor: Tensor) -> int:
-    """Find the axis of a pixel's or token's features: the last one, or the second one of images, channels first."""
-    sizes = tensor.shape
-    images = len(sizes) == 4 and sizes[1] > 1
-    return 1 if images and not (sizes[1] == sizes[2] != sizes[3]) else -1
-
-
-def _likeness(reading: NetworkReading, n: int, clean: Trace) -> float | None:
+def _likeness(reading: NetworkReading, n: int, clean: Trace, axes: Sequence[int | None]) -> float | None:
     """Mean cosine of two streams after block n."""
     part, linear = reading.parts[n]
     first = clean.before[linear.branch[0][0]]
@@ -162,7 +153,8 @@ def _likeness(reading: NetworkReading, n: int, clean: Trace) -> float | None:
     streams = [stream for root in roots for stream in linear.streams(root, clean.before[root], base)]
     if len(streams) < 2:
         return None
-    return sum(_cosine(a, b) for a, b in combinations(streams, 2)) / (len(streams) * (len(streams) - 1) / 2)
+    axis = axis_in(base, axes[linear.branch[0][0]], first.shape)
+    return sum(_cosine(a, b, axis) for a, b in combinations(streams, 2)) / (len(streams) * (len(streams) - 1) / 2)
 
 
 def _first(example: Example, count: int) -> Example:

@@ -26,8 +26,10 @@ class BranchDiagnosis:
         share: Their quotient.
         share_spread: Deviation of the share over tokens or pixels.
         predicted_share: From A, b, c and the rms of every branch, if branches are uncorrelated.
-        forward_gain: rms of a small disturbance after the block, for rms 1 in the first state.
-        backward_gain: Norm of the gradient after the block, for norm 1 after the last block.
+        forward_gain: rms of a small disturbance after the block, for rms 1 in the first state. What the first state is
+            made of is disturbed once, so copies of it, and a first state that is kept, move alike. The disturbance is
+            measured in what is read next or, if only a branch reads that, in all streams.
+        backward_gain: Norm of the gradient in the same tensors after the block, for norm 1 after the last block.
         wiring_gain: The most that a disturbance of the streams can have grown to without branches.
         cosine: Cosine of the contribution and what it is added to.
         influence: 1 - cosine of what this block and the next one read.

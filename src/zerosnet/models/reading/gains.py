@@ -2,27 +2,22 @@
 
 import copy
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import tree_map
 
 from zerosnet.errors import InputError
 from zerosnet.models.reading.branches import rms
 from zerosnet.models.reading.calls import Example, arguments
-from zerosnet.models.reading.plan import Part, StepPlan, plan_of
+from zerosnet.models.reading.plan import StepPlan, plan_of
 from zerosnet.models.reading.read import NetworkReading
+from zerosnet.models.reading.reads import followed_states, sources_of, trimmed
 from zerosnet.models.reading.trace import Trace, run
 
 _DISTURBANCE = 1e-2
-
-
-def states_of_steps(steps: Iterable[Part]) -> list[list[int]]:
-    """List the vertices of the tensors of the state that every block makes."""
-    return [sorted(s.target for s in part.sums) for part in steps]
 
 
 def same_operations(trace: Trace, plan: StepPlan) -> bool:
@@ -32,7 +27,14 @@ def same_operations(trace: Trace, plan: StepPlan) -> bool:
 
 @dataclass(frozen=True)
 class StateDisturbance:
-    """A disturbance of the first state, drawn from a seed; `states` are the vertices that it is followed through."""
+    """A disturbance of what the first state is made of, drawn from a seed, and the states that it is followed through.
+
+    Every tensor that the first state is made of is disturbed once: streams that are copies of one tensor, and a first
+    state that is kept to be mixed in later, move with it. A network without a stem has its example disturbed.
+
+    Attributes:
+        states: Vertices of the first state and of the state after every block; see `followed_states`.
+    """
 
     reading: NetworkReading
     states: list[list[int]]
@@ -62,25 +64,22 @@ class StateDisturbance:
             drawn = torch.randn(tensor.shape, generator=generator, dtype=torch.float64).to(tensor)
             return _DISTURBANCE * rms(tensor) * drawn
 
-        roots = self.reading.parts[0][0].before
-        made = {v for v in roots if self.reading.plan.flow.vertices[v].operation != "input"}
+        made = made_sources(self.reading.plan)
         given = _disturbed(example, generator) if not made else example
-        keep = [*(v for state in self.states for v in state), *roots]
+        keep = [v for state in self.states for v in state]
         moved = run(model, given, keep=keep, disturb=dict.fromkeys(made, noise), statistics=self.statistics)
-        pairs = _originals(roots, example, moved)
-        first = [moved.after[v] - (moved.before[v] if made else tensor) for v, tensor in pairs]
-        size = rms(torch.cat([delta.flatten() for delta in first]))
-        moves = [torch.cat([(moved.before[v] - clean.before[v]).flatten() for v in state]) for state in self.states]
-        return [rms(move) / size if size else float("nan") for move in moves]
+        moves = [torch.cat([(moved.after[v] - clean.before[v]).flatten() for v in state]) for state in self.states]
+        first, *later = [rms(move) for move in moves]
+        return [move / first if first else float("nan") for move in later]
+
+
+def made_sources(plan: StepPlan) -> list[int]:
+    """List what the first state is made of, tensors of the example left out."""
+    return [v for v in sources_of(plan) if plan.flow.vertices[v].operation != "input"]
 
 
 def _as_single(value: Any) -> Any:
     return value.float() if isinstance(value, Tensor) and value.is_floating_point() else value
-
-
-def _originals(roots: Iterable[int], example: Example, moved: Trace) -> list[tuple[int, Tensor]]:
-    tensors = [t for t in tree_leaves(arguments(example)) if isinstance(t, Tensor)]
-    return [(v, tensors[v] if v < len(tensors) else moved.before[v]) for v in roots]
 
 
 def _disturbed(example: Example, generator: torch.Generator) -> Example:
@@ -97,12 +96,12 @@ def _disturbed(example: Example, generator: torch.Generator) -> Example:
 
 @torch.inference_mode(False)  # gradients are needed, also where the caller wants none
 def backward_gains(model: nn.Module, example: Example, plan: StepPlan, mode: str, seed: int) -> list[float]:
-    """Follow the gradient of the output, along a random direction, back to every state."""
+    """Follow the gradient of the output, along a random direction, back to the state after every block."""
 
     def leaf(tensor: Tensor) -> Tensor:
         return torch.zeros_like(tensor).requires_grad_()
 
-    states = states_of_steps(plan.steps)
+    states = followed_states(plan)[1:]
     roots = [v for v in plan.steps[0].before if plan.flow.vertices[v].operation != "input"]
     made_of = [v for state in states for v in state]
     keep, leaves = [*made_of, plan.output], dict.fromkeys(roots, leaf)
@@ -110,7 +109,7 @@ def backward_gains(model: nn.Module, example: Example, plan: StepPlan, mode: str
     if not same_operations(moved, plan):  # it computes otherwise where gradients are asked for
         other = plan_of(run(model, example, gradients=True, statistics=mode))
         if len(other.steps) == len(states) and same_operations(moved, other):
-            return backward_gains(model, example, other, mode, seed)
+            return backward_gains(model, example, trimmed(other), mode, seed)
         return [float("nan")] * len(states)
     output = moved.after[plan.output]
     generator = torch.Generator().manual_seed(seed)

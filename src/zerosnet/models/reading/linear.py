@@ -9,7 +9,7 @@ from torch import Tensor
 
 from zerosnet.errors import InputError
 from zerosnet.models.reading.algebra import MOST_STREAMS
-from zerosnet.models.reading.branches import entry_of, rms, taken
+from zerosnet.models.reading.branches import rms, taken
 from zerosnet.models.reading.disturb import DisturbedRun
 from zerosnet.models.reading.fit import GROUPINGS, Fit, Layout, fit, layouts
 from zerosnet.models.reading.plan import Part, StepPlan, resolved
@@ -59,23 +59,6 @@ class LinearPart:
     def widest(self) -> Fit:
         """The fit whose coefficients differ the most."""
         return max(self.fits, key=lambda found: float(found.spread.max()))
-
-
-def entries_of(plan: StepPlan) -> dict[int, int | None]:
-    """Find what the branch of every part with several streams reads, by the place of the part."""
-    found: dict[int, int | None] = {}
-    for place, part in enumerate(plan.parts):
-        if part.kind not in ("step", "opening"):
-            continue
-        whole = resolved(plan.flow, part)
-        opening = part.kind == "opening"
-        streams = len(part.before) if opening else _streams_before(plan.flow, part)
-        if streams > 1:
-            goal = next(v for s in whole.sums for v in s.branches)
-            sizes = [plan.flow.vertices[v].numel for v in part.before]
-            numel = min(sizes) if opening else base_numel(plan.flow, part)
-            found[place] = entry_of(plan, part.before, part.begin, goal, numel)
-    return found
 
 
 def measure_part(
@@ -130,11 +113,6 @@ def stream_roots(flow: Flow, roots: Sequence[int] | frozenset[int], numel: int) 
     """Sort the tensors of a state that consist of streams."""
     return [r for r in sorted(roots) if 0 < flow.vertices[r].numel // numel <= MOST_STREAMS
             and flow.vertices[r].numel % numel == 0]  # fmt: skip
-
-
-def _streams_before(flow: Flow, part: Part) -> int:
-    numel = base_numel(flow, part)
-    return sum(flow.vertices[r].numel // numel for r in stream_roots(flow, part.before, numel))
 
 
 def _measure(
@@ -211,7 +189,16 @@ def _fit_sum(
             best, chosen = found, place
     assert best is not None, "there is a layout for every tensor"
     sizes = [(v, next(iter(one.values())).shape[0]) for v, one in zip(leaves, seen[1:])]
-    return best, sizes, list(zip((s.target, *leaves), chosen))
+    known = list(zip((s.target, *leaves), chosen))
+    for leaf, layout, tensor in zip(leaves, chosen[1:], tensors):
+        known += _at_root(flow.root[leaf], layouts(tensor, base)[layout], base, run_)
+    return best, sizes, known
+
+
+def _at_root(root: int, streams: Tensor, base: tuple[int, ...], run_: DisturbedRun) -> list[tuple[int, Layout]]:
+    """Find the layout in which the first tensor that holds these numbers consists of the same streams."""
+    found = layouts(run_.after[root], base).items() if root in run_.after else ()
+    return next(([(root, place)] for place, seen in found if torch.equal(seen, streams)), [])
 
 
 def _rank(found: Fit, run_: DisturbedRun) -> tuple[float, float]:

@@ -7,13 +7,12 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.errors import InputError
-from zerosnet.models.reading.branches import block_names, entry_of, folds, passage_gains, rms
+from zerosnet.models.reading.algebra import is_gated
+from zerosnet.models.reading.branches import block_names, folds, passage_gains, rms
 from zerosnet.models.reading.calls import Example, check_call
 from zerosnet.models.reading.disturb import DisturbedRun, disturbed_run
 from zerosnet.models.reading.linear import (
     LinearPart,
-    base_numel,
-    entries_of,
     fit_mixture,
     measure_part,
     stem_size,
@@ -21,6 +20,7 @@ from zerosnet.models.reading.linear import (
 )
 from zerosnet.models.reading.measured import MeasuredStep, MeasuredWiring
 from zerosnet.models.reading.plan import Part, StepPlan, normed, plan_of
+from zerosnet.models.reading.reads import entries_of, head_entry, trimmed
 from zerosnet.models.reading.trace import run
 from zerosnet.models.reading.unread import unread_siblings
 from zerosnet.numerics import Stage, Step
@@ -104,11 +104,8 @@ def read_network(
     if not plan.steps:
         raise InputError(_nothing_found(model, plan))
     _check_entries(model, plan)
-    last = max(n for n, part in enumerate(plan.parts) if part.kind in ("step", "opening"))
-    plan = replace(plan, parts=plan.parts[: last + 1])
-    entries = entries_of(plan)
-    numel = base_numel(plan.flow, plan.parts[-1])
-    head = _head_entry(plan, numel)
+    plan = trimmed(plan)
+    entries, head = entries_of(plan), head_entry(plan)
     vertices = [v for v in (*entries.values(), head) if v is not None]
     disturbed = disturbed_run(model, example, plan, [*vertices, *plan.parts[-1].after], seed, statistics)
     found = _measured_parts(plan, entries, disturbed)
@@ -177,17 +174,6 @@ def _norm_factor(plan: StepPlan, part: Part, run_: DisturbedRun) -> Tensor:
     """Measure how much a norm multiplies the state, in the mean over all entries."""
     before, after = run_.after[normed(plan.flow, part)], run_.before[part.sums[0].target]
     return ((after * before).sum() / before.square().sum()).reshape(1, 1)
-
-
-def _head_entry(plan: StepPlan, numel: int) -> int | None:
-    last = plan.parts[-1]
-    streams = sum(plan.flow.vertices[r].numel // numel for r in stream_roots(plan.flow, last.after, numel))
-    if streams == 1:
-        return None
-    found = entry_of(plan, last.after, last.end, plan.output, numel)
-    if found is None:
-        raise InputError(f"the head reads {streams} streams in several mixtures; expected one mixture of them")
-    return found
 
 
 def _read_out(plan: StepPlan, last: LinearPart, head: int | None, run_: DisturbedRun) -> Tensor:
@@ -276,9 +262,13 @@ def _nothing_found(model: nn.Module, plan: StepPlan) -> str:
     sums = [v for v in used if v.operation.strip("_") in ("add", "iadd", "sub", "isub")]
     where = ", ".join(dict.fromkeys(v.module or "the network itself" for v in sums[:5]))
     seen = f"{len(sums)} sums, in {where}" if sums else "no sums"
+    gated = [v for v in used if is_gated(flow.vertices, v)]
+    if gated:
+        seen += f", and in {len(gated)} of them weights that differ for every entry, as in highway networks"
     return (
         f"{type(model).__name__} has no residual blocks that can be found: among {len(used)} operations between the "
-        f"example and the output there are {seen}; expected sums of a state and a branch, "
+        f"example and the output there are {seen}; expected sums of a state and a branch"
+        f"{', with weights per token, channel or image at most' if gated else ''}, "
         "or names of modules (blocks=, in the shell --block)"
     )
 

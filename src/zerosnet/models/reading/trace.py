@@ -32,6 +32,9 @@ RETURNS_ITS_ARGUMENT = words(
 )
 """Operations that may hand back the tensor that they were given, unchanged."""
 
+PERMUTES = words("transpose transpose_ permute movedim moveaxis swapaxes swapdims t T mT H mH adjoint")
+"""Operations that put the axes of a tensor in another order."""
+
 
 @dataclass(frozen=True)
 class Vertex:
@@ -43,6 +46,7 @@ class Vertex:
         module: Name of the module that called the function; "" is the network itself.
         data: It is a floating-point tensor that depends on what the example holds, not only on its shape.
         equation: The first argument of an einsum.
+        order: For an operation that permutes axes, which axis of its input every axis was.
     """
 
     index: int
@@ -52,6 +56,7 @@ class Vertex:
     module: str
     data: bool
     equation: str = ""
+    order: tuple[int, ...] = ()
 
     @property
     def numel(self) -> int:
@@ -97,7 +102,7 @@ class _Recorder(TorchFunctionMode):
 
     def add_inputs(self, values: Any) -> None:
         for tensor in tensors_of(values):
-            vertex = self._new(tensor, "input", (), data=tensor.is_floating_point(), equation="")
+            vertex = self._new(tensor, "input", (), data=tensor.is_floating_point())
             if not tensor.is_floating_point():
                 self._tainted.add(vertex)
             if vertex in self._keep:
@@ -124,12 +129,13 @@ class _Recorder(TorchFunctionMode):
             return result
         old = {id(tensor) for tensor in tensors_of((args, given))}
         equation = args[0] if operation == "einsum" and isinstance(args[0], str) else ""
+        order = _order(func, args, given) if operation in PERMUTES else ()
         replaced: dict[int, Tensor] = {}
         for tensor in outputs:
             if id(tensor) in old and operation not in RETURNS_ITS_ARGUMENT:
                 written = True  # such as relu with inplace=True
             data = tensor.is_floating_point() and self._is_data(operation, sources)
-            vertex = self._new(tensor, operation, sources, data, equation)
+            vertex = self._new(tensor, operation, sources, data, equation, order)
             if not tensor.is_floating_point() and self._tainted.intersection(sources):
                 self._tainted.add(vertex)
             changed = self._visit(vertex, tensor, written)
@@ -142,9 +148,17 @@ class _Recorder(TorchFunctionMode):
             return bool(self._tainted.intersection(sources))
         return any(self.trace.vertices[source].data for source in sources)
 
-    def _new(self, tensor: Tensor, operation: str, inputs: tuple[int, ...], data: bool, equation: str) -> int:
+    def _new(
+        self,
+        tensor: Tensor,
+        operation: str,
+        inputs: tuple[int, ...],
+        data: bool,
+        equation: str = "",
+        order: tuple[int, ...] = (),
+    ) -> int:
         index = len(self.trace.vertices)
-        made = Vertex(index, operation, inputs, tuple(tensor.shape), self.modules[-1], data, equation)
+        made = Vertex(index, operation, inputs, tuple(tensor.shape), self.modules[-1], data, equation, order)
         self.trace.vertices.append(made)
         self._numbers[tensor] = index
         return index
@@ -241,6 +255,14 @@ def _exchange(result: Any, replaced: dict[int, Tensor]) -> Any:
         return replaced.get(id(result), result)
     items = [_exchange(item, replaced) for item in result]
     return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
+
+
+def _order(func: Any, args: Any, kwargs: Any) -> tuple[int, ...]:
+    """Permute a tensor whose axes have different sizes, and look where each of them went."""
+    if not args or not isinstance(args[0], Tensor):
+        return ()
+    labels = torch.empty(tuple(range(1, args[0].dim() + 1)), device="meta")
+    return tuple(size - 1 for size in func(labels, *args[1:], **kwargs).shape)
 
 
 def _name(func: Any) -> str:
