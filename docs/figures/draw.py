@@ -20,6 +20,7 @@ from law import depth_design_drawn, law_figure, map_figure, screening_drawn, sur
 from measured import measured_figure, pairs_figure
 from root_condition import root_condition_figure
 from tour import speed_figure, tour_diagnosis_figure, tour_forecast_figure, tour_scheme_figure
+from without_norm import without_norm_figure
 
 from robustness import attacks_drawn, certificates_drawn, corruptions_drawn, noise_drawn, noise_law_drawn
 from zerosnet.report import design_figure, paper_figure, save_figure, stability_concepts_figure
@@ -43,6 +44,7 @@ FIGURES: "dict[str, Callable[[], Figure]]" = {
     "survival.png": survival_figure,
     "map.png": map_figure,
     "screening.png": screening_drawn,
+    "without_norm.png": without_norm_figure,
     "depth_design.png": depth_design_drawn,
     "noise.png": noise_drawn,
     "noise_law.png": noise_law_drawn,
@@ -58,7 +60,7 @@ FIGURES: "dict[str, Callable[[], Figure]]" = {
 
 RECORDS = (
     *("measured", "pairs", "law", "survival", "map", "screening", "noise", "noise_law", "corruptions"),
-    *("certificates", "attacks", "tour_forecast", "speed"),
+    *("certificates", "attacks", "without_norm", "tour_forecast", "speed"),
 )
 
 

@@ -1,4 +1,4 @@
-"""Accuracy of networks without normalisation over the learning rate, and over the rate times the sensitivity."""
+"""Networks without normalisation: accuracy over the learning rate, and over it times the root of the sensitivity."""
 
 from math import log10
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ _EDGE = (-8.0, 4.0)  # powers of ten; what lies outside is drawn at the edge
 
 
 def without_norm_figure() -> "Figure":
-    """Draw every run twice: over its rate, and over its rate times the sensitivity of its scheme."""
+    """Draw every run twice: over its rate, and over its rate times the root of the sensitivity of its scheme."""
     with styled():
         figure = new_figure(9, 4)
         plain, scaled = figure.subplots(1, 2, sharey=True)
@@ -26,12 +26,12 @@ def without_norm_figure() -> "Figure":
             look |= {} if run["layers"] == LAYERS[0] else {"markerfacecolor": "white"}
             accuracy = 100 * run["test_accuracy"] if run["status"] == "finished" else 0.0
             place = log10(run["lr"])
-            answer = min(max(place + run["predicted"]["log10_sensitivity"], _EDGE[0]), _EDGE[1])
+            answer = min(max(place + run["predicted"]["log10_sensitivity"] / 2, _EDGE[0]), _EDGE[1])
             for axes, x in ((plain, place), (scaled, answer)):
                 axes.plot(x, accuracy, linestyle="", markersize=4.5, **look)
         plain.set_title("Test accuracy of the digits, %", loc="left")
         plain.set_xlabel("learning rate, power of ten")
-        scaled.set_xlabel("learning rate times sensitivity, power of ten")
+        scaled.set_xlabel("learning rate times root of the sensitivity, power of ten")
         for axes in (plain, scaled):
             axes.axhline(50, color=GREY, linewidth=0.8, linestyle=":")
         for name, look in (("zero-stable", STABLE), ("not zero-stable", OTHER)):
