@@ -23,7 +23,7 @@ def without_norm_figure() -> "Figure":
         plain, scaled = figure.subplots(1, 2, sharey=True)
         for run in recorded():
             look = STABLE if run["predicted"]["zero_stable"] else OTHER
-            look |= {} if run["layers"] == LAYERS[0] else {"markerfacecolor": "white"}
+            look = look | ({} if run["layers"] == LAYERS[0] else {"markerfacecolor": "white"})
             accuracy = 100 * run["test_accuracy"] if run["status"] == "finished" else 0.0
             place = log10(run["lr"])
             answer = min(max(place + run["predicted"]["log10_sensitivity"] / 2, _EDGE[0]), _EDGE[1])
@@ -31,11 +31,11 @@ def without_norm_figure() -> "Figure":
                 axes.plot(x, accuracy, linestyle="", markersize=4.5, **look)
         plain.set_title("Test accuracy of the digits, %", loc="left")
         plain.set_xlabel("learning rate, power of ten")
-        scaled.set_xlabel("learning rate times root of the sensitivity, power of ten")
+        scaled.set_xlabel("learning rate × √sensitivity, power of ten")
         for axes in (plain, scaled):
             axes.axhline(50, color=GREY, linewidth=0.8, linestyle=":")
         for name, look in (("zero-stable", STABLE), ("not zero-stable", OTHER)):
-            plain.plot([], [], linestyle="", **look, label=name)
-        plain.plot([], [], linestyle="", color=GREY, marker="o", markerfacecolor="white", label="hollow: 20 layers")
-        plain.legend(loc="upper left")
+            scaled.plot([], [], linestyle="", **look, label=name)
+        scaled.plot([], [], linestyle="", color=GREY, marker="o", markerfacecolor="white", label="hollow: 20 layers")
+        scaled.legend(loc="upper left")
     return figure
