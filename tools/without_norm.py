@@ -4,6 +4,8 @@
     python -m tools.without_norm predict            # results/without-norm/predictions.json, once
     python -m tools.without_norm refine             # results/without-norm/predictions-20.json, once
     python -m tools.without_norm train STORE        # all others, results/without-norm/runs.json
+    python -m tools.without_norm share              # results/without-norm/predictions-shared.json, once
+    python -m tools.without_norm shared STORE       # shared projections, results/without-norm/shared.json
 
 The images are the digits (8 x 8, no files needed), the networks have 20 and 56 layers, the recipe is `quick` with 20
 epochs. A network learns if its accuracy after the last epoch is 50 % or more; chance is 10 %. Two cores train all of it
@@ -14,7 +16,9 @@ root_condition  a zero-stable scheme learns at the rates of Euler's, any other a
 same            every scheme learns at the rates of Euler's
 
 `refine` was registered after 12 networks of 56 layers had been trained and before any other of 20 layers than Euler's:
-the lower end of the window falls like the sensitivity to the power 1/2, the upper end like its power 1/4.
+the lower end of the window falls like the sensitivity to the power 1/2, the upper end like its power 1/4. `share`
+predicts by the same powers that two zero-stable schemes of 56 layers learn at the rates of Euler's if all states share a
+projection at a stage change, and no longer at the lowest rates at which they learn with independent ones.
 """
 
 import json
@@ -61,18 +65,24 @@ RATES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 1e-3, 1e-4, 1e-5, 1e-6)
 EPOCHS = 20
 SEED = 1
 LEARNED = 0.5
+LARGE, SHARED = ("zerosnet(1/2)", "11/5,-39/25,9/25;4/25"), "project-shared"
+"""Zero-stable schemes whose sensitivity is large only since states are projected independently."""
 REFINED = (1 / 2, 1 / 4)
 """Powers of the sensitivity by which the ends of the window fall, read off the first networks of 56 layers."""
 
 
-def spec(scheme: str, layers: int, rate: float) -> RunSpec:
+def spec(scheme: str, layers: int, rate: float, stage_change: str | None = None) -> RunSpec:
     """Describe one training."""
     how = replace(recipe("quick", "digits"), epochs=EPOCHS, lr=rate)
-    return RunSpec(f"zerosnet{layers}_nonorm", "digits", how, SEED, Scheme.parse(scheme))
+    return RunSpec(f"zerosnet{layers}_nonorm", "digits", how, SEED, Scheme.parse(scheme), stage_change=stage_change)
 
 
 def specs(schemes: Iterable[str]) -> list[RunSpec]:
     return [spec(scheme, layers, rate) for layers in LAYERS for scheme in schemes for rate in RATES]
+
+
+def shared_specs() -> list[RunSpec]:
+    return [spec(scheme, LAYERS[0], rate, SHARED) for scheme in LARGE for rate in RATES]
 
 
 def outcome(store: Store, one: RunSpec) -> dict[str, Any]:
@@ -187,6 +197,26 @@ def refined(layers: int = LAYERS[1]) -> dict[str, Any]:
     return found
 
 
+def shared_predictions() -> dict[str, Any]:
+    """Predict where networks with shared projections learn, by the powers of `refined`."""
+    low, high = json.loads((HERE / "predictions.json").read_text())["windows"][str(LAYERS[0])]
+    found: dict[str, Any] = {
+        "command": "python -m tools.without_norm share",
+        "date": today(),
+        "parent_commit": environment()["git"]["commit"],
+        "stage_change": SHARED,
+        "predictions": [],
+    }
+    for scheme in LARGE:
+        size = sensitivity(Wiring.of(scheme, (9, 9, 9), SHARED)).log10
+        ends = log10(low) - REFINED[0] * size, log10(high) - REFINED[1] * size
+        rates = [lr for lr in RATES if ends[0] <= log10(lr) <= ends[1]]
+        found["predictions"].append(
+            {"scheme": Scheme.parse(scheme).name, "log10_sensitivity": round(size, 3), "learns": rates}
+        )
+    return found
+
+
 def write_once(path: Path, what: dict[str, Any]) -> None:
     """Write predictions, which are never edited."""
     if path.exists():
@@ -203,6 +233,10 @@ def main(*arguments: str) -> None:
             write_once(HERE / "predictions.json", predictions())
         case ("refine",):
             write_once(HERE / "predictions-20.json", refined())
+        case ("share",):
+            write_once(HERE / "predictions-shared.json", shared_predictions())
+        case ("shared", store):
+            train_all(Store(Path(store)), shared_specs(), HERE / "shared.json", command)
         case ("train", store):
             train_all(Store(Path(store)), specs(SCHEMES), HERE / "runs.json", command)
         case _:
