@@ -3,17 +3,23 @@
 import json
 from collections.abc import Callable, Iterable
 from functools import cache, partial
+from itertools import pairwise
+from math import log10
+from statistics import stdev
 from typing import Any
 
+import numpy as np
+
 from tools.markdown_tables import table
-from tools.without_norm import HERE, LAYERS, RATES
+from tools.without_norm import HERE, LAYERS, LEARNED, RATES
 from zerosnet.numerics import Scheme
 
 LAWS = {
+    "none": "no network learns",
     "same": "every scheme learns at the rates of Euler's",
     "root_condition": "zero-stable schemes learn at the rates of Euler's, others never",
-    "sensitivity": "both ends of Euler's window fall like $1 / \\kappa$",
-    "refined": "the lower end falls like $\\kappa^{-1/2}$, the upper one like $\\kappa^{-1/4}$",
+    "sensitivity": "the lowest and the highest rate that learn are Euler's divided by $\\kappa$",
+    "refined": "the lowest is Euler's divided by $\\kappa^{1/2}$, the highest by $\\kappa^{1/4}$",
 }
 
 
@@ -23,10 +29,18 @@ def recorded() -> list[dict[str, Any]]:
     known = json.loads((HERE / "predictions.json").read_text())["predictions"]
     again = json.loads((HERE / "predictions-20.json").read_text())["predictions"]
     networks = {(one["scheme"], one["layers"]): one for one in known}
+    for one in known:
+        one["learns"]["none"] = []
     for one in again:
         networks[one["scheme"], one["layers"]]["learns"]["refined"] = one["learns"]
     runs = json.loads((HERE / "runs.json").read_text())["runs"]
     return [run | {"predicted": networks[run["scheme"], run["layers"]]} for run in runs]
+
+
+def euler() -> list[dict[str, Any]]:
+    """List the runs of Euler's scheme."""
+    runs: list[dict[str, Any]] = json.loads((HERE / "euler.json").read_text())["runs"]
+    return runs
 
 
 def of_layers(layers: int) -> list[dict[str, Any]]:
@@ -47,7 +61,7 @@ def laws() -> str:
     for law, words in LAWS.items():
         counts = (misjudged(law, layers) for layers in LAYERS)
         rows.append((words, *("not predicted" if count is None else str(count) for count in counts)))
-    heads = ("Predicted before training", *(f"Wrong, of {len(of_layers(n))} runs of {n} layers" for n in LAYERS))
+    heads = ("Law", *(f"Wrong, of {len(of_layers(n))} runs of {n} layers" for n in LAYERS))
     return table(heads, rows)
 
 
@@ -81,21 +95,103 @@ def _rates(rates: Iterable[float]) -> str:
     return f"{found[0]:g} to {found[-1]:g}" if whole and len(found) > 1 else ", ".join(f"{rate:g}" for rate in found)
 
 
+def shared() -> str:
+    """List two schemes with independent and with shared projections: the rates at which they learn."""
+    known = json.loads((HERE / "predictions-shared.json").read_text())["predictions"]
+    runs = json.loads((HERE / "shared.json").read_text())["runs"]
+    rows = []
+    for one in known:
+        each = [run for run in of_layers(LAYERS[0]) if run["scheme"] == one["scheme"]]
+        mine = [run for run in runs if run["scheme"] == one["scheme"]]
+        rows.append(
+            (
+                f"`{one['scheme']}`",
+                f"{each[0]['predicted']['log10_sensitivity']:+.1f}",
+                _rates(run["lr"] for run in each if run["learned"]),
+                f"{one['log10_sensitivity']:+.1f}",
+                _rates(one["learns"]),
+                _rates(run["lr"] for run in mine if run["learned"]),
+            )
+        )
+    heads = ("Scheme", "$\\log_{10} \\kappa$, independent", "Learns at rates")
+    return table((*heads, "$\\log_{10} \\kappa$, shared", "Predicted", "Learns at rates"), rows)
+
+
+def crossings(accuracy: float = LEARNED) -> list[tuple[float, float]]:
+    """List sensitivity and lowest rate that reaches an accuracy, as decimal logarithms, one per network that does."""
+    found = []
+    for layers in LAYERS:
+        runs = of_layers(layers)
+        for name in sorted({run["scheme"] for run in runs}):
+            mine = sorted((run for run in runs if run["scheme"] == name), key=lambda run: float(run["lr"]))
+            finished = [run for run in mine if run["status"] == "finished"]
+            for before, after in pairwise(finished):
+                low, high = before["test_accuracy"], after["test_accuracy"]
+                if low < accuracy <= high:
+                    rates = log10(before["lr"]), log10(after["lr"])
+                    place = rates[0] + (rates[1] - rates[0]) * (accuracy - low) / (high - low)
+                    found.append((after["predicted"]["log10_sensitivity"], place))
+                    break
+    return found
+
+
+def _spread(power: float) -> str:
+    return f"{stdev(place + power * size for size, place in crossings()):.2f}"
+
+
+def _power(accuracy: float) -> str:
+    sizes, places = np.transpose(crossings(accuracy))
+    return f"{-np.polyfit(sizes, places, 1)[0]:.2f}"
+
+
+def _diverged() -> str:
+    """Count the wrong predictions of the refined law that are networks that diverged."""
+    wrong = [
+        run for run in of_layers(LAYERS[1]) if (run["lr"] in run["predicted"]["learns"]["refined"]) != run["learned"]
+    ]
+    return f"{sum(run['status'] == 'diverged' for run in wrong)} of its {len(wrong)}"
+
+
+def _known() -> str:
+    """Count the runs of 56 layers that had begun when the refined law was registered."""
+    registered = json.loads((HERE / "predictions-20.json").read_text())["date"]
+    return str(sum(run["begun"] <= registered for run in of_layers(LAYERS[0])))
+
+
 def _unstable(layers: int) -> str:
     """Count the schemes that are not zero-stable and learn at some rate."""
-    found: dict[str, bool] = {}
-    for run in of_layers(layers):
-        if not run["predicted"]["zero_stable"]:
-            found[run["scheme"]] = found.get(run["scheme"], False) or run["learned"]
-    return f"{sum(found.values())} of {len(found)}"
+    return f"{len(_learning(layers))} of {len({run['scheme'] for run in _not_stable(layers)})}"
+
+
+def _at_eulers_rates(layers: int) -> str:
+    """Count those of them that learn at a rate at which Euler's scheme does."""
+    learning = _learning(layers)
+    euler = {lr for run in of_layers(layers) for lr in run["predicted"]["learns"]["same"]}
+    return str(len({run["scheme"] for run in _not_stable(layers) if run["learned"] and run["lr"] in euler} & learning))
+
+
+def _not_stable(layers: int) -> list[dict[str, Any]]:
+    return [run for run in of_layers(layers) if not run["predicted"]["zero_stable"]]
+
+
+def _learning(layers: int) -> set[str]:
+    return {run["scheme"] for run in _not_stable(layers) if run["learned"]}
 
 
 TABLES: dict[str, Callable[[], str]] = {
     "without norm, laws": laws,
     "without norm, 56 layers": lambda: networks(LAYERS[0]),
     "without norm, 20 layers": lambda: networks(LAYERS[1]),
+    "without norm, shared": shared,
 }
 VALUES: dict[str, Callable[[], str]] = {
     "without norm, runs": lambda: str(len(recorded())),
+    "without norm, known": _known,
+    "without norm, spread": lambda: _spread(0),
+    "without norm, spread, scaled": lambda: _spread(1 / 2),
+    "without norm, power": lambda: _power(LEARNED),
+    "without norm, power at 95 %": lambda: _power(0.95),
+    "without norm, diverged": _diverged,
     **{f"without norm, unstable that learn, {layers}": partial(_unstable, layers) for layers in LAYERS},
+    **{f"without norm, at Euler's rates, {layers}": partial(_at_eulers_rates, layers) for layers in LAYERS},
 }

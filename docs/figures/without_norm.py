@@ -4,9 +4,9 @@ from math import log10
 from typing import TYPE_CHECKING, Any
 
 from tools.without_norm import LAYERS
-from tools.without_norm_tables import recorded
+from tools.without_norm_tables import euler, recorded
 
-from zerosnet.report.figures.style import BLUE, GREY, VERMILION, new_figure, styled
+from zerosnet.report.figures.style import BLUE, GREY, INK, VERMILION, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,10 +32,15 @@ def without_norm_figure() -> "Figure":
         plain.set_title("Test accuracy of the digits, %", loc="left")
         plain.set_xlabel("learning rate, power of ten")
         scaled.set_xlabel("learning rate × √sensitivity, power of ten")
+        for run in euler():
+            accuracy = 100 * run["test_accuracy"] if run["status"] == "finished" else 0.0
+            for axes in (plain, scaled):
+                axes.plot(log10(run["lr"]), accuracy, color=INK, marker="x", linestyle="", markersize=6)
         for axes in (plain, scaled):
             axes.axhline(50, color=GREY, linewidth=0.8, linestyle=":")
         for name, look in (("zero-stable", STABLE), ("not zero-stable", OTHER)):
             scaled.plot([], [], linestyle="", **look, label=name)
         scaled.plot([], [], linestyle="", color=GREY, marker="o", markerfacecolor="white", label="hollow: 20 layers")
+        scaled.plot([], [], linestyle="", color=INK, marker="x", label="Euler's")
         scaled.legend(loc="upper left")
     return figure

@@ -1,6 +1,7 @@
 """Networks without normalisation: what was predicted, and the tables of what came."""
 
 import json
+from statistics import stdev
 
 import pytest
 from tools.without_norm import HERE, RATES, learned, predictions, spec, window
@@ -30,6 +31,18 @@ def test_refined_predictions_follow_from_the_registered_ones():
     assert (
         json.loads((HERE / "predictions-20.json").read_text())["predictions"] == without_norm.refined()["predictions"]
     )
+
+
+def test_predictions_of_shared_projections_follow_from_the_coefficients():
+    kept = json.loads((HERE / "predictions-shared.json").read_text())["predictions"]
+    assert kept == without_norm.shared_predictions()["predictions"]
+
+
+def test_lowest_rates_that_learn_differ_less_if_they_are_scaled_by_the_root_of_the_sensitivity():
+    sizes, places = zip(*without_norm_tables.crossings(), strict=True)
+    assert len(sizes) == len(places) == 28
+    scaled = [place + size / 2 for size, place in zip(sizes, places, strict=True)]
+    assert stdev(scaled) < 0.2 < 1 < stdev(places)
 
 
 def test_predictions_are_never_edited():

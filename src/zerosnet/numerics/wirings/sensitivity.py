@@ -36,8 +36,8 @@ class Sensitivity:
     def log10(self) -> float:
         """Decimal logarithm of the sensitivity: 0 for Euler's scheme of any depth.
 
-        It is the mean of head and branches, those of N blocks divided by N as initial weights are with Fixup. The
-        largest learning rate that trains is expected to be that of Euler's scheme divided by the sensitivity.
+        It is the mean of head and branches, those of N blocks divided by N as initial weights are with Fixup. In
+        units of Euler's scheme; stem, projections and biases are left out.
         """
         each = np.array([self.head, *(self.blocks - np.log10(max(len(self.blocks), 1)))])
         largest = each.max()
