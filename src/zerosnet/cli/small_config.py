@@ -62,7 +62,7 @@ def transformers_network(name: str, default: Any) -> "tuple[nn.Module, str]":
         raise refused from None
     note = (
         f"cut to {config.num_hidden_layers} layers of width {config.hidden_size} "
-        f"({count:.1e} parameters at its default size; at most {MOST_PARAMETERS:.0e})"
+        f"(its default size has {count:.1e} parameters, more than {MOST_PARAMETERS:.0e})"
     )
     return model, note
 
