@@ -11,7 +11,7 @@ from zerosnet.data import DataSet, ImageSet, load, pixel_statistics
 from zerosnet.models.layers.replicated import Conv
 from zerosnet.models.stepping import blocks as conv_norm
 from zerosnet.numerics import Scheme
-from zerosnet.training import RunSpec, Store, engine, join, recipe, snapshot
+from zerosnet.training import RunSpec, Store, join, plan, recipe, snapshot
 from zerosnet.training.capacity import fitting
 from zerosnet.training.engine import train
 from zerosnet.training.finished.networks import evaluate, load_network
@@ -208,7 +208,7 @@ def test_in_deterministic_mode_the_plain_engine_repeats_itself_to_the_bit(
     """Compiled afresh each time: nothing that a stopwatch decides may decide about bits."""
     import torch._inductor.config as compiler
 
-    monkeypatch.setattr(engine, "load", lambda *_, **__: pictures(train=640, test=100))
+    monkeypatch.setattr(plan, "load", lambda *_, **__: pictures(train=640, test=100))
     options = Options(str(CUDA), deterministic=True, kernels="torch", replicas=3)
     stores = [Store(tmp_path / name) for name in ("first", "second")]
     with compiler.patch(force_disable_caches=True):
