@@ -122,6 +122,15 @@ def test_a_small_difference_by_other_kernels_is_noted_and_no_problem(store, fold
     assert any("has accuracy 0.6500" in what for what in problems(store))
 
 
+def test_a_thousand_images_drawn_at_random_may_be_answered_a_little_better(store, folder):
+    part = folder / "attacks" / "paper-noise+images=1000.json"
+    (folder / "attacks" / "paper-noise.json").rename(part)
+    edit(part, rows=[{"method": "clean", "accuracy": 0.825, "correct": 825, "images": 1000}])
+    assert problems(store) == []
+    edit(part, rows=[{"method": "clean", "accuracy": 0.87, "correct": 870, "images": 1000}])
+    assert any("has accuracy 0.8700" in what for what in problems(store))
+
+
 @pytest.mark.parametrize("name", ["spec.json", "result.json", "environment.json", "ablation.json"])
 def test_a_file_that_is_no_json_is_a_problem(store, folder, name):
     (folder / name).write_text("{")

@@ -13,7 +13,7 @@ from zerosnet.experiments.verification.outcome import Verification
 # of accuracy: the same network in another arithmetic; the sanity checks of attacks allow as much
 _TOLERANCE = 0.01
 _OTHER_KERNELS = 0.1  # a difference up to this, if the kernels differ, depends on the arithmetic
-_FEW = 1000  # images; an accuracy on fewer is allowed four standard errors more
+_FEW = 1000  # images; an accuracy on fewer, or on a part of the test images, is allowed four standard errors more
 
 
 def check_measurements(run: RunFolder, found: Verification, history: GitHistory) -> None:
@@ -71,11 +71,18 @@ def _check_attack(data: dict[str, Any], path: Path, run: RunFolder, found: Verif
             found.problem(run.name, f"{name}: the accuracy of a row is not its correct answers by its images")
             return
         if row.get("method") == "clean":
-            _check_accuracy(row["accuracy"], name, run, found, row["images"], data.get("kernels"))
+            part = "+images=" in name
+            _check_accuracy(row["accuracy"], name, run, found, row["images"], data.get("kernels"), part=part)
 
 
 def _check_accuracy(
-    accuracy: Any, name: str, run: RunFolder, found: Verification, images: int = _FEW, kernels: Any = None
+    accuracy: Any,
+    name: str,
+    run: RunFolder,
+    found: Verification,
+    images: int = _FEW,
+    kernels: Any = None,
+    part: bool = False,
 ) -> None:
     """Compare the accuracy on clean images with the result's: another network's would differ.
 
@@ -84,7 +91,7 @@ def _check_accuracy(
     """
     known = None if run.result is None else run.result.test_accuracy
     if known is not None and isinstance(accuracy, int | float):
-        more = 4 * sqrt(known * (1 - known) / images) if images < _FEW else 0.0
+        more = 4 * sqrt(known * (1 - known) / images) if part or images < _FEW else 0.0
         alike = abs(accuracy - known) <= _TOLERANCE + more
         if not alike and kernels != run.environment.get("kernels") and abs(accuracy - known) <= _OTHER_KERNELS:
             found.note(
