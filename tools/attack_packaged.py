@@ -1,7 +1,10 @@
 """Attack networks that come with the package, and keep the results beside the records of their runs.
 
     python -m tools.attack_packaged DATA [STORE]
-        --images N    attack N test images, chosen at random by seed 1 (200)
+        --protocol NAME    pgd-whitebox (the default) or autoattack
+        --eps RADIUS       may be repeated; 0.25/255, 0.5/255, 1/255 and 2/255 by default
+        --images N         attack N test images, chosen at random by seed 1 (200)
+        --only NETWORK     one of the networks
 
 Records have no weights, but those of one run per architecture come with the package, convolutions and classifier in
 float16. `zerosnet attack zerosnet56_opt.cifar10` prints what it measures; this command also writes it to
@@ -14,7 +17,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tools.robustness_campaign import SMALL
 from zerosnet import files
 from zerosnet.errors import InputError
 from zerosnet.models import model_facts
@@ -23,11 +25,18 @@ from zerosnet.training import Store, attack_runs, find_device, trained_run
 
 NETWORKS = ("zerosnet56_opt.cifar10", "preresnet56.cifar10")
 PROTOCOL = "pgd-whitebox"
+RADII = ("0.25/255", "0.5/255", "1/255", "2/255")
 IMAGES = 200
 
 
 def attack(
-    name: str, data: Path, store: Path, images: int = IMAGES, attack_runs: Callable[..., Any] = attack_runs
+    name: str,
+    data: Path,
+    store: Path,
+    images: int = IMAGES,
+    protocol: str = PROTOCOL,
+    eps: Sequence[str] = RADII,
+    attack_runs: Callable[..., Any] = attack_runs,
 ) -> Path:
     """Attack one network and write the result beside its run; return the file.
 
@@ -38,12 +47,12 @@ def attack(
     folder = store / facts["run"]
     if not (folder / "spec.json").exists():
         raise InputError(f"store is {store}, which has no run {facts['run']}; expected one with it")
-    radii = tuple(map(read_radius, SMALL))
+    radii = tuple(map(read_radius, eps))
     with trained_run(name) as record:
         attack_runs(
             Store(store),
             [record],
-            PROTOCOL,
+            protocol,
             device=find_device("auto"),
             data=data,
             images=images,
@@ -63,11 +72,14 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.attack_packaged")
     parser.add_argument("data", type=Path)
     parser.add_argument("store", type=Path, nargs="?", default=Path("results/runs"))
+    parser.add_argument("--protocol", choices=(PROTOCOL, "autoattack"), default=PROTOCOL)
+    parser.add_argument("--eps", action="append")
     parser.add_argument("--images", type=int, default=IMAGES)
+    parser.add_argument("--only", choices=NETWORKS)
     given = parser.parse_args(arguments)
     try:
-        for name in NETWORKS:
-            print(attack(name, given.data, given.store, given.images))
+        for name in NETWORKS if given.only is None else (given.only,):
+            print(attack(name, given.data, given.store, given.images, given.protocol, given.eps or RADII))
     except InputError as error:
         print(f"attack_packaged: {error}", file=sys.stderr)
         return 2

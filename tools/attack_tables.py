@@ -6,6 +6,7 @@ The predictions are those of results/predictions/defended.json. A network is lis
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from math import sqrt
 from typing import Any
 
 from tools.defence_tables import PREDICTIONS, WORDS, certified, places
@@ -44,7 +45,7 @@ def attacked(run: RunEvidence) -> AttackedNetwork | None:
 
 
 def undefended(every: Evidence | None = None) -> str:
-    """List what small radii leave of networks without defence, beside the order that the law predicts."""
+    """List what small radii leave of networks without defence, beside the order of those measured by the law."""
     runs = _by_id(every)
     found = [
         (one, network) for one in registered("paper") if one["run"] in runs and (network := attacked(runs[one["run"]]))
@@ -52,12 +53,12 @@ def undefended(every: Evidence | None = None) -> str:
     if not found:
         return WAITING
     columns = [(m, eps) for m in METHODS for eps in SMALL if any(_left(network, m, eps) for _, network in found)]
-    orders = _orders([_left(network, METHODS[0], ORDERED) for _, network in found], len(registered("paper")))
+    measured = _orders([_left(network, METHODS[0], ORDERED) for _, network in found])
     rows = []
-    for (one, network), order in zip(found, orders):
+    for law, ((one, network), order) in enumerate(zip(found, measured), start=1):
         clean = [f"{one['predicted_accuracy']['parts']:.1f}", f"{network.clean:.1f}"]
         left = [_cell(_left(network, *column)) for column in columns]
-        rows.append([_name(one), SIDES[one["zero_stable"]], *clean, *left, str(one["order"]), order])
+        rows.append([_name(one), SIDES[one["zero_stable"]], *clean, *left, str(law), order])
     heads = [f"{WORDS[method]}, {_radius(eps)}" for method, eps in columns]
     last = ["Order by the law", f"measured, {WORDS[METHODS[0]]}, {_radius(ORDERED)}"]
     return table(["Network", "Zero-stable", "Clean by the law, %", "Clean, %", *heads, *last], rows)
@@ -65,11 +66,8 @@ def undefended(every: Evidence | None = None) -> str:
 
 def paper_pgd(every: Evidence | None = None) -> str:
     """List the paper's PGD table by its own protocol: printed, measured and predicted."""
-    runs, found = _by_id(every), []
-    for one in registered("pgd-paper"):
-        result = runs[one["run"]].attack("paper-pgd") if one["run"] in runs else None
-        if result is not None and result.rows:
-            found.append((one, {(row.method, row.eps): 100 * row.accuracy for row in result.rows}))
+    measured_rows = _paper_rows(every)
+    found = [(one, measured_rows[one["run"]]) for one in registered("pgd-paper") if one["run"] in measured_rows]
     if not found:
         return WAITING
     last = {one["run"]: left["transfer", TRANSFER[-1]] for one, left in found}
@@ -97,19 +95,6 @@ def packaged_networks(every: Evidence | None = None) -> list[AttackedNetwork]:
     return sorted(found, key=lambda network: -network.clean)
 
 
-def packaged(every: Evidence | None = None) -> str:
-    """List what small radii leave of networks without defence that come with the package."""
-    found = packaged_networks(every)
-    if not found:
-        return "Not measured yet."
-    rows = []
-    for one in found:
-        left = [_cell(_left(one, METHODS[0], eps)) for eps in SMALL]
-        rows.append([one.name, SIDES[one.zero_stable], str(one.images[METHODS[0]]), f"{one.clean:.1f}", *left])
-    heads = [f"{WORDS[METHODS[0]]}, {_radius(eps)}" for eps in SMALL]
-    return table(["Network", "Zero-stable", "Images", "Clean, %", *heads], rows)
-
-
 def packaged_left(every: Evidence | None = None) -> str:
     """Write down what PGD-50 leaves of the packaged networks at the radii."""
     found, parts = packaged_networks(every), []
@@ -117,6 +102,46 @@ def packaged_left(every: Evidence | None = None) -> str:
         left = [value for one in found if (value := _left(one, METHODS[0], eps)) is not None]
         parts += [f"{span(left, 1)} % at {_radius(eps)}"] if left else []
     return ", ".join(parts) or "not measured yet"
+
+
+def undefended_left(zero_stable: bool, every: Evidence | None = None) -> str:
+    """Write down what PGD-50 leaves, at the radius of the order, of networks that are zero-stable, or are not."""
+    found = [network for network in _undefended_networks(every) if network.zero_stable is zero_stable]
+    left = [value for one in found if (value := _left(one, METHODS[0], ORDERED)) is not None]
+    return span(left, 1) if left else "not measured yet"
+
+
+def undefended_images() -> str:
+    """Write down how many images were attacked, and the largest standard error of a table's accuracies."""
+    (images,) = {network.images[METHODS[0]] for network in _undefended_networks()}
+    return f"{images:,} images, standard error up to {50 / sqrt(images):.1f} points"
+
+
+def paper_left(column: tuple[str, float | None]) -> str:
+    """Write down what is left of the network that the paper's protocol calls best."""
+    best = max(_paper_rows().values(), key=lambda left: left["transfer", TRANSFER[-1]])
+    return f"{best[column]:.1f}"
+
+
+def paper_white_box() -> str:
+    """Write down the most that white-box PGD leaves of any network, at the smallest radius of the table."""
+    return f"{max(left['pgd-20', TRANSFER[0]] for left in _paper_rows().values()):.1f}"
+
+
+def _undefended_networks(every: Evidence | None = None) -> list[AttackedNetwork]:
+    runs = _by_id(every)
+    found = [attacked(runs[one["run"]]) for one in registered("paper") if one["run"] in runs]
+    return [network for network in found if network is not None]
+
+
+def _paper_rows(every: Evidence | None = None) -> dict[str, dict[tuple[str, float | None], float]]:
+    """Read what the paper's protocol left, in percent, by run, and then by method and radius."""
+    runs, found = _by_id(every), {}
+    for one in registered("pgd-paper"):
+        result = runs[one["run"]].attack("paper-pgd") if one["run"] in runs else None
+        if result is not None and result.rows:
+            found[one["run"]] = {(row.method, row.eps): 100 * row.accuracy for row in result.rows}
+    return found
 
 
 def certified_seconds() -> str:
@@ -135,12 +160,10 @@ def _left(network: AttackedNetwork, method: str, eps: float) -> float | None:
     return next((value for radius, value in network.kept.get(method, {}).items() if abs(radius - eps) < 1e-9), None)
 
 
-def _orders(values: Sequence[float | None], wanted: int) -> list[str]:
-    """Rank networks, the best as 1; nothing as long as some are missing."""
+def _orders(values: Sequence[float | None]) -> list[str]:
+    """Rank networks, the best as 1; nothing if a value is missing."""
     known = [-value for value in values if value is not None]
-    if len(known) != wanted:
-        return ["" for _ in values]
-    return [f"{rank:g}" for rank in ranks(known)]
+    return [f"{rank:g}" for rank in ranks(known)] if len(known) == len(values) else ["" for _ in values]
 
 
 def _cell(value: float | None) -> str:
@@ -167,9 +190,15 @@ def _printed(run: str) -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "attacks, undefended": undefended,
     "attacks, paper": paper_pgd,
-    "attacks, packaged": packaged,
 }
 VALUES: dict[str, Callable[[], str]] = {
     "certified, seconds": certified_seconds,
     "attacks, packaged left": packaged_left,
+    "attacks, undefended zero-stable": lambda: undefended_left(True),
+    "attacks, undefended others": lambda: undefended_left(False),
+    "attacks, undefended images": undefended_images,
+    "attacks, paper best clean": lambda: paper_left(("clean", None)),
+    "attacks, paper best transferred": lambda: paper_left(("transfer", TRANSFER[-1])),
+    "attacks, paper best random": lambda: paper_left(("random signs", TRANSFER[-1])),
+    "attacks, paper white-box": paper_white_box,
 }

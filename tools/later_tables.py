@@ -186,8 +186,8 @@ def waiting(results: Path = RESULTS) -> str:
 
 
 def is_later(runs: Iterable[str]) -> bool:
-    """Tell whether all of these runs were predicted by the law of parts before they were trained."""
-    return set(runs) <= _later_runs()
+    """Tell whether one of a network's runs was predicted by the law of parts before it was trained."""
+    return not _later_runs().isdisjoint(runs)
 
 
 @cache

@@ -9,7 +9,6 @@ from statistics import mean, variance
 
 from tools.law_tables import PREDICTIONS as PREDICTIONS
 from tools.markdown_tables import benchmark, span, table
-from tools.robustness_campaign import plan
 from tools.run_tables import evidence
 from zerosnet.experiments import (
     DEPTH,
@@ -137,7 +136,7 @@ def registered_networks() -> str:
         low, high = first.intervals[GAUSSIAN]
         rows.append(
             [
-                rounded_name(" ".join(key)),
+                rounded_name(" ".join(filter(None, key))),
                 "yes" if first.zero_stable else "no",
                 f"{mean(one.clean or 0.0 for one in found):.1f}",
                 f"{first.predicted[GAUSSIAN]['parts']:.1f} ({low:.1f} to {high:.1f})",
@@ -244,7 +243,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "noise, registered": registered_noise,
     "noise, registered networks": registered_networks,
     "corruptions, networks": corruptions,
-    "robustness, campaign": plan,
     "corruptions, agreement": agreement,
 }
 VALUES: dict[str, Callable[[], str]] = {

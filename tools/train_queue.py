@@ -16,6 +16,9 @@ Predictions have to be committed before: see tools/register.py.
 A network on which others make their examples is trained first, also if it has a record, which holds no weights: that
 record stays as it is.
 
+Networks of adversarial training are shown AutoAttack, which needs pyautoattack. For a machine where nothing can be
+installed, `pip install --no-deps --target FOLDER pyautoattack`, and put FOLDER into PYTHONPATH there.
+
 A run that names its precision means it to the letter: a state in float32, which our kernels do not have. Such runs, as
 those of plain-torch.json, are trained with --kernels torch only.
 """
@@ -33,6 +36,7 @@ from tools.markdown_tables import ROOT
 from tools.reduce import reduce
 from zerosnet.errors import InputError
 from zerosnet.experiments import ablate, group_seconds
+from zerosnet.robustness import protocol
 from zerosnet.training import (
     Clock,
     Lines,
@@ -49,13 +53,14 @@ from zerosnet.training import (
     train,
 )
 
-PROTOCOLS = {
-    "mnist-fgsm": ("paper-fgsm",),
-    "noise": ("paper-noise", "smoothing"),
-    "pgd-paper": ("paper-noise", "paper-pgd"),
+PROTOCOLS: dict[str, dict[str, int | None]] = {
+    "mnist-fgsm": {"paper-fgsm": None},
+    "noise": {"paper-noise": None, "smoothing": None},
+    "pgd-madry": {"paper-noise": None, "pgd-whitebox": 500, "autoattack": 100},
+    "pgd-paper": {"paper-noise": None, "paper-pgd": None},
 }
-"""What is measured of networks of a recipe before their weights are lost; others are shown the noises of the paper."""
-USUAL = ("paper-noise",)
+"""What networks of a recipe are shown before their weights are lost: protocols, and numbers of images (None: all)."""
+USUAL: dict[str, int | None] = {"paper-noise": None}
 KNOWN = ROOT / "results/runs"
 
 
@@ -72,6 +77,12 @@ def check_arithmetic(specs: Sequence[RunSpec], kernels: str | None) -> None:
             f"kernels is {kernels or 'not given'}, but {named[0].id} asks for precision {named[0].precision} by name; "
             "expected --kernels torch"
         )
+
+
+def check_protocols(specs: Sequence[RunSpec]) -> None:
+    """Raise an error if a package is missing that a protocol of one of the runs needs."""
+    for name in {name for spec in specs for name in PROTOCOLS.get(spec.recipe.name, USUAL)}:
+        protocol(name).ready()
 
 
 def surrogates(specs: Sequence[RunSpec], sweeps: Sequence[Path]) -> list[RunSpec]:
@@ -92,18 +103,19 @@ def measure(
 ) -> None:
     """Measure finished networks by the protocols of their recipes, and switch their blocks off."""
     finished = [record for record in records if record.status == "finished" and record.has_weights]
-    for protocol, some in by_protocol(finished).items():
-        attack_runs(Store(some[0].folder.parent), some, protocol, device=device, data=data, report=report)
+    for (name, images), some in by_protocol(finished).items():
+        store = Store(some[0].folder.parent)
+        attack_runs(store, some, name, device=device, data=data, images=images, report=report)
     if finished:
         ablate(finished, device, data, report=report)
 
 
-def by_protocol(records: Sequence[RunRecord]) -> dict[str, list[RunRecord]]:
-    """List the runs that every protocol is needed of."""
-    found: dict[str, list[RunRecord]] = {}
+def by_protocol(records: Sequence[RunRecord]) -> dict[tuple[str, int | None], list[RunRecord]]:
+    """List the runs that every protocol, with its number of images, is needed of."""
+    found: dict[tuple[str, int | None], list[RunRecord]] = {}
     for record in records:
-        for protocol in PROTOCOLS.get(record.spec.recipe.name, USUAL):
-            found.setdefault(protocol, []).append(record)
+        for shown in PROTOCOLS.get(record.spec.recipe.name, USUAL).items():
+            found.setdefault(shown, []).append(record)
     return found
 
 
@@ -137,6 +149,7 @@ def run(
     specs = waiting(sweeps, (known, records))
     wanted = {spec.id for spec in specs}
     check_arithmetic(specs, options.kernels)
+    check_protocols(specs)
     _check_writable(records)
     if not clock.must_stop():
         finish(specs)  # what a kill has left between the end of a training and its record

@@ -22,7 +22,14 @@ from root_condition import root_condition_figure
 from tour import speed_figure, tour_diagnosis_figure, tour_forecast_figure, tour_scheme_figure
 from without_norm import without_norm_figure
 
-from robustness import attacks_drawn, certificates_drawn, corruptions_drawn, noise_drawn, noise_law_drawn
+from robustness import (
+    attacks_drawn,
+    certificates_drawn,
+    corruptions_drawn,
+    noise_drawn,
+    noise_law_drawn,
+    undefended_drawn,
+)
 from zerosnet.report import design_figure, paper_figure, save_figure, stability_concepts_figure
 
 if TYPE_CHECKING:
@@ -51,6 +58,7 @@ FIGURES: "dict[str, Callable[[], Figure]]" = {
     "corruptions.png": corruptions_drawn,
     "certificates.png": certificates_drawn,
     "attacks.png": attacks_drawn,
+    "undefended.png": undefended_drawn,
     "tour_scheme.png": tour_scheme_figure,
     "tour_forecast.png": tour_forecast_figure,
     "tour_diagnosis.png": tour_diagnosis_figure,
@@ -60,7 +68,7 @@ FIGURES: "dict[str, Callable[[], Figure]]" = {
 
 RECORDS = (
     *("measured", "pairs", "law", "survival", "map", "screening", "noise", "noise_law", "corruptions"),
-    *("certificates", "attacks", "without_norm", "tour_forecast", "speed"),
+    *("certificates", "attacks", "undefended", "without_norm", "tour_forecast", "speed"),
 )
 
 

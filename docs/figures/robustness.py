@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zerosnet.experiments import (
+    Evidence,
     NoisyNetwork,
     attacked_networks,
     certified_networks,
@@ -13,12 +14,13 @@ from zerosnet.experiments import (
     read_evidence,
 )
 from zerosnet.report import attacked_figure, certified_figure, corruption_figure, noise_figure, noise_law_figure
-from zerosnet.training import Store
+from zerosnet.training import Store, read_sweep
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-RUNS = Path(__file__).parents[2] / "results/runs"
+RESULTS = Path(__file__).parents[2] / "results"
+RUNS, UNDEFENDED = RESULTS / "runs", RESULTS / "sweeps/undefended.json"
 
 
 @cache
@@ -46,3 +48,10 @@ def attacks_drawn() -> "Figure":
     """The networks that were trained on white-box adversarial examples."""
     attacked = attacked_networks(read_evidence(Store(RUNS)))
     return attacked_figure([one for one in attacked if one.recipe == "pgd-madry"])
+
+
+def undefended_drawn() -> "Figure":
+    """Four networks that were trained as usual, one seed each."""
+    asked = {spec.id for spec in read_sweep(UNDEFENDED)}
+    every = read_evidence(Store(RUNS))
+    return attacked_figure(attacked_networks(Evidence(runs=tuple(one for one in every.runs if one.record.id in asked))))

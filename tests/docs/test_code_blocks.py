@@ -126,8 +126,15 @@ def _pip(words: list[str], *_: object) -> str:
     return ""
 
 
-def _python(words: list[str], *_: object) -> str:
-    assert words[:2] == ["-m", "benchmarks"] and all((ROOT / f"benchmarks/{one}.py").exists() for one in words[2:])
+def _python(words: list[str], command: Command, *_: object) -> str:
+    assert words[0] == "-m", words
+    if words[1].startswith("tools."):
+        named = [word for word in words[2:] if word.startswith("results/")]
+        assert command.parsed_only and all(
+            (ROOT / path).exists() for path in (words[1].replace(".", "/") + ".py", *named)
+        )
+        return ""
+    assert words[1] == "benchmarks" and all((ROOT / f"benchmarks/{one}.py").exists() for one in words[2:])
     return ""
 
 

@@ -9,8 +9,10 @@ import pytest
 import torch
 
 from tools import train_queue
+from zerosnet.errors import InputError
 from zerosnet.experiments import EXPERIMENTS
-from zerosnet.training import RunSpec, Store, recipe
+from zerosnet.robustness import PROTOCOLS
+from zerosnet.training import RunRecord, RunSpec, Store, recipe
 
 RECIPE = {"name": "quick", "epochs": 1}
 SWEEPS = Path(__file__).parents[2] / "results" / "sweeps"
@@ -143,6 +145,22 @@ def test_the_protocols_of_a_recipe_are_those_of_its_table():
         (protocol,) = EXPERIMENTS[name].protocols()
         recipes = {spec.recipe.name for spec in EXPERIMENTS[name].attacked(protocol, "full")}
         assert all(protocol in train_queue.PROTOCOLS[recipe] for recipe in recipes)
+
+
+def test_a_package_that_a_protocol_needs_is_missed_before_training(places, monkeypatch, capsys):
+    def missing():
+        raise InputError("autoattack needs pyautoattack")
+
+    monkeypatch.setitem(PROTOCOLS, "autoattack", replace(PROTOCOLS["autoattack"], ready=missing))
+    monkeypatch.setattr(train_queue, "train", lambda *given, **named: pytest.fail("something was trained"))
+    assert queue(places, SWEEPS / "adversarial-seeds.json") == 2
+    assert "needs pyautoattack" in capsys.readouterr().err
+
+
+def test_networks_of_adversarial_training_are_attacked_on_as_many_images_as_those_on_record():
+    (spec, *_) = train_queue.waiting([SWEEPS / "adversarial.json"], [])
+    found = train_queue.by_protocol([RunRecord(spec.id, Path(), spec, "finished", None)])
+    assert list(found) == [("paper-noise", None), ("pgd-whitebox", 500), ("autoattack", 100)]
 
 
 @pytest.fixture

@@ -111,6 +111,7 @@ class RegisteredNoise:
 
     Attributes:
         file: The name of the file of predictions.
+        name: The scheme and what is unusual about it; empty for a model without a scheme of its own.
         predicted: Accuracy by noise and law.
         intervals: The 90 % interval of the law of effective parameters, by noise.
         measured: Accuracy by noise; None if the run has not been measured.
@@ -178,7 +179,7 @@ def _row(file: str, date: str, entry: Mapping[str, Any], run: RunEvidence | None
     rows = () if attack is None else attack.rows
     measured = {row.label: 100 * row.accuracy for row in rows if row.method == "noise"}
     clean = next((100 * row.accuracy for row in rows if row.method == "clean"), None)
-    scheme = str(entry.get("scheme") or "a scheme per block")
+    scheme = str(entry.get("scheme") or ("a scheme per block" if "block_schemes" in entry else ""))
     return RegisteredNoise(
         file,
         date,

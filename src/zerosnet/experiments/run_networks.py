@@ -41,7 +41,7 @@ def wired_name(spec: RunSpec, scheme: str) -> str:
     told += [] if spec.stage_change is None else [spec.stage_change]
     if spec.block_schemes is not None:
         scheme, told = str(spec.block_schemes[0]), [*told, words_of_schemes([*map(str, spec.block_schemes)])]
-    return ", ".join([scheme, *told])
+    return ", ".join(filter(None, [scheme, *told]))
 
 
 def rounded_name(name: str) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 NOISE = "Gaussian 0.04"
 STABLE: dict[str, Any] = {"color": BLUE, "marker": "o", "linestyle": "", "markersize": 5}
 _APART = 4.5  # points of accuracy between two names
+_LOWEST = 2.0  # no name lies on the axis
 JOINED: dict[str, Any] = {"color": "black", "linewidth": 1.6, "marker": "o", "markersize": 9, "markerfacecolor": "none"}
 OTHER: dict[str, Any] = {"color": VERMILION, "marker": "s", "linestyle": "", "markersize": 5}
 
@@ -124,7 +125,7 @@ def _over_radius(curves: Sequence[tuple[str, bool | None, dict[float, float]]], 
     with styled():
         figure = new_figure(7.5, 3.8)
         axes = figure.subplots()
-        last, height = max(max(curve) for _, _, curve in curves), -_APART
+        last, height = max(max(curve) for _, _, curve in curves), _LOWEST - _APART
         for _, stable, curve in curves:
             axes.plot(sorted(curve), [curve[radius] for radius in sorted(curve)], **_line(stable))
         # at the height of the last value above 0: beyond that no sample could certify more
@@ -134,6 +135,7 @@ def _over_radius(curves: Sequence[tuple[str, bool | None, dict[float, float]]], 
             look: dict[str, Any] = {"fontsize": 7.5, "color": _line(stable)["color"], "va": "center"}
             axes.annotate(name, (last, height), xytext=(6, 0), textcoords="offset points", **look)
         axes.set_xlim(0, 1.45 * last)
+        axes.set_xticks([tick for tick in axes.get_xticks() if tick <= last])
         axes.set_ylim(0, 100)
         axes.grid(axis="y")
         axes.set_xlabel(label)

@@ -195,4 +195,5 @@ def _noise_line(one: RegisteredNoise) -> list[object]:
     assert one.measured is not None and one.clean is not None
     low, high = one.intervals[NOISE]
     numbers = [f"{one.clean:.1f}", f"{one.predicted[NOISE]['parts']:.1f}", f"{low:.1f} to {high:.1f}"]
-    return [rounded_name(one.name), "yes" if one.zero_stable else "no", *numbers, f"{one.measured[NOISE]:.1f}"]
+    name = rounded_name(one.name) or one.run.partition("-")[0]
+    return [name, "yes" if one.zero_stable else "no", *numbers, f"{one.measured[NOISE]:.1f}"]
