@@ -1,5 +1,6 @@
 """The record of a forward pass, and its head: from the last state to logits and losses, and back to its gradient."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -33,24 +34,42 @@ class Projected:
 
 
 @dataclass(eq=False)
+class Opened:
+    """A state as the branch f sees it, and f's first convolution of it."""
+
+    y: Tensor
+    inner: Tensor
+    strided: StridedConvolution | None
+
+
+@dataclass(eq=False)
+class Tape(ABC):
+    """The record of a forward pass, as far as the head needs it."""
+
+    coefficients: Tensor
+    images: Tensor
+    training: bool
+
+    @property
+    @abstractmethod
+    def last(self) -> Node: ...
+
+
+@dataclass(eq=False)
 class BlockTape:
     """The record of one block that the backward pass needs."""
 
     source: Node
-    inner: Tensor
+    opened: Opened
     result: Node
-    strided: StridedConvolution | None
     projected: list[Projected]
 
 
 @dataclass(eq=False)
-class Tape:
-    """A forward pass, and how far its backward pass has come."""
+class MultistepTape(Tape):
+    """A forward pass of multistep blocks, and how far its backward pass has come."""
 
-    coefficients: Tensor
-    images: Tensor
-    blocks: list[BlockTape]
-    training: bool
+    blocks: list[BlockTape] = field(default_factory=list)
     gradients: dict[int, Tensor] = field(default_factory=dict)  # of blocks' results, while older states need them
 
     @property

@@ -16,27 +16,32 @@ ToMatrix = Callable[[Tensor, int], Tensor]
 
 
 class KernelWeights:
-    """Copies of the weights of a network's blocks, as they were at the last `refresh`.
+    """Copies of the weights of a network's blocks and their projections, as they were at the last `refresh`.
 
     Attributes:
         packed: The 3x3 convolutions within a stage, in the kernels' layouts.
         matrices: The convolutions that change the stage, (K, patch, channels) in the type of the activations.
     """
 
-    def __init__(self, blocks: Sequence[Block], kernels: Mapping[int, Kernels], replicas: int) -> None:
+    def __init__(
+        self,
+        blocks: Sequence[Block],
+        projections: Sequence[Sequence[Conv]],
+        kernels: Mapping[int, Kernels],
+        replicas: int,
+    ) -> None:
         self.kernels, self.replicas = kernels, replicas
         self.packed: dict[Tensor, Packed] = {}
         self.matrices: dict[Tensor, Tensor] = {}
         self._within: dict[int, list[Tensor]] = {channels: [] for channels in kernels}
         self._changing: dict[int, dict[Tensor, ToMatrix]] = {channels: {} for channels in kernels}
-        for block in blocks:
+        for block, others in zip(blocks, projections):
             f, channels = cast(Basic, block.f), block.plan.target.channels
             changes = block.plan.source != block.plan.target
             self._within[channels] += [f.conv2.weight] if changes else [f.conv1.weight, f.conv2.weight]
             if changes:
                 self._changing[channels][f.conv1.weight] = patch_matrix
-                projections = (cast(Conv, module) for module in block.projections.values())
-                self._changing[channels].update((conv.weight, point_matrix) for conv in projections)
+                self._changing[channels].update((conv.weight, point_matrix) for conv in others)
 
     @torch.no_grad()
     def refresh(self, *, beside: bool) -> None:
