@@ -25,6 +25,9 @@ MODELS = [
     ("zerosnet20_tra", {"replicas": 2}),
     ("preresnet20", {"in_chans": 1}),
     ("lmresnet20", {}),
+    ("preresnet20_x0", {"replicas": 2}),
+    ("streams20", {}),
+    ("streams20_sinkhorn", {"replicas": 2, "streams": 2}),
     ("zerosnet20_opt", {"beta_growth": "3/2"}),
     ("zerosnet20", {"block_schemes": ["2,0,0;1", "1,1,0;1", *["1/3,5/9,1/9;16/9"] * 7]}),
 ]

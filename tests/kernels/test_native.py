@@ -7,7 +7,7 @@ import torch
 from tests.kernels.reference import ReferenceKernels
 
 from zerosnet.kernels.native import NativeNetwork
-from zerosnet.kernels.training_step import NativeClassifier
+from zerosnet.kernels.training_step import NativeClassifier, prepared
 from zerosnet.models import create_model
 from zerosnet.models.layers.replicated import BatchNorm
 from zerosnet.training.fused.optimizer import Flat
@@ -28,6 +28,10 @@ MODELS = [
     ("zerosnet20", {"scheme": "from-roots(1/2,-1/4,1/8)"}),
     ("zerosnet20", {"scheme": "1/4,1/4,1/4,1/4;1", "replicas": 2}),  # a projected state is projected once more
     ("zerosnet20", {"scheme": TEN, "replicas": 3, "beta_growth": ["3/2", 1, 0.5]}),
+    ("preresnet20_x0", {"replicas": 2}),
+    ("streams20", {"replicas": 2}),
+    ("streams20_sinkhorn", {"streams": 3}),
+    ("streams20", {"streams": 1}),
     ("zerosnet20", {"block_schemes": [[*START, *OWN], [*START, *OWN[::-1]]], "replicas": 2}),
 ]
 
@@ -37,7 +41,7 @@ def build(name, options, batch=3, weights=True, kernels=ReferenceKernels):
     replicas = options.pop("replicas", 1)
     model = create_model(name, replicas=replicas, seed=list(range(replicas)), **options).double()
     device = torch.device("cpu")
-    native = NativeNetwork(model, lambda c, w: kernels(c, w, replicas, batch, device), weights=weights)
+    native = prepared(model, lambda c, w: kernels(c, w, replicas, batch, device), weights=weights)
     generator = torch.Generator().manual_seed(0)
     images = torch.randn(batch, replicas * 3, 32, 32, generator=generator, dtype=torch.float64)
     labels = torch.randint(10, (replicas, batch), generator=generator)

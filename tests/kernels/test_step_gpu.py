@@ -21,6 +21,9 @@ CASES = [
     ("zerosnet20", {"replicas": 2, "scheme": "1,1,1;1", "beta_growth": ["1.839", "1"]}),
     ("zerosnet20", {"replicas": 1, "block_schemes": ["1,0,0;1", "1,1,0;1", *OWN, *OWN, OWN[0]]}),
     ("zerosnet20_opt", {"replicas": 2, "stage_change": "restart"}),
+    ("preresnet20_x0", {"replicas": 2}),
+    ("streams20", {"replicas": 2}),
+    ("streams20_sinkhorn", {"replicas": 1}),
 ]
 
 
@@ -101,12 +104,13 @@ def test_two_steps_are_bit_identical_and_a_nan_stays_in_its_replica():
         assert torch.equal(a[[0, 2, 3]], b[[0, 2, 3]])
 
 
-def test_a_recorded_step_has_the_gradients_of_one_that_is_called():
+@pytest.mark.parametrize("name", ["zerosnet20_tra", "streams20_sinkhorn"])
+def test_a_recorded_step_has_the_gradients_of_one_that_is_called(name):
     """Trained coefficients too, whose gradients are made of weights' gradients that a second stream adds up."""
     from zerosnet.kernels.training_step import NativeStep
     from zerosnet.training.fused.cuda_graph import captured
 
-    model, images, labels = setting("zerosnet20_tra", {"replicas": 2})
+    model, images, labels = setting(name, {"replicas": 2})
     step = NativeStep(model, batch=len(images))
     called = [g.clone() for g in step(images, labels)[2]]
     recorded = captured(lambda: step(images, labels)[2], list(model.buffers()), images.device)

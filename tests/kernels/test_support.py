@@ -40,6 +40,7 @@ def test_the_cpu_has_no_kernels_and_says_so():
     [
         *("zerosnet20_opt", "zerosnet56_tra", "zerosnet20_stable", "preresnet32", "lmresnet44"),
         *("zerosnet56_simplex", "preresnet56_gains", "preresnet56_scaled"),
+        *("preresnet56_x0", "streams56", "streams20_sinkhorn"),
     ],
 )
 def test_cifar_networks_with_basic_blocks_are_served(name):

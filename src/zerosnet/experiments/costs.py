@@ -29,7 +29,7 @@ _SIZES = {
 FUSED = 10  # networks in the groups whose rates count
 _FUSED_DEEPER = {326: 3}
 
-# Networks of several streams, which only plain torch trains: every stream is a state to sum in every block.
+# Networks of several streams, timed with plain torch only.
 _STREAMS = {"_x0": 2, "streams": 4}
 # Upper bounds for four streams: two fused networks, compiled, took 13 s per epoch with 20 layers and 24 s with 56,
 # beside two other trainings on the same H200. The same seconds stand for one network, half of them for two streams.

@@ -16,6 +16,8 @@ from zerosnet.models import Network
 class NativeNetwork(PreparedNetwork):
     """Forward and backward of a multistep network for one batch size."""
 
+    arithmetic = "bf16 convolutions, state in 24 bits, its gradient in bf16"
+
     def __init__(
         self,
         network: Network,

@@ -34,6 +34,9 @@ class PreparedNetwork(ABC):
     `gradients`, in their order and their layout in memory; None: into tensors of its own.
     """
 
+    arithmetic: str
+    """How it computes, in a few words for a record."""
+
     def __init__(
         self,
         network: Network,

@@ -6,7 +6,7 @@ from zerosnet.kernels.chips import CHIPS, IMAGE, WIDTHS
 from zerosnet.kernels.compile import KernelsUnavailable, compile_all
 from zerosnet.kernels.interface import MAX_STEPS
 from zerosnet.kernels.sizes import Sizes
-from zerosnet.models import Network, StreamStack
+from zerosnet.models import Network
 
 
 def reason_against(
@@ -60,7 +60,6 @@ def reason_against_network(network: Network, size: tuple[int, int], conv_dtype: 
         f"its blocks are {structure.block}, not basic": structure.block != "basic",
         f"its images are {size[0]} x {size[1]}, not {IMAGE[0]} x {IMAGE[1]}": tuple(size) != IMAGE,
         "its images have more than 3 channels": config.in_chans > 3,
-        "it has several streams": isinstance(network.stack, StreamStack),
         "its scheme has several betas": plans[0].keep_slopes > 0,
         f"its scheme has more than {MAX_STEPS} steps": plans[0].keep_states > MAX_STEPS,
         "its projections are shared": config.stage_change == "project-shared",

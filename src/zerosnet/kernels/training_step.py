@@ -8,8 +8,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from zerosnet.kernels.cuda import CudaKernels
+from zerosnet.kernels.interface import Kernels
 from zerosnet.kernels.native import NativeNetwork
-from zerosnet.models import Network
+from zerosnet.kernels.prepared import PreparedNetwork
+from zerosnet.kernels.streams import NativeStreams
+from zerosnet.models import Network, StreamStack
 
 
 def native_network(
@@ -19,11 +22,17 @@ def native_network(
     *,
     weights: bool = True,
     gradients: Sequence[Tensor] | None = None,
-) -> NativeNetwork:
+) -> PreparedNetwork:
     def kernels(channels: int, width: int) -> CudaKernels:
         return CudaKernels(channels, width, network.replicas, batch, device)
 
-    return NativeNetwork(network, kernels, weights=weights, gradients=gradients)
+    return prepared(network, kernels, weights=weights, gradients=gradients)
+
+
+def prepared(network: Network, kernels: Callable[[int, int], Kernels], **options: Any) -> PreparedNetwork:
+    """Prepare a network of one stream or of several for its kernels; options are those of `PreparedNetwork`."""
+    kind = NativeStreams if isinstance(network.stack, StreamStack) else NativeNetwork
+    return kind(network, kernels, **options)
 
 
 class NativeStep:
@@ -86,11 +95,11 @@ class NativeClassifier(nn.Module):
     respect to parameters. `make` builds the native network of a batch size.
     """
 
-    def __init__(self, network: Network, make: Callable[[int], NativeNetwork] | None = None) -> None:
+    def __init__(self, network: Network, make: Callable[[int], PreparedNetwork] | None = None) -> None:
         super().__init__()
         self.network, self.replicas = network, network.replicas
         self._make = make or self._on_device
-        self._by_batch: dict[int, NativeNetwork] = {}
+        self._by_batch: dict[int, PreparedNetwork] = {}
 
     def forward(self, images: Tensor) -> Tensor:
         batch = len(images)
@@ -99,7 +108,7 @@ class NativeClassifier(nn.Module):
         logits: Tensor = _Logits.apply(images, self._by_batch[batch])
         return logits.squeeze(1) if self.replicas == 1 else logits
 
-    def _on_device(self, batch: int) -> NativeNetwork:
+    def _on_device(self, batch: int) -> PreparedNetwork:
         device = next(self.network.parameters()).device
         return native_network(self.network, batch, device, weights=False)
 
@@ -108,7 +117,7 @@ class _Logits(torch.autograd.Function):
     """Logits (B, K, classes), with the backward kernels as their derivative."""
 
     @staticmethod
-    def forward(ctx: Any, images: Tensor, native: NativeNetwork) -> Tensor:
+    def forward(ctx: Any, images: Tensor, native: PreparedNetwork) -> Tensor:
         native.refresh(training=False)
         tape = native.forward(images, training=False, record=ctx.needs_input_grad[0])
         ctx.tape, ctx.native = tape, native

@@ -27,7 +27,6 @@ CPU_BATCH = 256
 CUDA_IMAGES = 2_500  # such images, times replicas, fill a large GPU in one forward pass, in little memory
 NATIVE_IMAGES = 10_000  # the same for our own kernels
 LEAST = 100  # images per replica, however many replicas there are
-NATIVE = "bf16 convolutions, state in 24 bits, its gradient in bf16"
 TORCH_BATCH = 500  # weights are scaled and rounded anew for every batch; needs no more memory than a training step
 PLAIN = {torch.bfloat16: "bf16 convolutions, state in float32", None: "all in the type of the parameters"}
 
@@ -253,7 +252,7 @@ def choose_backend(
                 optimizer.native = True
             return Backend(
                 "native",
-                NATIVE,
+                native.native.arithmetic,
                 native,
                 lambda size: NativePredictor(network, batch=size),
                 native_gather,
