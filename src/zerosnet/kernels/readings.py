@@ -13,15 +13,15 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from zerosnet.kernels.interface import MAX_STEPS
-from zerosnet.models.stepping.streams import StreamCoefficients
+from zerosnet.models import StreamCoefficients
 
 
-class Sum(NamedTuple):
+class ChainedSum(NamedTuple):
     """A sum in passes of up to four terms, from the second on with what has been summed so far as the first."""
 
     passes: list[list[int]]
     first_row: int
-    """Of the table of weights, (rows, K, 4), which has one for every pass."""
+    """The row of the first pass in the table of weights, (rows, K, 4)."""
 
 
 class Readings:
@@ -140,7 +140,7 @@ class Readings:
             section, after = (reading - 1) // self.blocks, (reading - 1) % self.blocks + 1
         return self.base(section) + after
 
-    def _sum(self, columns: list[int]) -> Sum:
+    def _sum(self, columns: list[int]) -> ChainedSum:
         first = len(self._rows)
         terms = list(range(len(columns)))
         passes = [terms[:MAX_STEPS]]
@@ -148,4 +148,4 @@ class Readings:
         for number, terms in enumerate(passes):
             row = [self._one] * (number > 0) + [columns[term] for term in terms]
             self._rows.append(row + [self._zero] * (MAX_STEPS - len(row)))
-        return Sum(passes, first)
+        return ChainedSum(passes, first)

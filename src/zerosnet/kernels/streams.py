@@ -15,9 +15,8 @@ from zerosnet.kernels.head import Node, Opened, Tape
 from zerosnet.kernels.interface import MAX_STEPS, ConvInner, Kernels, State, StateGradient
 from zerosnet.kernels.patches import PointConvolution
 from zerosnet.kernels.prepared import PreparedNetwork
-from zerosnet.kernels.readings import Readings, Sum
-from zerosnet.models import Block, Conv, Network, StreamStack
-from zerosnet.models.stepping.streams import StreamCoefficients
+from zerosnet.kernels.readings import ChainedSum, Readings
+from zerosnet.models import Block, Conv, Network, StreamCoefficients, StreamStack
 
 
 class Added(NamedTuple):
@@ -147,7 +146,7 @@ class NativeStreams(PreparedNetwork):
         return self._add(self.readings.forward[reading], section.sources(), rows, k)[0]
 
     def _add(
-        self, wanted: Sum, terms: Sequence[Tensor], rows: Tensor, k: Kernels, dots_with: Tensor | None = None
+        self, wanted: ChainedSum, terms: Sequence[Tensor], rows: Tensor, k: Kernels, dots_with: Tensor | None = None
     ) -> tuple[Tensor, list[Tensor]]:
         """Sum tensors up; return the sum and, pass by pass, their inner products with a tensor."""
         total, dots = list[Tensor](), list[Tensor]()

@@ -72,6 +72,7 @@ from zerosnet.models.stepping.blocks import Block as Block
 from zerosnet.models.stepping.history import BlockPlan as BlockPlan
 from zerosnet.models.stepping.stack import BlockStep as BlockStep
 from zerosnet.models.stepping.stream_stack import StreamStack as StreamStack
+from zerosnet.models.stepping.streams import StreamCoefficients as StreamCoefficients
 from zerosnet.models.stepping.streams import StreamsLaw as StreamsLaw
 from zerosnet.models.structure import Structure as Structure
 from zerosnet.models.structure import check_model as check_model
