@@ -80,7 +80,7 @@ def paper_pgd(every: Evidence | None = None) -> str:
         laws = [f"{one['place'][law]:.2f}" for law in ("parts", "root_condition")]
         white = _cell(left.get(("pgd-20", TRANSFER[-1])))
         rows.append([_name(one), SIDES[one["zero_stable"]], *ours, _printed(one["run"]), white, where, *laws])
-    radii = [f"Transferred, {_radius(eps)}" for eps in TRANSFER]
+    radii = [f"Transferred, {_radius(eps)}, reaching {_radius(1.75 * eps)}" for eps in TRANSFER]
     heads = ["Clean, %", *radii, f"The paper, {_radius(TRANSFER[-1])}", f"PGD-20, {_radius(TRANSFER[-1])}"]
     return table(["Network", "Zero-stable", *heads, "Place", "by the law", "by the root condition"], rows)
 
@@ -121,6 +121,30 @@ def paper_left(column: tuple[str, float | None]) -> str:
     """Write down what is left of the network that the paper's protocol calls best."""
     best = max(_paper_rows().values(), key=lambda left: left["transfer", TRANSFER[-1]])
     return f"{best[column]:.1f}"
+
+
+def paper_random() -> str:
+    """Write down what random signs of the largest radius leave of the networks of the paper's protocol."""
+    return span([left["random signs", TRANSFER[-1]] for left in _paper_rows().values()], 1)
+
+
+def paper_below() -> str:
+    """Write down by how much clean accuracy is below the printed one, in the rows of the paper's PGD table."""
+    printed = {one: _printed(one, "eps=0") for one in _paper_rows()}
+    return span([float(printed[run]) - left["clean", None] for run, left in _paper_rows().items()], 1)
+
+
+def optimum_left(recipe: str) -> str:
+    """Write down what PGD-50 leaves of the optimum that a recipe trained, at two radii."""
+    runs = _by_id(None)
+    network = attacked(runs[next(one["run"] for one in registered(recipe) if one["model"].endswith("_opt"))])
+    assert network is not None
+    return " and ".join(f"{_cell(_left(network, METHODS[0], eps))} % at {_radius(eps)}" for eps in (SMALL[0], ORDERED))
+
+
+def checks_failed() -> str:
+    """Count the attacks in the records of which a sanity check failed."""
+    return str(sum(bool(one.warnings) for run in evidence().runs for one in run.attacks.values()))
 
 
 def paper_white_box() -> str:
@@ -178,11 +202,11 @@ def _name(one: dict[str, Any]) -> str:
     return f"`{rounded_name(' '.join(filter(None, (one['model'], one.get('scheme')))))}`"
 
 
-def _printed(run: str) -> str:
-    """Write the number that the paper printed for a run's network at the largest radius."""
+def _printed(run: str, column: str = "eps=8/255") -> str:
+    """Write the number that the paper printed for a run's network, at the largest radius by default."""
     table_pgd = experiment("table-pgd")
     for cell in table_pgd.cells:
-        if cell.column == "eps=8/255" and any(spec.id == run for spec in table_pgd.cell_specs(cell, "full")):
+        if cell.column == column and any(spec.id == run for spec in table_pgd.cell_specs(cell, "full")):
             return "" if cell.printed is None else f"{cell.printed.value:.1f}"
     return ""
 
@@ -199,6 +223,10 @@ VALUES: dict[str, Callable[[], str]] = {
     "attacks, undefended images": undefended_images,
     "attacks, paper best clean": lambda: paper_left(("clean", None)),
     "attacks, paper best transferred": lambda: paper_left(("transfer", TRANSFER[-1])),
-    "attacks, paper best random": lambda: paper_left(("random signs", TRANSFER[-1])),
+    "attacks, paper random": paper_random,
+    "attacks, paper below": paper_below,
+    "attacks, optimum of the paper": lambda: optimum_left("pgd-paper"),
+    "attacks, optimum undefended": lambda: optimum_left("paper"),
+    "attacks, checks failed": checks_failed,
     "attacks, paper white-box": paper_white_box,
 }

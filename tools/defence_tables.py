@@ -176,8 +176,8 @@ def _certified_at(radius: float) -> dict[str, float]:
     return {_scheme(one.name): one.certified[radius] for one in certified()}
 
 
-def _left() -> dict[str, float]:
-    return {_scheme(one.name): one.kept["pgd-50"][EPS] for one in defended()}
+def _left(method: str = "pgd-50") -> dict[str, float]:
+    return {_scheme(one.name): one.kept[method][EPS] for one in defended()}
 
 
 def _certified_places() -> dict[str, float]:
@@ -232,6 +232,10 @@ VALUES: dict[str, Callable[[], str]] = {
     "certified, place": lambda: _interval(_certified_at(RADIUS), 500),
     "certified, place over radii": _over_radii,
     "defended, place": lambda: _interval(_left(), min(one.images["pgd-50"] for one in defended())),
+    "defended, place by AutoAttack": lambda: _interval(
+        _left("autoattack"), min(one.images["autoattack"] for one in defended())
+    ),
+    "defended, worst": lambda: f"{min(_left().values()):.1f}",
     "place, by law": lambda: f"{predicted('noise')[BETWEEN]['parts']:.2f}",
     "place, missed by law": lambda: _missed("parts"),
     "place, missed by roots": lambda: _missed("root_condition"),

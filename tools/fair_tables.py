@@ -10,6 +10,7 @@ from tools.markdown_tables import span, table
 from tools.robustness_tables import GAUSSIAN, corrupted, networks, pairs
 from tools.run_tables import evidence
 from zerosnet.experiments import (
+    CLEAN,
     DEPTH,
     NOISES,
     ROOTS,
@@ -99,9 +100,9 @@ def corrupted_pairs() -> MatchedDifference:
 
 
 def explain_corruption(every: Sequence[tuple[CorruptedNetwork, float]], by: Sequence[str]) -> Regression:
-    """Explain what corruption takes, in percent of clean accuracy, by the logarithm of the effective parameters,
-    the root condition, or both."""
+    """Explain what corruption takes, in percent of clean accuracy, by depth, the root condition, the clean error."""
     columns = {
+        CLEAN: [log(one.errors.clean) for one, _ in every],
         DEPTH: [log(parameters) for _, parameters in every],
         ROOTS: [float(bool(one.zero_stable)) for one, _ in every],
     }
@@ -169,6 +170,7 @@ VALUES: dict[str, Callable[[], str]] = {
     "corruptions, pairs equal": lambda: "shown" if corrupted_pairs().negligible else "not shown",
     "corruptions, relative": lambda: span([relative_loss(one) for one in corrupted()], 0),
     "corruptions, by depth": lambda: _alone(DEPTH),
+    "corruptions, by clean error": lambda: _alone(CLEAN),
     "corruptions, by roots": lambda: _alone(ROOTS),
     "corruptions, roots beside depth": lambda: str(explain_corruption(corrupted_with_depth(), [DEPTH, ROOTS])[ROOTS]),
     "euler, compared": lambda: str(len(beside_euler())),

@@ -11,6 +11,7 @@ from tools.law_tables import PREDICTIONS as PREDICTIONS
 from tools.markdown_tables import benchmark, span, table
 from tools.run_tables import evidence
 from zerosnet.experiments import (
+    CLEAN,
     DEPTH,
     LEARNED,
     NOISES,
@@ -46,14 +47,22 @@ def networks() -> tuple[NoisyNetwork, ...]:
 
 
 def explained_losses() -> str:
-    """List, per noise, what explains the relative loss: either alone, and the root condition beside depth."""
+    """List, per noise, what explains the relative loss: each alone, and the root condition beside depth."""
     rows = []
     for noise in NOISES:
-        depth, roots = (explain_loss(networks(), noise, [by]) for by in (DEPTH, ROOTS))
         beside = explain_loss(networks(), noise)[ROOTS]
-        parts = [f"{100 * one.explained:.0f} %" for one in (depth, roots)]
+        alone = (explain_loss(networks(), noise, [by]) for by in (DEPTH, ROOTS, CLEAN))
+        parts = [f"{100 * one.explained:.0f} %" for one in alone]
         rows.append([noise, *parts, f"{100 * beside.alone:.1f} %", str(beside), _p(beside.p)])
-    heads = ["Noise", "Explained by depth", "by roots", "Roots beside depth", "Effect of the roots, points", "p"]
+    heads = [
+        "Noise",
+        "Explained by depth",
+        "by roots",
+        "by clean error",
+        "Roots beside depth",
+        "Effect of the roots, points",
+        "p",
+    ]
     return table(heads, rows)
 
 

@@ -245,5 +245,7 @@ VALUES: dict[str, Callable[[], str]] = {
     "blocks used with a root at -1.2": lambda: _blocks(deep()[Scheme.parse("-4/495,613/495,-38/165;16/9")]),
     "FGSM 0.15, zero-stable": lambda: span(attacked("fgsm", 0.15)[0], 0),
     "FGSM 0.15, others": lambda: span(attacked("fgsm", 0.15)[1], 0),
+    "PGD-20 0.15, zero-stable": lambda: span(attacked("pgd-20", 0.15)[0], 1),
+    "PGD-20 0.15, others": lambda: span(attacked("pgd-20", 0.15)[1], 1),
     "PGD-20 0.3, most": lambda: f"{max(map(max, attacked('pgd-20', 0.3))):.2f}",
 }

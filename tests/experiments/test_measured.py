@@ -7,6 +7,8 @@ from tests.experiments.made_up import finish
 from tests.measured_runs import RUNS, needs_runs
 
 from zerosnet.experiments import EXPERIMENTS, Value, collect, read_evidence, recorded
+from zerosnet.experiments.readings import concerns
+from zerosnet.robustness import ProtocolResult, ResultRow
 from zerosnet.training import Store
 
 COMPARISON, OPT, C10 = EXPERIMENTS["table-comparison"], "ZeroSNet-Opt 20", "C10 (%)"
@@ -114,3 +116,10 @@ def test_failed_checks_go_into_the_record_and_come_out_of_it():
     for value in (doubtful, plain):
         assert Value.from_json(json.loads(json.dumps(value.to_json()))) == value
     assert "warnings" not in plain.to_json()
+
+
+def test_a_failed_check_marks_the_attacks_that_it_names():
+    white, black = (ResultRow(method, method, 0.5, 50, 100, access="any", eps=0.1) for method in ("pgd-20", "transfer"))
+    result = ProtocolResult("paper-pgd", (white, black))
+    assert [concerns("transfer 93.45% at 0.01, clean 86.91% at 0", row, result) for row in (white, black)] == [0, 1]
+    assert all(concerns("wrong units", row, result) for row in (white, black))

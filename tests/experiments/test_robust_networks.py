@@ -133,7 +133,17 @@ def test_attacks_on_some_images_count_and_more_images_win():
 def test_seeds_of_an_attacked_network_are_joined_where_all_were_attacked():
     runs = [
         attacked_run(fooled("pgd-whitebox", "pgd-20", 500, e4=0.6, e8=0.4)),
-        attacked_run(fooled("pgd-whitebox", "pgd-20", 400, e8=0.2), seed=2),
+        attacked_run(fooled("pgd-whitebox", "pgd-20", 500, e8=0.2), seed=2),
     ]
     (joined,) = attacked_networks(Evidence(runs=tuple(runs)))
-    assert joined.kept == {"pgd-20": {8 / 255: pytest.approx(30)}} and joined.images == {"pgd-20": 400}
+    assert joined.kept == {"pgd-20": {8 / 255: pytest.approx(30)}} and joined.images == {"pgd-20": 500}
+    assert joined.runs == 2
+
+
+def test_a_seed_that_was_attacked_on_fewer_images_than_others_does_not_count():
+    runs = [
+        attacked_run(fooled("pgd-whitebox", "pgd-20", 500, e8=0.4)),
+        attacked_run(fooled("pgd-whitebox", "pgd-20", 400, e8=0.2), seed=2),
+    ]
+    (one,) = attacked_networks(Evidence(runs=tuple(runs)))
+    assert one.kept == {"pgd-20": {8 / 255: pytest.approx(40)}} and one.images == {"pgd-20": 500} and one.runs == 1

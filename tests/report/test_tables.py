@@ -63,7 +63,7 @@ def test_rows_that_were_not_run_are_one_line_and_with_the_papers_numbers_if_aske
     short, whole = experiment_table(table), experiment_table(table, printed=True)
     assert short.count("90.00±0.50") == 1 and whole.count("90.00±0.50") == 3
     for page in (short, whole):
-        assert page.count("ot run") == 1 and "Not run, or not wholly: 2 of 3 rows." in page
+        assert page.count("ot run") == 1 and "Not run, or not in all columns: 2 of 3 rows." in page
 
 
 def test_a_scheme_has_its_own_name_and_the_printed_moduli_in_its_tooltip():

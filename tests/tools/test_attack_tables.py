@@ -72,7 +72,7 @@ def test_the_papers_table_has_printed_measured_and_predicted_numbers():
     found = cells(tables.paper_pgd(evidence(specs, [transfer(clean) for clean in (0.9, 0.85, 0.8, 0.7)])))
     assert [one["Place"] for one in found] == ["1.00", "0.75", "0.50", "0.00"]
     assert [one["by the law"] for one in found] == ["1.00", "1.00", "0.21", "0.00"]
-    assert found[0]["Transferred, 8/255"] == "83.7" and found[0]["PGD-20, 8/255"] == "1.0"
+    assert found[0]["Transferred, 8/255, reaching 14/255"] == "83.7" and found[0]["PGD-20, 8/255"] == "1.0"
     assert found[-1]["The paper, 8/255"] == "48.8"
     assert {one["Place"] for one in cells(tables.paper_pgd(evidence(specs[:1], [transfer(0.9)])))} == {""}
 

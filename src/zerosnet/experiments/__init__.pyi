@@ -26,6 +26,7 @@ from zerosnet.experiments.measured import MeasuredCell as MeasuredCell
 from zerosnet.experiments.measured import collect as collect
 from zerosnet.experiments.measured import recorded as recorded
 from zerosnet.experiments.measured import whole as whole
+from zerosnet.experiments.noise_comparison import CLEAN as CLEAN
 from zerosnet.experiments.noise_comparison import DEPTH as DEPTH
 from zerosnet.experiments.noise_comparison import LEARNED as LEARNED
 from zerosnet.experiments.noise_comparison import NOISES as NOISES

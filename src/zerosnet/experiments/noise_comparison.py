@@ -23,6 +23,7 @@ NOISES = ("Gaussian 0.02", "Gaussian 0.04", "uniform [-0.08, 0]", "constant -0.4
 """The noises that are looked at: the largest of every kind and sign, and a Gaussian one of half the size."""
 DEPTH = "log of effective parameters"
 ROOTS = "root condition"
+CLEAN = "log of clean error"
 LEARNED = 50.0
 """The least clean accuracy, in percent, of a network whose robustness is compared."""
 LAYERS = "56"
@@ -119,8 +120,12 @@ def _network(runs: Sequence[tuple[RunEvidence, Wiring, dict[str, float]]]) -> No
 
 
 def explain_loss(networks: Sequence[NoisyNetwork], noise: str, by: Sequence[str] = (DEPTH, ROOTS)) -> Regression:
-    """Explain the relative loss under a noise, in percent of clean, by effective depth, the root condition, or both."""
+    """Explain the relative loss under a noise, in percent of clean, by depth, the root condition, the clean error.
+
+    The clean error is known only after training.
+    """
     columns = {
+        CLEAN: [log(100 - network.clean) for network in networks],
         DEPTH: [log(network.parameters) for network in networks],
         ROOTS: [float(network.zero_stable) for network in networks],
     }

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from zerosnet.experiments.evidence import Evidence, RunEvidence
-from zerosnet.robustness import PROTOCOLS, ProtocolOptions
+from zerosnet.robustness import PROTOCOLS, ProtocolOptions, ProtocolResult, ResultRow
 from zerosnet.training import Result, RunSpec
 
 
@@ -120,8 +120,15 @@ def _under_attack(run: RunEvidence, reading: Reading, images: int | None) -> Val
         return None
     row = max(rows, key=lambda row: row.images)
     units = _OTHER_UNITS.get(reading.protocol, "")
-    warnings = tuple(f"{result.protocol}{units}: {warning}" for warning in result.warnings) if row.access else ()
+    concerned = [warning for warning in result.warnings if row.access and concerns(warning, row, result)]
+    warnings = tuple(f"{result.protocol}{units}: {warning}" for warning in concerned)
     return Value(run.record.id, run.record.spec.seed, round(100 * row.accuracy, 9), warnings=warnings)
+
+
+def concerns(warning: str, row: ResultRow, result: ProtocolResult) -> bool:
+    """Tell whether a failed check is about a row's method: about all methods if it names none."""
+    named = {one.method for one in result.rows if one.access is not None and f"{one.method} " in warning}
+    return not named or row.method in named
 
 
 def _percent(fraction: float | None) -> float | None:

@@ -116,10 +116,13 @@ def certified_networks(evidence: Evidence, dataset: str = "cifar10") -> list[Cer
 def attacked_networks(evidence: Evidence, dataset: str = "cifar10") -> list[AttackedNetwork]:
     """Collect the networks of a data set under white-box attacks, by recipe and then best clean accuracy first.
 
-    What was measured on some of the images counts too. Of two results of one attack, that of more images does.
+    What was measured on some of the images counts too. Of two results of one attack, that of more images does, and
+    seeds that were attacked on fewer images than others do not.
     """
     networks = []
-    for (name, recipe, stable), runs in _attacked(evidence, dataset).items():
+    for (name, recipe, stable), every in _attacked(evidence, dataset).items():
+        most = max(_clean_row(run).images for run in every)
+        runs = [run for run in every if _clean_row(run).images == most]
         rows = [_strong_rows(run) for run in runs]
         shared = set(rows[0]).intersection(*rows[1:])
         kept: dict[str, dict[float, float]] = {}

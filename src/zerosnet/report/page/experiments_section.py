@@ -89,7 +89,7 @@ def warning_list(warnings: Mapping[str, Sequence[str]], place: str | None = None
     runs = (element("li", element("code", run), ": ", "; ".join(lines)) for run, lines in warnings.items())
     count = sum(len(lines) for lines in warnings.values())
     checks = "sanity checks" if count > 1 else "sanity check"
-    title = f"⚠ {count} {checks} of the attacks failed; these adversarial accuracies may be too high"
+    title = f"⚠ {count} {checks} of the attacks failed; the accuracies that are marked may be too high"
     look = f"note warning small{' long' if len(warnings) > _MOST_WARNINGS else ''}"
     return [element("details", element("summary", title), element("ul", runs), class_=look, id=place)]
 

@@ -212,15 +212,28 @@ def _attacks(networks: Sequence[AttackedNetwork]) -> list[Html]:
         columns = list(
             dict.fromkeys((method, eps) for one in chosen for method in one.kept for eps in one.kept[method])
         )
-        counts = {method: min(one.images[method] for one in chosen if method in one.images) for method, _ in columns}
-        heads = [f"{method} {255 * eps:g}/255 ({counts[method]:,} images)" for method, eps in columns]
+        heads = [f"{method} {255 * eps:g}/255" for method, eps in columns]
         rows: list[list[object]] = [
-            [rounded_name(one.name), _side(one.zero_stable), f"{one.clean:.1f}", *_kept(one, columns), one.runs]
+            [
+                rounded_name(one.name),
+                _side(one.zero_stable),
+                f"{one.clean:.1f}",
+                *_kept(one, columns),
+                _images(one),
+                one.runs,
+            ]
             for one in chosen
         ]
-        titles = ["network", "zero-stable", "clean %", *heads, "seeds"]
+        titles = ["network", "zero-stable", "clean %", *heads, "images", "seeds"]
         parts.append(plain_table(f"Test accuracy in %, recipe {recipe}", titles, rows, len(titles) - 2))
     return parts
+
+
+def _images(network: AttackedNetwork) -> str:
+    """Write down how many images were attacked; method by method if they differ."""
+    if len(set(network.images.values())) == 1:
+        return f"{next(iter(network.images.values())):,}"
+    return ", ".join(f"{method} {count:,}" for method, count in network.images.items())
 
 
 def _kept(network: AttackedNetwork, columns: Sequence[tuple[str, float]]) -> list[str]:
