@@ -114,8 +114,6 @@ VALUES: dict[str, Callable[[], str]] = {
     **{f"{name}, predicted": partial(_value, name, "parts") for name in SENTENCES if "weights" not in name},
     "pairs, differences": lambda: " and ".join(f"{_measured(a) - _measured(b):.1f}" for a, b in PAIRS),
     **{f"{name}, by roots": partial(_value, name, "root_condition") for name in SENTENCES if "betas" in name},
-    "betas per block, error": partial(_group_error, "block-schemes", "parts"),
-    "betas per block, error by roots": partial(_group_error, "block-schemes", "root_condition"),
     "restarts, predicted": partial(_restarts, "parts"),
     "restarts, measured": partial(_restarts, "measured"),
     "no decay, measured": lambda: listed(_decay(NO_DECAY)[0]),

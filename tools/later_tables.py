@@ -125,21 +125,47 @@ def _predicted(results: Path, file: str) -> dict[str, _Entry]:
     }
 
 
+class Group(NamedTuple):
+    """Networks that share a row, and the reading of their predictions that it shows."""
+
+    name: str
+    networks: Sequence[Network]
+    reading: str = PLAIN
+
+    def error(self, law: str) -> str:
+        """Write the error of a law, with the number of networks if it did not predict all."""
+        known = [one for one in self.networks if law in one.predicted[self.reading]]
+        number = "" if len(known) == len(self.networks) else f" ({len(known)})"
+        return f"{rms(misses(known, law, self.reading)):.2f}{number}" if known else UNKNOWN
+
+    def largest_miss(self) -> str:
+        return f"{max((_miss(one, self.reading) for one in self.networks), key=abs):+.1f}"
+
+    def row(self, laws: Iterable[str]) -> list[str]:
+        """Write name, number of networks, the errors of some laws, and the largest miss of the law of its day."""
+        return [self.name, str(len(self.networks)), *map(self.error, laws), self.largest_miss()]
+
+
+def all_groups(results: Path = RESULTS) -> list[Group]:
+    """List the networks that were trained after their predictions: group by group, all, and those that learned."""
+    found = [
+        Group(_group(file, ones) + words, ones, reading)
+        for file, ones in later(results).items()
+        for reading, words in _readings(file).items()
+    ]
+    if ones := tested(results):
+        found.append(Group("**all**", ones))
+        if len(some := learned(results)) < len(ones):
+            found.append(Group("**all that learned**", some))
+    return found
+
+
 def errors(results: Path = RESULTS) -> str:
     """List the errors of all laws on networks that were trained after their predictions, per group."""
     if not later(results):
         return _NONE
-    rows = []
-    for file, found in later(results).items():
-        for reading, words in _readings(file).items():
-            name = _group(file, found) + words
-            rows.append([name, str(len(found)), *_cells(found, reading)])
-    if found := tested(results):
-        rows.append(["**all**", str(len(found)), *_cells(found)])
-        if len(some := learned(results)) < len(found):
-            rows.append(["**all that learned**", str(len(some)), *_cells(some)])
     heads = ["Networks", "Number", *LAWS.values(), LARGEST]
-    return _without_empty(heads, rows)
+    return _without_empty(heads, [group.row(LAWS) for group in all_groups(results)])
 
 
 def networks(results: Path = RESULTS) -> str:
@@ -232,16 +258,6 @@ def _readings(file: str) -> dict[str, str]:
     if file != CONTROL:
         return {"predicted_accuracy": ""}
     return {**READINGS, "predicted_accuracy": _INITIAL}
-
-
-def _cells(found: Sequence[Network], reading: str = "predicted_accuracy") -> list[str]:
-    """Write the error of every law, with the number of networks if it did not predict all, and the largest miss."""
-    cells = []
-    for law in LAWS:
-        known = [one for one in found if law in one.predicted[reading]]
-        number = "" if len(known) == len(found) else f" ({len(known)})"
-        cells.append(f"{rms(misses(known, law, reading)):.2f}{number}" if known else UNKNOWN)
-    return [*cells, f"{max((_miss(one, reading) for one in found), key=abs):+.1f}"]
 
 
 def _miss(one: Network, reading: str = "predicted_accuracy") -> float:

@@ -177,10 +177,10 @@ def _order_ranks(results: Path, name: str) -> Correlation | None:
 
 
 @cache
-def _on_the_map(measure: str, kind: str = "all") -> str:
+def _on_the_map(measure: str) -> str:
     """Write the rank correlation of a measure over the networks of the sweep `screen-map`."""
     pairs = screened_pairs(grid(screened_networks(evidence())))
-    found = disc_ranks([one for one in pairs if kind == "all" or is_stable_pair(one[0])], LAYERS)[measure]
+    found = disc_ranks(pairs, LAYERS)[measure]
     return "" if found is None else f"{found.rho:.2f}"
 
 
@@ -195,11 +195,7 @@ VALUES: dict[str, Callable[[], str]] = {
     "map, networks": lambda: str(len(screened_pairs(grid(screened_networks(evidence()))))),
     "map, minutes": _minutes,
     "map, depth": partial(_on_the_map, "effective depth"),
-    "map, law": partial(_on_the_map, "the law"),
     "map, stability": partial(_on_the_map, "zero stability"),
-    "map, modulus": partial(_on_the_map, "small modulus"),
-    "map, depth, zero-stable": partial(_on_the_map, "effective depth", "zero-stable"),
-    "map, law, zero-stable": partial(_on_the_map, "the law", "zero-stable"),
 }
 
 
