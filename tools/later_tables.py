@@ -162,10 +162,8 @@ def all_groups(results: Path = RESULTS) -> list[Group]:
 
 def errors(results: Path = RESULTS) -> str:
     """List the errors of all laws on networks that were trained after their predictions, per group."""
-    if not later(results):
-        return _NONE
-    heads = ["Networks", "Number", *LAWS.values(), LARGEST]
-    return _without_empty(heads, [group.row(LAWS) for group in all_groups(results)])
+    rows = [group.row(LAWS) for group in all_groups(results)]
+    return _without_empty(["Networks", "Number", *LAWS.values(), LARGEST], rows) if rows else _NONE
 
 
 def networks(results: Path = RESULTS) -> str:

@@ -6,7 +6,6 @@ import torch
 from torch.nn import functional
 
 from zerosnet.errors import InputError
-from zerosnet.kernels.support import reason_against_network
 from zerosnet.models import create_model, diagnose, extract, tails, wiring_of, wiring_of_network
 from zerosnet.models.stepping.streams import StreamsLaw, sinkhorn
 from zerosnet.numerics import same_up_to_gauge
@@ -100,10 +99,6 @@ def test_a_network_of_streams_is_diagnosed() -> None:
     assert found.wiring.streams == 4
     assert len(found.blocks) == 9
     assert found.blocks[1].likeness is not None
-
-
-def test_streams_go_through_the_plain_engine() -> None:
-    assert reason_against_network(create_model("streams20"), (32, 32), torch.bfloat16) == "it has several streams"
 
 
 def test_wrong_numbers_of_streams_are_refused() -> None:
