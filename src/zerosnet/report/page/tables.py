@@ -72,9 +72,7 @@ def experiment_table(
         class_="experiment",
     )
     below = [element("p", element("sup", i), " ", remark, class_="small") for i, remark in enumerate(remarks, 1)]
-    waiting = sum(
-        any(cell.status == "not run" for cell in _of_row(measured, row)) for row in experiment.rows
-    )
+    waiting = sum(any(cell.status == "not run" for cell in _of_row(measured, row)) for row in experiment.rows)
     if waiting:
         line = f"Not run, or not in all columns: {waiting} of {len(experiment.rows)} rows."
         below.append(element("p", line, class_="small none"))
