@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from math import sqrt
+from statistics import fmean
 from typing import Any
 
 from tools.defence_tables import PREDICTIONS, WORDS, certified, places
@@ -20,7 +21,6 @@ from zerosnet.experiments import (
     experiment,
     rounded_name,
 )
-from zerosnet.experiments.statistics import ranks
 
 PACKAGED = "measured on the weights that come with the package"
 WAITING = "Not measured yet: predictions are on record in `results/predictions/defended.json`."
@@ -45,23 +45,52 @@ def attacked(run: RunEvidence) -> AttackedNetwork | None:
 
 
 def undefended(every: Evidence | None = None) -> str:
-    """List what small radii leave of networks without defence, beside the order of those measured by the law."""
-    runs = _by_id(every)
-    found = [
-        (one, network) for one in registered("paper") if one["run"] in runs and (network := attacked(runs[one["run"]]))
-    ]
+    """List what small radii leave of networks without defence, and their places beside those of law and roots."""
+    found = _undefended(every)
     if not found:
         return WAITING
     columns = [(m, eps) for m in METHODS for eps in SMALL if any(_left(network, m, eps) for _, network in found)]
-    measured = _orders([_left(network, METHODS[0], ORDERED) for _, network in found])
+    measured, law, roots = (list(one.values()) for one in _undefended_places(ORDERED, found))
     rows = []
-    for law, ((one, network), order) in enumerate(zip(found, measured), start=1):
+    for i, (one, network) in enumerate(found):
         clean = [f"{one['predicted_accuracy']['parts']:.1f}", f"{network.clean:.1f}"]
         left = [_cell(_left(network, *column)) for column in columns]
-        rows.append([_name(one), SIDES[one["zero_stable"]], *clean, *left, str(law), order])
+        where = [f"{place[i]:.2f}" if place else "" for place in (measured, law, roots)]
+        rows.append([_name(one), SIDES[one["zero_stable"]], *clean, *left, *where])
     heads = [f"{WORDS[method]}, {_radius(eps)}" for method, eps in columns]
-    last = ["Order by the law", f"measured, {WORDS[METHODS[0]]}, {_radius(ORDERED)}"]
+    last = [f"Place, {_radius(ORDERED)}", "by the law", "by the root condition"]
     return table(["Network", "Zero-stable", "Clean by the law, %", "Clean, %", *heads, *last], rows)
+
+
+def _undefended(every: Evidence | None = None) -> list[tuple[dict[str, Any], AttackedNetwork]]:
+    """Find the registered networks without defence that were attacked, the best by the law first."""
+    runs = _by_id(every)
+    found = ((one, attacked(runs[one["run"]])) for one in registered("paper") if one["run"] in runs)
+    return [(one, network) for one, network in found if network is not None]
+
+
+def _undefended_places(
+    eps: float, found: Sequence[tuple[dict[str, Any], AttackedNetwork]]
+) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
+    """Place networks by what PGD-50 leaves, by the clean accuracy that the law predicts, and by the root condition.
+
+    Empty if a measurement is missing, or if two networks cannot be told apart.
+    """
+    left = {one["run"]: _left(network, METHODS[0], eps) for one, network in found}
+    known = {run: value for run, value in left.items() if value is not None}
+    stable = {one["run"]: float(one["zero_stable"]) for one, _ in found}
+    if len(known) < len(left) or len(set(known.values())) < 2 or len(set(stable.values())) < 2:
+        return {}, {}, {}
+    return places(known), places({one["run"]: one["predicted_accuracy"]["parts"] for one, _ in found}), stable
+
+
+def undefended_missed(which: int) -> str:
+    """Write how far the law (1) or the root condition (2) misses the places of the networks, by radius."""
+    words = []
+    for eps in SMALL[:3]:
+        made = _undefended_places(eps, _undefended())
+        words.append(f"{sqrt(fmean((made[which][run] - place) ** 2 for run, place in made[0].items())):.2f}")
+    return f"{words[0]}, {words[1]} and {words[2]}"
 
 
 def paper_pgd(every: Evidence | None = None) -> str:
@@ -153,9 +182,7 @@ def paper_white_box() -> str:
 
 
 def _undefended_networks(every: Evidence | None = None) -> list[AttackedNetwork]:
-    runs = _by_id(every)
-    found = [attacked(runs[one["run"]]) for one in registered("paper") if one["run"] in runs]
-    return [network for network in found if network is not None]
+    return [network for _, network in _undefended(every)]
 
 
 def _paper_rows(every: Evidence | None = None) -> dict[str, dict[tuple[str, float | None], float]]:
@@ -182,12 +209,6 @@ def _by_id(every: Evidence | None) -> Mapping[str, RunEvidence]:
 
 def _left(network: AttackedNetwork, method: str, eps: float) -> float | None:
     return next((value for radius, value in network.kept.get(method, {}).items() if abs(radius - eps) < 1e-9), None)
-
-
-def _orders(values: Sequence[float | None]) -> list[str]:
-    """Rank networks, the best as 1; nothing if a value is missing."""
-    known = [-value for value in values if value is not None]
-    return [f"{rank:g}" for rank in ranks(known)] if len(known) == len(values) else ["" for _ in values]
 
 
 def _cell(value: float | None) -> str:
@@ -221,6 +242,8 @@ VALUES: dict[str, Callable[[], str]] = {
     "attacks, undefended zero-stable": lambda: undefended_left(True),
     "attacks, undefended others": lambda: undefended_left(False),
     "attacks, undefended images": undefended_images,
+    "attacks, undefended missed by law": lambda: undefended_missed(1),
+    "attacks, undefended missed by roots": lambda: undefended_missed(2),
     "attacks, paper best clean": lambda: paper_left(("clean", None)),
     "attacks, paper best transferred": lambda: paper_left(("transfer", TRANSFER[-1])),
     "attacks, paper random": paper_random,

@@ -99,14 +99,17 @@ def corrupted_pairs() -> MatchedDifference:
     return _known(matched_difference([a - b for a, b in both if a is not None and b is not None]))
 
 
-def explain_corruption(every: Sequence[tuple[CorruptedNetwork, float]], by: Sequence[str]) -> Regression:
-    """Explain what corruption takes, in percent of clean accuracy, by depth, the root condition, the clean error."""
+def explain_corruption(
+    every: Sequence[tuple[CorruptedNetwork, float]], by: Sequence[str], *, relative: bool = True
+) -> Regression:
+    """Explain what corruption takes, in percent of clean accuracy or points, by depth, roots, clean error."""
     columns = {
         CLEAN: [log(one.errors.clean) for one, _ in every],
         DEPTH: [log(parameters) for _, parameters in every],
         ROOTS: [float(bool(one.zero_stable)) for one, _ in every],
     }
-    return regress([relative_loss(one) for one, _ in every], {name: columns[name] for name in by})
+    losses = [relative_loss(one) if relative else one.errors.mean - one.errors.clean for one, _ in every]
+    return regress(losses, {name: columns[name] for name in by})
 
 
 def relative_loss(one: CorruptedNetwork) -> float:
@@ -156,8 +159,8 @@ def _known(found: MatchedDifference | None) -> MatchedDifference:
     return found
 
 
-def _alone(by: str) -> str:
-    return f"{100 * explain_corruption(corrupted_with_depth(), [by]).explained:.0f}"
+def _alone(by: str, *, relative: bool = True) -> str:
+    return f"{100 * explain_corruption(corrupted_with_depth(), [by], relative=relative).explained:.0f}"
 
 
 TABLES: dict[str, Callable[[], str]] = {"noise, truncated twins": truncated_twins}
@@ -170,7 +173,7 @@ VALUES: dict[str, Callable[[], str]] = {
     "corruptions, pairs equal": lambda: "shown" if corrupted_pairs().negligible else "not shown",
     "corruptions, relative": lambda: span([relative_loss(one) for one in corrupted()], 0),
     "corruptions, by depth": lambda: _alone(DEPTH),
-    "corruptions, by clean error": lambda: _alone(CLEAN),
+    "corruptions, by depth, points": lambda: _alone(DEPTH, relative=False),
     "corruptions, by roots": lambda: _alone(ROOTS),
     "corruptions, roots beside depth": lambda: str(explain_corruption(corrupted_with_depth(), [DEPTH, ROOTS])[ROOTS]),
     "euler, compared": lambda: str(len(beside_euler())),

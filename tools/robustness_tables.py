@@ -1,7 +1,7 @@
 """Tables and numbers about robustness, from the records in results/runs."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from math import floor, sqrt
@@ -47,35 +47,42 @@ def networks() -> tuple[NoisyNetwork, ...]:
 
 
 def explained_losses() -> str:
-    """List, per noise, what explains the relative loss: each alone, and the root condition beside depth."""
+    """List, per noise and way to count the loss, what explains it: each alone, and the root condition beside depth."""
     rows = []
-    for noise in NOISES:
-        beside = explain_loss(networks(), noise)[ROOTS]
-        alone = (explain_loss(networks(), noise, [by]) for by in (DEPTH, ROOTS, CLEAN))
-        parts = [f"{100 * one.explained:.0f} %" for one in alone]
-        rows.append([noise, *parts, f"{100 * beside.alone:.1f} %", str(beside), _p(beside.p)])
-    heads = [
-        "Noise",
-        "Explained by depth",
-        "by roots",
-        "by clean error",
-        "Roots beside depth",
-        "Effect of the roots, points",
-        "p",
-    ]
-    return table(heads, rows)
+    for relative, way in ((True, "% of clean"), (False, "points")):
+        for noise in NOISES:
+            beside = explain_loss(networks(), noise, relative=relative)[ROOTS]
+            parts = [_explained(noise, by, relative) for by in (DEPTH, ROOTS, CLEAN)]
+            cells = [*(f"{part} %" for part in parts), f"{100 * beside.alone:.1f} %", str(beside), _p(beside.p)]
+            rows.append([noise, way, *cells])
+    explained = ["Explained by depth", "by roots", "by clean error", "by roots, beside depth"]
+    return table(["Noise", "Loss in", *explained, "Zero-stable, less the others", "p"], rows)
+
+
+def _explained(noise: str, by: str, relative: bool = True) -> str:
+    """Write the percentage of the variance of the loss that one quantity explains."""
+    return f"{100 * explain_loss(networks(), noise, [by], relative=relative).explained:.0f}"
 
 
 def matched_networks() -> str:
     """List the difference between networks that are not zero-stable and zero-stable ones that are as good, or deep."""
-    good, deep = match(networks()), match(networks(), "predicted depth")
-    clean = [_words([one.clean_difference for one in found]) for found in (good, deep)]
-    rows = [["clean", clean[0], "", clean[1]]]
+    plain, good, deep = match(_plain()), match(networks()), match(networks(), "predicted depth")
+    rows = [["clean", *(_words([one.clean_difference for one in found]) for found in (plain, good)), ""]]
+    rows[0].append(_words([one.clean_difference for one in deep]))
     for noise in NOISES:
-        matched = [_words([one.difference(noise) for one in found]) for found in (good, deep)]
-        rows.append([noise, matched[0], str(adjusted_difference(networks(), noise)), matched[1]])
-    heads = [f"Equal clean accuracy ({len(good)} networks)", f"Beside clean accuracy (all {len(networks())})"]
-    return table(["Noise", *heads, f"Equal predicted depth ({len(deep)} networks)"], rows)
+        matched = [_words([one.difference(noise) for one in found]) for found in (plain, good, deep)]
+        rows.append([noise, *matched[:2], str(adjusted_difference(networks(), noise)), matched[2]])
+    heads = [
+        f"Equal clean accuracy, one scheme in all blocks ({len(plain)} networks)",
+        f"Equal clean accuracy, all ({len(good)})",
+        f"Beside clean accuracy, all ({len(networks())})",
+        f"Equal predicted depth, all ({len(deep)})",
+    ]
+    return table(["Noise", *heads], rows)
+
+
+def _plain() -> list[NoisyNetwork]:
+    return [one for one in networks() if one.plain]
 
 
 def pairs() -> tuple[GaugePair, ...]:
@@ -201,8 +208,8 @@ def _words(values: list[float]) -> str:
     return str(matched_difference(values))
 
 
-def _matched(noise: str, by: str) -> MatchedDifference:
-    found = matched_difference([one.difference(noise) for one in match(networks(), by)])
+def _matched(noise: str, by: str, every: Sequence[NoisyNetwork] | None = None) -> MatchedDifference:
+    found = matched_difference([one.difference(noise) for one in match(every or networks(), by)])
     assert found is not None
     return found
 
@@ -273,10 +280,14 @@ VALUES: dict[str, Callable[[], str]] = {
     "noise law errors": lambda: _errors("parts"),
     "noise root errors": lambda: _errors("root_condition"),
     "noise, equal accuracy": lambda: str(_matched(GAUSSIAN, "clean accuracy")),
+    "noise, equal accuracy, plain": lambda: str(_matched(GAUSSIAN, "clean accuracy", _plain())),
+    "noise, equal accuracy, plain told": lambda: _excluded(lambda n: _matched(n, "clean accuracy", _plain()).certain),
     "noise, roots told": lambda: _excluded(_roots_matter),
     "noise, equal accuracy told": lambda: _excluded(_differs("clean accuracy")),
     "noise, equal depth told": lambda: _excluded(_differs("predicted depth")),
     "noise, beside accuracy told": lambda: _excluded(lambda noise: adjusted_difference(networks(), noise).certain),
-    "noise, by depth": lambda: f"{100 * explain_loss(networks(), GAUSSIAN, [DEPTH]).explained:.0f}",
+    "noise, by depth": lambda: _explained(GAUSSIAN, DEPTH),
+    "noise, by depth, points": lambda: _explained(GAUSSIAN, DEPTH, relative=False),
+    "noise, by roots, points": lambda: f"{100 * explain_loss(networks(), GAUSSIAN, relative=False)[ROOTS].alone:.0f}",
     "noise, by roots": lambda: f"{100 * explain_loss(networks(), GAUSSIAN)[ROOTS].alone:.0f}",
 }

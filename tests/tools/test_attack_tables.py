@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from tests.measured_runs import needs_runs
 
 from tools import attack_tables as tables
@@ -48,22 +47,23 @@ def test_nothing_is_shown_as_long_as_nothing_is_measured():
     assert tables.packaged_left(Evidence()) == "not measured yet"
 
 
-def test_networks_without_defence_stand_in_the_order_of_the_law_beside_the_measured_one():
+def test_networks_without_defence_stand_in_the_order_of_the_law_with_their_places():
     specs = list(read_sweep(SWEEP))
     assert {spec.id for spec in specs} == {one["run"] for one in tables.registered("paper")}
     clean = {one["run"]: 0.95 - 0.05 * place for place, one in enumerate(tables.registered("paper"))}
     found = cells(tables.undefended(evidence(specs, [small(clean[spec.id]) for spec in specs])))
-    assert [one["Order by the law"] for one in found] == list("12345")
-    assert [one["measured, PGD-50, 1/255"] for one in found] == list("12345")
+    assert [one["Place, 1/255"] for one in found] == ["1.00", "0.75", "0.50", "0.25", "0.00"]
+    law = [float(one["by the law"]) for one in found]
+    assert law == sorted(law, reverse=True) and law[0] == 1 and law[-1] == 0
+    stable = {"yes": "1.00", "no": "0.00"}
+    assert [one["by the root condition"] for one in found] == [stable[one["Zero-stable"]] for one in found]
     assert [found[0][head] for head in ("Clean, %", "PGD-50, 0.25/255", "PGD-50, 2/255")] == ["95.0", "85.0", "55.0"]
     assert found[0]["Clean by the law, %"] == "93.6" and not any("AutoAttack" in head for head in found[0])
 
 
-def test_only_networks_that_were_attacked_have_a_place_in_the_order():
+def test_networks_that_cannot_be_told_apart_have_no_places():
     specs = list(read_sweep(SWEEP))[:2]
-    found = cells(tables.undefended(evidence(specs, [small(0.8), small(0.9)])))
-    assert [one["Order by the law"] for one in found] == ["1", "2"]
-    assert [one["measured, PGD-50, 1/255"] for one in found] == ["2", "1"]
+    assert {one["Place, 1/255"] for one in cells(tables.undefended(evidence(specs, [small(0.8)] * 2)))} == {""}
 
 
 def test_the_papers_table_has_printed_measured_and_predicted_numbers():
@@ -90,11 +90,6 @@ def test_the_certificates_of_four_networks_took_less_than_two_minutes():
     words = tables.certified_seconds()
     assert words.startswith("4 networks took ") and words.endswith(" s on an H200")
     assert float(words.split()[3]) < 120
-
-
-@pytest.mark.parametrize("values, expected", [([3.0, 5.0], ["2", "1"]), ([3.0, None], ["", ""])])
-def test_the_best_is_first(values, expected):
-    assert tables._orders(values) == expected
 
 
 @needs_runs

@@ -59,6 +59,11 @@ class NoisyNetwork:
         layers = "".join(filter(str.isdigit, self.spec.model))
         return wired_name(self.spec, self.scheme) + (f", {layers} layers" if layers != LAYERS else "")
 
+    @property
+    def plain(self) -> bool:
+        """True if all blocks have one scheme and one beta, and states are projected one by one."""
+        return self.spec is None or not self.spec.rewired
+
     def loss(self, noise: str) -> float:
         """The part of the clean accuracy that a noise takes away, in percent."""
         return 100 * (self.clean - self.noisy[noise]) / self.clean
@@ -119,8 +124,10 @@ def _network(runs: Sequence[tuple[RunEvidence, Wiring, dict[str, float]]]) -> No
     )
 
 
-def explain_loss(networks: Sequence[NoisyNetwork], noise: str, by: Sequence[str] = (DEPTH, ROOTS)) -> Regression:
-    """Explain the relative loss under a noise, in percent of clean, by depth, the root condition, the clean error.
+def explain_loss(
+    networks: Sequence[NoisyNetwork], noise: str, by: Sequence[str] = (DEPTH, ROOTS), *, relative: bool = True
+) -> Regression:
+    """Explain the loss under a noise, in percent of clean or in points, by depth, root condition, clean error.
 
     The clean error is known only after training.
     """
@@ -132,7 +139,8 @@ def explain_loss(networks: Sequence[NoisyNetwork], noise: str, by: Sequence[str]
     unknown = [name for name in by if name not in columns]
     if unknown:
         raise InputError(f"by is {unknown[0]!r}; expected {' or '.join(columns)}")
-    return regress([network.loss(noise) for network in networks], {name: columns[name] for name in by})
+    losses = [network.loss(noise) if relative else network.clean - network.noisy[noise] for network in networks]
+    return regress(losses, {name: columns[name] for name in by})
 
 
 @dataclass(frozen=True)
