@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import takewhile
 from math import ceil, log
 from statistics import mean
 
@@ -146,6 +147,13 @@ def beside_euler_words() -> str:
     return f"{better} are better, {worse} worse, {equal} equal within 0.5 points and {rest} undecided"
 
 
+def worse_by_holm(level: float = 0.05) -> str:
+    """Count the networks worse than Euler's scheme by Holm's correction for all comparisons."""
+    every = sorted(beside_euler(), key=lambda one: one.p)
+    told = takewhile(lambda item: item[1].p <= level / (len(every) - item[0]), enumerate(every))
+    return str(sum(one.high < 0 for _, one in told))
+
+
 def _better(one: Difference) -> bool:
     return one.low > 0
 
@@ -178,5 +186,6 @@ VALUES: dict[str, Callable[[], str]] = {
     "corruptions, roots beside depth": lambda: str(explain_corruption(corrupted_with_depth(), [DEPTH, ROOTS])[ROOTS]),
     "euler, compared": lambda: str(len(beside_euler())),
     "euler, outcome": beside_euler_words,
+    "euler, worse by Holm": worse_by_holm,
     "euler, at most": lambda: f"{ceil(10 * max(one.high for one in beside_euler())) / 10:.1f}",
 }

@@ -4,8 +4,22 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 
-from tools.later_tables import LAWS, PLAIN, Network, by_package, error, later, learned, misses, rms, tested
+from tools.later_tables import (
+    LAWS,
+    PLAIN,
+    RESULTS,
+    Network,
+    by_package,
+    error,
+    later,
+    learned,
+    misses,
+    predictions_of,
+    rms,
+    tested,
+)
 from tools.markdown_tables import listed, span
+from zerosnet.files import read_json
 from zerosnet.numerics import load_law
 
 SENTENCES = {
@@ -60,6 +74,14 @@ def _value(name: str, what: str) -> str:
 def _group_error(file: str, law: str) -> str:
     """Write the error of a law on the networks of a group."""
     return f"{rms(misses(later()[file], law)):.2f}"
+
+
+def _first_error(file: str, law: str) -> str:
+    """Write the error of a law as the file of a group registered it, whatever newer files predict; run by run."""
+    entries = {run: entry.given[PLAIN][law] for run, entry in predictions_of(file).items()}
+    results = {run: RESULTS / "runs" / run / "result.json" for run in entries}
+    measured = {run: 100 * read_json(path)["best_test_accuracy"] for run, path in results.items() if path.exists()}
+    return f"{rms([entries[run] - accuracy for run, accuracy in measured.items()]):.2f}"
 
 
 def _other_errors(file: str) -> str:
@@ -127,4 +149,5 @@ VALUES: dict[str, Callable[[], str]] = {
     "small betas, other errors": partial(_other_errors, "small-betas"),
     "ten rows, error": partial(_group_error, "ten-rows", "parts"),
     "ten rows, error by roots": partial(_group_error, "ten-rows", "root_condition"),
+    "ten rows, first error by roots": partial(_first_error, "ten-rows", "root_condition"),
 }

@@ -96,10 +96,10 @@ def later(results: Path = RESULTS) -> dict[str, list[Network]]:
 
     A network that two files of GROUPS predict counts in the first of them.
     """
-    newest = {run: entry for file in (*GROUPS, *NEWER) for run, entry in _predicted(results, file).items()}
+    newest = {run: entry for file in (*GROUPS, *NEWER) for run, entry in predictions_of(file, results).items()}
     found: dict[tuple[str, str], dict[str, tuple[_Entry, dict[str, Any]]]] = {}
     for file in GROUPS:
-        for run, (one, _) in _predicted(results, file).items():
+        for run, (one, _) in predictions_of(file, results).items():
             result = results / "runs" / run / "result.json"
             if result.exists():
                 key = json.dumps([one.get(name, USUAL.get(name)) for name in _NETWORK])
@@ -111,7 +111,7 @@ def later(results: Path = RESULTS) -> dict[str, list[Network]]:
     return groups
 
 
-def _predicted(results: Path, file: str) -> dict[str, _Entry]:
+def predictions_of(file: str, results: Path = RESULTS) -> dict[str, _Entry]:
     """Read the accuracies that a file predicts by a law of parts, by run."""
     path = results / f"predictions/{file}.json"
     if not path.exists():
@@ -216,7 +216,7 @@ def is_later(runs: Iterable[str]) -> bool:
 
 @cache
 def _later_runs() -> set[str]:
-    return {run for file in GROUPS for run in _predicted(RESULTS, file)}
+    return {run for file in GROUPS for run in predictions_of(file)}
 
 
 def _network(seeds: Sequence[tuple[_Entry, dict[str, Any]]]) -> Network:

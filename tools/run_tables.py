@@ -231,6 +231,15 @@ def attacked(method: str, eps: float) -> tuple[list[float], list[float]]:
     return found[True], found[False]
 
 
+def _rank_test(eps: float) -> tuple[str, str]:
+    """Write in how many pairs a zero-stable network keeps more under FGSM, and the p-value of an exact rank test."""
+    from scipy.stats import mannwhitneyu
+
+    stable, others = attacked("fgsm", eps)
+    found = mannwhitneyu(stable, others, method="exact")
+    return f"{found.statistic:g} of {len(stable) * len(others)}", f"{found.pvalue:.2f}"
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "ten schemes": ten_schemes,
     "optimum against others": optimum_against,
@@ -243,6 +252,10 @@ VALUES: dict[str, Callable[[], str]] = {
         (less("zerosnet(-9/5)", "-4/495,613/495,-38/165;16/9"), less("zerosnet(1/2)", "63/110,149/110,-51/55;1/2")), 1
     ),
     "blocks used with a root at -1.2": lambda: _blocks(deep()[Scheme.parse("-4/495,613/495,-38/165;16/9")]),
+    "FGSM 0.3, pairs": lambda: _rank_test(0.3)[0],
+    "FGSM 0.3, p": lambda: _rank_test(0.3)[1],
+    "FGSM 0.5, pairs": lambda: _rank_test(0.5)[0],
+    "FGSM 0.5, p": lambda: _rank_test(0.5)[1],
     "FGSM 0.15, zero-stable": lambda: span(attacked("fgsm", 0.15)[0], 0),
     "FGSM 0.15, others": lambda: span(attacked("fgsm", 0.15)[1], 0),
     "PGD-20 0.15, zero-stable": lambda: span(attacked("pgd-20", 0.15)[0], 1),

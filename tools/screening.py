@@ -184,6 +184,14 @@ def _on_the_map(measure: str) -> str:
     return "" if found is None else f"{found.rho:.2f}"
 
 
+def _yes_or_no_at_most() -> str:
+    """Write the rank correlation that zero stability would have if every zero-stable network were above the others."""
+    found = screened_pairs(grid(screened_networks(evidence())))
+    stable = [float(is_stable_pair(root)) for root, _ in found]
+    best = spearman(stable, [value + 1e-6 * i for i, value in enumerate(stable)])
+    return "" if best is None else f"{best.rho:.2f}"
+
+
 def _minutes() -> str:
     """Add up what the records of the sweep `screen-map` took: its groups were trained one after the other."""
     seconds = {run.record.spec: run.record.result.seconds for run in evidence().sound.values() if run.record.result}
@@ -196,6 +204,7 @@ VALUES: dict[str, Callable[[], str]] = {
     "map, minutes": _minutes,
     "map, depth": partial(_on_the_map, "effective depth"),
     "map, stability": partial(_on_the_map, "zero stability"),
+    "map, yes or no at most": _yes_or_no_at_most,
 }
 
 
