@@ -1,6 +1,7 @@
 """Tables and numbers about speed, from benchmarks/results."""
 
 from collections.abc import Callable
+from math import ceil
 from typing import Any
 
 from tools.markdown_tables import BENCHMARKS, benchmark, span, table
@@ -226,5 +227,6 @@ VALUES: dict[str, Callable[[], str]] = {
         f"{benchmark('imagenet-cuda')['compute']['zerosnet50_opt, history restarted']:,.0f}"
     ),
     "load of the explorer's machine": lambda: f"{benchmark('explorer')['load']:.1f}",
+    "demo, minutes": lambda: f"{ceil(benchmark('demo-cpu')['demo_seconds'] / 30) / 2:g}",
     "setting up, s": lambda: f"{benchmark('demo-cpu')['set_up_seconds']:.0f}",
 }
