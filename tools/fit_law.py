@@ -85,8 +85,7 @@ def has_learned(result: dict[str, Any]) -> bool:
 
 
 def _wired(spec: RunSpec, wiring: Wiring) -> Wired:
-    options: dict[str, Any] = {} if spec.stage_change is None else {"stage_change": spec.stage_change}
-    change = configure(spec.model, scheme=spec.scheme, block_schemes=spec.block_schemes, **options).stage_change
+    change = configure(spec.model, **spec.network_options).stage_change
     schemes = () if spec.block_schemes is None else tuple(map(str, spec.block_schemes))
     first_multistep = max(wiring.alphas, wiring.betas) - 1
     scheme = spec.scheme or (spec.block_schemes or wiring.schemes()[first_multistep:])[0]

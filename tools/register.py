@@ -104,7 +104,7 @@ def survivors(wiring: Wiring) -> list[int]:
 
 
 def _is_trained(spec: RunSpec) -> bool:
-    return configure(spec.model, scheme=spec.scheme, block_schemes=spec.block_schemes).law is not None
+    return configure(spec.model, **spec.network_options).law is not None
 
 
 def comparable(spec: RunSpec) -> bool:

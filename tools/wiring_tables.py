@@ -108,7 +108,7 @@ def _row(spec: RunSpec, run: RunEvidence | None, predicted: Mapping[str, Any]) -
 
 def _without(spec: RunSpec) -> str:
     """Tell why a run has no trained coefficients on record."""
-    return "fixed" if configure(spec.model, scheme=spec.scheme).law is None else "not kept"
+    return "fixed" if configure(spec.model, **spec.network_options).law is None else "not kept"
 
 
 def _kind(spec: RunSpec) -> tuple[str, int]:

@@ -83,7 +83,7 @@ from zerosnet.experiments.robust_networks import corrupted_networks as corrupted
 from zerosnet.experiments.run_networks import TrainedWiring as TrainedWiring
 from zerosnet.experiments.run_networks import forecast_of_run as forecast_of_run
 from zerosnet.experiments.run_networks import known_wiring as known_wiring
-from zerosnet.experiments.run_networks import predicted_accuracy as predicted_accuracy
+from zerosnet.experiments.run_networks import prediction_of_run as prediction_of_run
 from zerosnet.experiments.run_networks import rounded_name as rounded_name
 from zerosnet.experiments.run_networks import scheme_of_run as scheme_of_run
 from zerosnet.experiments.run_networks import trained_wiring as trained_wiring

@@ -18,11 +18,11 @@ from zerosnet.experiments.definition import Cell
 from zerosnet.experiments.evidence import Evidence, RunEvidence
 from zerosnet.experiments.measured import Measured
 from zerosnet.experiments.readings import ACCURACY, CLEAN_UNDER_NOISE
-from zerosnet.experiments.run_networks import known_wiring, scheme_of_run
+from zerosnet.experiments.run_networks import known_wiring, prediction_of_run, scheme_of_run
 from zerosnet.experiments.verification.predictions import late_predictions
 from zerosnet.files import is_number, read_json, write_json
 from zerosnet.models import find_name
-from zerosnet.numerics import Scheme, Wiring, load_law
+from zerosnet.numerics import Scheme, load_law
 from zerosnet.training import RunSpec
 
 IN_STORE, BESIDE_STORE = "predictions.json", "predictions"
@@ -229,14 +229,5 @@ def _of_cell(table: Measured, cell: Cell, register: Register) -> Predicted | Non
     known = next((one for spec in specs if (one := register.find(spec)) is not None), None)
     if known is not None:
         return Predicted(depth, blocks, known.accuracy, column, known.file)
-    return Predicted(depth, blocks, _forecast(specs[0], wiring, "best" if cell.reading == ACCURACY else "last"), column)
-
-
-def _forecast(spec: RunSpec, wiring: Wiring, epoch: str) -> float | None:
-    """Ask the law, fitted to all other networks; None if it was not calibrated for a run."""
-    law = load_law(epoch=epoch)
-    unusual = spec.recipe.name != law.recipe or spec.changes or spec.validation is not None
-    if unusual or spec.init_growth is not None:
-        return None
-    fitted = law.fitted(wiring) if spec.dataset == law.dataset else None
-    return law.predict(wiring, spec.dataset).accuracy if fitted is None else fitted.left_out
+    today = prediction_of_run(specs[0], epoch="best" if cell.reading == ACCURACY else "last")
+    return Predicted(depth, blocks, None if today is None else today.accuracy, column)

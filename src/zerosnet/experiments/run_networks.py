@@ -14,11 +14,13 @@ from zerosnet.models import find_name
 from zerosnet.numerics import (
     LM_NETWORK_BETA,
     Forecast,
+    Prediction,
     Scheme,
     Wiring,
     forecast,
     is_zero_stable,
     lm,
+    load_law,
     words_of_schemes,
 )
 from zerosnet.training import RunSpec
@@ -94,12 +96,18 @@ def forecast_of_run(spec: RunSpec) -> Forecast | None:
         return None
 
 
-def predicted_accuracy(spec: RunSpec) -> float | None:
-    """Predict the test accuracy of a run in per cent; None unless the law was calibrated for its data and recipe."""
-    found = forecast_of_run(spec)
-    if found is None or spec.recipe.name != found.law.recipe or spec.changes or spec.validation is not None:
+def prediction_of_run(spec: RunSpec, *, epoch: str = "best") -> Prediction | None:
+    """Predict the test accuracy of a run; None unless the law was calibrated for its network, data and recipe.
+
+    A network that the law was fitted on is predicted by the law fitted to the others.
+    """
+    law = load_law(epoch=epoch)
+    unusual = spec.changes or spec.validation is not None or spec.init_growth is not None
+    if spec.recipe.name != law.recipe or unusual:
         return None
-    return found.prediction.accuracy
+    wiring = known_wiring(spec)
+    found = None if wiring is None else law.predict_left_out(wiring, spec.dataset)
+    return found if found is not None and found.calibrated else None
 
 
 def wiring_of_run(spec: RunSpec, *, at_start: bool = False) -> Wiring | None:
@@ -112,15 +120,7 @@ def wiring_of_run(spec: RunSpec, *, at_start: bool = False) -> Wiring | None:
     """
     from zerosnet.models import Network, configure, wiring_of_network
 
-    options: dict[str, Any] = {} if spec.stage_change is None else {"stage_change": spec.stage_change}
-    config = configure(
-        spec.model,
-        scheme=spec.scheme,
-        block_schemes=spec.block_schemes,
-        beta_growth=spec.beta_growth,
-        init_growth=spec.init_growth,
-        **options,
-    )
+    config = configure(spec.model, **spec.network_options)
     schemes = _fixed_schemes(config)
     structure = config.structure
     if not structure.normalised or (structure.size, structure.block) != ("cifar", "basic"):
@@ -188,8 +188,7 @@ def trained_wiring(spec: RunSpec, metrics: Sequence[Mapping[str, Any]]) -> Train
 def _of_row(spec: RunSpec, row: Mapping[str, Any]) -> TrainedWiring:
     from zerosnet.models import StreamsLaw, configure
 
-    options: dict[str, Any] = {} if spec.stage_change is None else {"stage_change": spec.stage_change}
-    config = configure(spec.model, scheme=spec.scheme, **options)
+    config = configure(spec.model, **spec.network_options)
     counts = config.structure.blocks
     if isinstance(config.law, StreamsLaw):
         A, b, c = ([block[name] for block in row["matrices"]] for name in "Abc")

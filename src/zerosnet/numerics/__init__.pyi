@@ -78,7 +78,6 @@ from zerosnet.numerics.wirings.gains import mixing_product as mixing_product
 from zerosnet.numerics.wirings.gains import stage_gain as stage_gain
 from zerosnet.numerics.wirings.gauge import same_up_to_gauge as same_up_to_gauge
 from zerosnet.numerics.wirings.law import AccuracyLaw as AccuracyLaw
-from zerosnet.numerics.wirings.law import Prediction as Prediction
 from zerosnet.numerics.wirings.law import load_law as load_law
 from zerosnet.numerics.wirings.limit import Limit as Limit
 from zerosnet.numerics.wirings.limit import alike_after as alike_after
@@ -87,6 +86,7 @@ from zerosnet.numerics.wirings.limit import limit_of as limit_of
 from zerosnet.numerics.wirings.measures import effective_depth as effective_depth
 from zerosnet.numerics.wirings.mixing import MIXINGS as MIXINGS
 from zerosnet.numerics.wirings.mixing import draw_mixing as draw_mixing
+from zerosnet.numerics.wirings.prediction import Prediction as Prediction
 from zerosnet.numerics.wirings.sensitivity import Sensitivity as Sensitivity
 from zerosnet.numerics.wirings.sensitivity import sensitivity as sensitivity
 from zerosnet.numerics.wirings.stages import STAGE_CHANGES as STAGE_CHANGES

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -32,17 +32,7 @@ FIRST_OF = "first_of"  # what the state of the first checkpoint calls the runs t
 
 def network_config(spec: RunSpec, data: DataSet | FolderData) -> Config:
     """Describe the network of a run."""
-    options: dict[str, Any] = {} if spec.stage_change is None else {"stage_change": spec.stage_change}
-    return configure(
-        spec.model,
-        scheme=spec.scheme,
-        block_schemes=spec.block_schemes,
-        beta_growth=spec.beta_growth,
-        init_growth=spec.init_growth,
-        num_classes=data.num_classes,
-        in_chans=data.in_chans,
-        **options,
-    )
+    return configure(spec.model, num_classes=data.num_classes, in_chans=data.in_chans, **spec.network_options)
 
 
 def run_precision(spec: RunSpec, device: "Device") -> Precision:

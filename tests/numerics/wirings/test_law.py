@@ -56,6 +56,16 @@ def test_a_network_that_was_fitted_is_found_by_its_wiring() -> None:
     assert law.fitted(Wiring.of(PAPER_ROWS[0].scheme, (2, 2, 2))) is None
 
 
+def test_a_fitted_network_is_predicted_by_the_law_fitted_to_the_others() -> None:
+    law = load_law()
+    fitted, other = Wiring.of(zerosnet("-9/5"), (9, 9, 9)), Wiring.of(zerosnet("-9/5"), (8, 8, 8))
+    assert law.fitted(other) is None and law.predict_left_out(other) == law.predict(other)
+    known, found = law.fitted(fitted), law.predict_left_out(fitted)
+    assert known is not None and found.accuracy == pytest.approx(known.left_out)
+    assert found.interval is not None and found.interval[0] < known.left_out < found.interval[1]
+    assert law.predict_left_out(fitted, "cifar100") == law.predict(fitted, "cifar100")
+
+
 @pytest.mark.parametrize(
     ("block_schemes", "words"),
     [

@@ -170,10 +170,10 @@ def _label(group: "RunGroup") -> str:
 def _facts_of_runs(group: "RunGroup") -> dict[str, str]:
     from zerosnet.cli.drawings import sparkline
     from zerosnet.cli.run_groups import spread_text
-    from zerosnet.experiments import forecast_of_run, predicted_accuracy
+    from zerosnet.experiments import forecast_of_run, prediction_of_run
     from zerosnet.training import duration
 
-    found, accuracy = forecast_of_run(group.spec), predicted_accuracy(group.spec)
+    found, predicted = forecast_of_run(group.spec), prediction_of_run(group.spec)
     used, curve, seconds = _used_depths(group), _mean_curve(group), group.values("seconds")
     blocks = "" if found is None else f" of {len(found.shares)} blocks"
     low = min(curve, default=0.0)
@@ -187,7 +187,7 @@ def _facts_of_runs(group: "RunGroup") -> dict[str, str]:
         "train": group.spread_text("train_accuracy"),
         "curve": "" if not curve else sparkline(curve, low, max(curve)),
         "curve, from - to": "" if not curve else f"{100 * curve[0]:.1f} - {100 * curve[-1]:.1f}",
-        "predicted test": "" if accuracy is None else f"{accuracy:.1f}",
+        "predicted best": "" if predicted is None else f"{predicted.accuracy:.1f}",
         "effective depth": "" if found is None else f"{found.effective_depth:.1f}{blocks}, predicted",
         "used depth": f"{spread_text([float(depth) for depth in used])}{blocks}" if used else "",
         "time": "" if not seconds else f"{duration(sum(seconds) / len(seconds))} per run",
@@ -209,14 +209,14 @@ def _mean_curve(group: "RunGroup") -> list[float]:
 
 
 def _document(group: "RunGroup") -> dict[str, Any]:
-    from zerosnet.experiments import forecast_of_run, predicted_accuracy
+    from zerosnet.experiments import forecast_of_run, prediction_of_run
 
-    found = forecast_of_run(group.spec)
+    found, predicted = forecast_of_run(group.spec), prediction_of_run(group.spec)
     return {
         "name": _label(group),
         "runs": [record.summary() for record in group.records],
         "curve": _mean_curve(group),
-        "predicted_accuracy": predicted_accuracy(group.spec),
+        "predicted_accuracy": None if predicted is None else predicted.accuracy,
         "effective_depth": None if found is None else found.effective_depth,
         "used_depth": _used_depths(group),
     }

@@ -14,8 +14,9 @@ from zerosnet.numerics.rationals import Number, number
 from zerosnet.numerics.scheme import Scheme
 from zerosnet.numerics.wirings.fitted import FittedNetwork
 from zerosnet.numerics.wirings.forecast_limit import limit_of_forecast
-from zerosnet.numerics.wirings.law import AccuracyLaw, Prediction, load_law
+from zerosnet.numerics.wirings.law import AccuracyLaw, load_law
 from zerosnet.numerics.wirings.measures import effective_depth, effective_parameters
+from zerosnet.numerics.wirings.prediction import Prediction
 from zerosnet.numerics.wirings.stages import parameters_by_stage
 from zerosnet.numerics.wirings.step import Bools, Floats
 from zerosnet.numerics.wirings.survival import living_parts

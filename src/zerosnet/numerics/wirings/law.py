@@ -25,12 +25,12 @@ import numpy as np
 import numpy.typing as npt
 
 from zerosnet.errors import InputError
-from zerosnet.numerics.display import html_table
 from zerosnet.numerics.scheme import Scheme
 from zerosnet.numerics.wirings import json_fields as fields
 from zerosnet.numerics.wirings.companion import largest_root, typical_root
 from zerosnet.numerics.wirings.fitted import FittedNetwork, network_json, read_network
 from zerosnet.numerics.wirings.measures import effective_parameters, weighted_depth
+from zerosnet.numerics.wirings.prediction import Prediction
 from zerosnet.numerics.wirings.stages import parameters_by_stage
 from zerosnet.numerics.wirings.step import Bools, Floats
 from zerosnet.numerics.wirings.survival import BAND, Survival, is_near, living_parts, read_survival, survives
@@ -46,30 +46,6 @@ MEASURES = tuple(COUNTS)
 EVERY_BLOCK = Survival(0.0)
 COVERAGE = 0.9
 """The level of a prediction interval."""
-
-
-@dataclass(frozen=True, repr=False)
-class Prediction:
-    """Accuracy in percent with its 90 % interval; None, and the reason, if the law was not calibrated."""
-
-    accuracy: float | None
-    interval: tuple[float, float] | None
-    calibrated: bool
-    why_not: str | None = None
-
-    def __str__(self) -> str:
-        if self.accuracy is None or self.interval is None:
-            return f"no accuracy: {self.why_not}"
-        return f"{self.accuracy:.1f} % ({self.interval[0]:.1f} to {self.interval[1]:.1f})"
-
-    def __repr__(self) -> str:
-        return f"Prediction({self})"
-
-    def _repr_html_(self) -> str:
-        return html_table("Predicted test accuracy", [("90 % interval in brackets", str(self))])
-
-    def to_json(self) -> dict[str, Any]:
-        return {"accuracy": self.accuracy, "interval": None if self.interval is None else list(self.interval)}
 
 
 @dataclass(frozen=True)
@@ -177,7 +153,17 @@ class AccuracyLaw:
         if quantity == 0:
             why_not = "no block reaches the head" if self.survivors(wiring).any() else "no block survives training"
             return Prediction(None, None, calibrated=False, why_not=why_not)
-        error, (less, more) = self.error_of(quantity), self.spread(wiring)
+        return self._prediction(self.error_of(quantity), self.spread(wiring))
+
+    def predict_left_out(self, wiring: Wiring, dataset: str | None = None, normalised: bool = True) -> Prediction:
+        """Predict a network by the law fitted to all other networks."""
+        known = self.fitted(wiring)
+        if known is None or self.not_calibrated(wiring, dataset, normalised) is not None:
+            return self.predict(wiring, dataset, normalised)
+        return self._prediction(100 - known.left_out, known.spread)
+
+    def _prediction(self, error: float, spread: tuple[float, float]) -> Prediction:
+        less, more = spread
         low = 100 - min(error * exp(more + self.log_halfwidth), 100.0)
         return Prediction(100 - error, (low, 100 - error * exp(less - self.log_halfwidth)), calibrated=True)
 

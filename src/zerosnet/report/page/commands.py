@@ -9,7 +9,7 @@ from typing import Any
 from zerosnet import files
 from zerosnet.data import SCALINGS, image_size, source
 from zerosnet.errors import InputError
-from zerosnet.experiments import Experiment, RunEvidence, forecast_of_run, predicted_accuracy
+from zerosnet.experiments import Experiment, RunEvidence, forecast_of_run, prediction_of_run
 from zerosnet.numerics import Scheme
 from zerosnet.training import RECIPES, RunRecord, RunSpec, recipe
 
@@ -99,13 +99,12 @@ def _prediction(record: RunRecord) -> dict[str, Any] | None:
     found = forecast_of_run(record.spec)
     if found is None:
         return None
-    accuracy, interval = predicted_accuracy(record.spec), found.prediction.interval
+    predicted = prediction_of_run(record.spec)
     ablation = record.folder / "ablation.json"
     return {
         "effective_depth": found.effective_depth,
         "blocks": len(found.shares),
-        "accuracy": accuracy,
-        "interval": None if accuracy is None or interval is None else list(interval),
+        **({"accuracy": None, "interval": None} if predicted is None else predicted.to_json()),
         "used_depth": files.read_json(ablation).get("used_blocks") if ablation.exists() else None,
     }
 

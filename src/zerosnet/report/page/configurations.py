@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from zerosnet.experiments import RunEvidence, Summary, known_wiring, parasitic_modulus, summarise
-from zerosnet.numerics import PAPER_ROWS, Scheme, Wiring, load_law, name_of_schemes, root_condition
+from zerosnet.experiments import RunEvidence, Summary, known_wiring, parasitic_modulus, prediction_of_run, summarise
+from zerosnet.numerics import PAPER_ROWS, Scheme, Wiring, name_of_schemes, root_condition
 from zerosnet.report.page.chart import Series
 from zerosnet.training import RunSpec
 
@@ -185,14 +185,14 @@ def facts_of(one: Configuration) -> NetworkFacts:
     best = [100 * found.best_test_accuracy for found in results if found.best_test_accuracy is not None]
     last = [100 * found.test_accuracy for found in results if found.test_accuracy is not None]
     used = [run.ablation.used_blocks for run in one.runs if run.ablation is not None]
-    wiring = known_wiring(one.spec)
+    wiring, predicted = known_wiring(one.spec), prediction_of_run(one.spec)
     return NetworkFacts(
         one,
         summarise(best),
         summarise(last),
         None if wiring is None else tuple(wiring.shares().tolist()),
         None if wiring is None else wiring.effective_depth(),
-        None if wiring is None else _predicted(one.spec, wiring),
+        None if predicted is None else predicted.accuracy,
         sum(used) / len(used) if used else None,
         max(map(_modulus, {scheme.alphas: scheme for scheme in _schemes(one, wiring)}.values()), default=None),
     )
@@ -212,11 +212,3 @@ def all_facts(members: Iterable[Configuration]) -> list[NetworkFacts]:
     """The facts of several configurations, the most accurate first; those without a number last."""
     found = [facts_of(one) for one in members]
     return sorted(found, key=lambda one: -1.0 if one.best is None else one.best.mean, reverse=True)
-
-
-def _predicted(spec: RunSpec, wiring: Wiring) -> float | None:
-    law = load_law()
-    if (spec.dataset, spec.recipe.name) != (law.dataset, law.recipe) or spec.changes:
-        return None
-    known = None if spec.init_growth is not None else law.fitted(wiring)
-    return law.predict(wiring, spec.dataset).accuracy if known is None else known.left_out

@@ -108,6 +108,12 @@ class RunSpec:
         return any(value is not None for value in given)
 
     @property
+    def network_options(self) -> dict[str, Any]:
+        """The arguments of `configure` and `create_model` that a spec names."""
+        names = ("scheme", "block_schemes", "beta_growth", "init_growth", "stage_change")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+    @property
     def changes(self) -> dict[str, Any]:
         """The options in which the recipe differs from the one of its name."""
         return changes(self.recipe, self.dataset, self.model)
