@@ -31,6 +31,7 @@ from zerosnet.training import RunSpec
 
 RUNS = Path(__file__).parents[1] / "results" / "runs"
 LEARNED = 0.5  # the least training accuracy of a network that counts
+DIGITS = 6
 EPOCHS = {"best": "best_test_accuracy", "last": "test_accuracy"}
 
 
@@ -133,14 +134,23 @@ def trained_blocks(runs: Path = RUNS, only: Container[str] | None = None) -> Tra
 
 
 def as_text(laws: Sequence[AccuracyLaw]) -> str:
-    """Write laws as JSON, a line per network."""
+    """Write laws as JSON, a line per network; on every machine the same, by rounding what was fitted."""
     written = []
     for law in laws:
-        data = law.to_json()
+        data = {name: _rounded(value) for name, value in law.to_json().items()}
         networks = ",\n".join(f"   {json.dumps(network)}" for network in data.pop("networks"))
         facts = json.dumps(data, indent=1).removesuffix("\n}").replace("\n", "\n ")
         written.append(f'  {facts},\n   "networks": [\n{networks}\n   ]\n  }}')
     return '{\n "written_by": "python -m tools.fit_law",\n "laws": [\n' + ",\n".join(written) + "\n ]\n}\n"
+
+
+def _rounded(value: Any) -> Any:
+    """Round all numbers in JSON to the digits on which all machines agree."""
+    if isinstance(value, dict):
+        return {name: _rounded(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_rounded(one) for one in value]
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 def main() -> None:
