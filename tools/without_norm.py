@@ -24,7 +24,7 @@ independent ones.
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import log10
 from pathlib import Path
@@ -109,8 +109,14 @@ def learned(status: str, accuracy: float | None) -> bool:
     return status == "finished" and accuracy is not None and accuracy >= LEARNED
 
 
-def train_all(store: Store, wanted: Sequence[RunSpec], path: Path, command: str) -> None:
-    """Train what is missing, and write the outcome of all."""
+def train_all(
+    store: Store,
+    wanted: Sequence[RunSpec],
+    path: Path,
+    command: str,
+    outcome: Callable[[Store, RunSpec], dict[str, Any]] = outcome,
+) -> None:
+    """Train what is missing, and write the outcome of all, a line for each."""
     with Clock(None) as clock:
         train(wanted, store, Options(device="cpu", replicas=1), clock=clock, progress=Lines(quiet=True))
         if clock.must_stop():

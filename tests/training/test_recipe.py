@@ -5,7 +5,7 @@ import pytest
 
 from zerosnet import InputError
 from zerosnet.data import list_datasets
-from zerosnet.training import RECIPES, Adversarial, Recipe, RunSpec, StepDecay, changes, lr_at, recipe
+from zerosnet.training import RECIPES, Adversarial, Recipe, RunSpec, StepDecay, changes, flow_time, lr_at, recipe
 
 
 def test_paper_is_what_the_paper_states():
@@ -25,6 +25,14 @@ def test_screening_is_the_papers_training_in_fewer_epochs():
         assert [round(lr_at(short, 390 * epoch, 390), 6) for epoch in (0, 5, 6, 8, 9, 11)] == [
             *(0.1, 0.1, 0.01, 0.01, 0.001, 0.001)
         ]
+
+
+def test_flow_time_is_the_sum_of_steps_that_momentum_makes_longer():
+    short = replace(recipe("paper", "cifar10"), epochs=4, batch=100, lr=0.1, momentum=0.9)
+    assert flow_time(short, 1050) == pytest.approx(10 * (2 * 0.1 + 0.01 + 0.001) / 0.1)
+    assert flow_time(replace(short, lr=1.0, momentum=0.0), 1050) == pytest.approx(flow_time(short, 1050))
+    with pytest.raises(InputError, match="optimiser is 'adam'"):
+        flow_time(recipe("mnist-fgsm", "mnist"), 60_000)
 
 
 def test_official_differs_from_paper_as_the_authors_code_does():

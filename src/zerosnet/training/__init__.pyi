@@ -48,6 +48,7 @@ from zerosnet.training.recipes.recipe import OneCycle as OneCycle
 from zerosnet.training.recipes.recipe import Recipe as Recipe
 from zerosnet.training.recipes.recipe import Schedule as Schedule
 from zerosnet.training.recipes.recipe import StepDecay as StepDecay
+from zerosnet.training.recipes.recipe import flow_time as flow_time
 from zerosnet.training.recipes.recipe import lr_at as lr_at
 from zerosnet.training.runs.checkpoint import Checkpoint as Checkpoint
 from zerosnet.training.runs.checkpoint import CheckpointError as CheckpointError
