@@ -148,7 +148,8 @@ def stopped_early() -> str:
     for noise in NOISES:
         losses = [100 * (1 - noisy[noise] / clean) for _, clean, noisy in stopped()]
         rows.append([noise, span(losses, 0), *(f"{_stopped_error(noise, law):.1f}" for law in LOSS_LAWS)])
-    return table(["Noise", "Loss, % of clean accuracy", "Missed by depth", "by roots", "by clean accuracy"], rows)
+    heads = ["Noise", "Loss, % of clean accuracy", "Missed by effective parameters", "by roots", "by clean accuracy"]
+    return table(heads, rows)
 
 
 def _noisy(run: RunEvidence) -> tuple[float, dict[str, float]]:

@@ -83,10 +83,10 @@ def truncated_twins() -> str:
 
 
 def tested(found: Sequence[MatchedDifference]) -> str:
-    """Write down how many differences are told from zero, and how many are equal within half a point."""
+    """Write down how many differences are shown, and how many are equal within half a point."""
     told, equal = (sum(test(one) for one in found) for test in (lambda d: d.certain, lambda d: d.negligible))
     noises = f"{told} of {len(found)} noises"
-    return f"a difference is told from zero under {noises}, equality within 0.5 points under {equal}"
+    return f"a difference is shown under {noises}, equality within 0.5 points under {equal}"
 
 
 def _pair_differences() -> list[MatchedDifference]:

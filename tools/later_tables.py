@@ -45,7 +45,7 @@ KNOWN = ("plain-torch",)
 """Groups of networks that the law was fitted on, trained in another arithmetic: no test of the law."""
 
 LAWS = {
-    "parts": "law of its day",
+    "parts": "newest law registered",
     "contributions": "weights in the head",
     "shares": "shares",
     "count": "blocks with a share of 10 %",
@@ -142,7 +142,7 @@ class Group(NamedTuple):
         return f"{max((_miss(one, self.reading) for one in self.networks), key=abs):+.1f}"
 
     def row(self, laws: Iterable[str]) -> list[str]:
-        """Write name, number of networks, the errors of some laws, and the largest miss of the law of its day."""
+        """Write name, number of networks, errors of some laws, and the largest miss of the newest law registered."""
         return [self.name, str(len(self.networks)), *map(self.error, laws), self.largest_miss()]
 
 

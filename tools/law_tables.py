@@ -78,7 +78,7 @@ def predicted_in_short() -> str:
 
 
 def registered_networks() -> str:
-    """List every scheme with a registered prediction: the law of shares, the law of today, and what was measured."""
+    """List every scheme with a registered prediction: the law of shares, the present law, and what was measured."""
     rows = []
     for group in GROUPS:
         for one in sorted(by_scheme(group), key=lambda one: one["best"]):

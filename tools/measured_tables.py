@@ -26,9 +26,7 @@ def runs_table(evidence: Evidence) -> str:
     screened = len(evidence.runs) - len(trained)
     heads = ("Network", "Data, recipe", "Seeds", "Last epoch, %", "Best epoch, %", "Seconds per network", "Trained on")
     lines = (_run_line(panel.title, one) for panel in panels(trained) for one in panel.members)
-    more = [
-        f"{screened} more runs by recipe `screen` are in `runs/`; [the law](../docs/law.md#screening) has their map."
-    ]
+    more = [f"{screened} more runs by recipe `screen` are in `runs/`; [this page](../docs/screening.md) has their map."]
     return "\n\n".join([table(heads, lines), *origin_legend(trained), *(more if screened else [])])
 
 

@@ -47,7 +47,7 @@ def networks() -> tuple[NoisyNetwork, ...]:
 
 
 def explained_losses() -> str:
-    """List, per noise and way to count the loss, what explains it: each alone, and the root condition beside depth."""
+    """List, per noise and way to count the loss, what explains it: each alone, and roots beside the rest."""
     rows = []
     for relative, way in ((True, "% of clean"), (False, "points")):
         for noise in NOISES:
@@ -55,7 +55,7 @@ def explained_losses() -> str:
             parts = [_explained(noise, by, relative) for by in (DEPTH, ROOTS, CLEAN)]
             cells = [*(f"{part} %" for part in parts), f"{100 * beside.alone:.1f} %", str(beside), _p(beside.p)]
             rows.append([noise, way, *cells])
-    explained = ["Explained by depth", "by roots", "by clean error", "by roots, beside depth"]
+    explained = ["Explained by effective parameters", "by roots", "by clean error", "by roots, beside them"]
     return table(["Noise", "Loss in", *explained, "Zero-stable, less the others", "p"], rows)
 
 
@@ -76,7 +76,7 @@ def matched_networks() -> str:
         f"Equal clean accuracy, one scheme in all blocks ({len(plain)} networks)",
         f"Equal clean accuracy, all ({len(good)})",
         f"Beside clean accuracy, all ({len(networks())})",
-        f"Equal predicted depth, all ({len(deep)})",
+        f"Equal effective parameters, all ({len(deep)})",
     ]
     return table(["Noise", *heads], rows)
 

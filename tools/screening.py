@@ -59,7 +59,7 @@ def section(found: Evidence, *, has_picture: bool = False, results: Path | None 
         return ""
     known, mapped = agreement(networks), grid(networks) if results else networks
     pairs = screened_pairs(mapped)
-    parts = ["## Screening", *_summary(known, networks)]
+    parts = [*_summary(known, networks)]
     if pairs:
         parts += [
             "Rank correlation of the screened accuracy with what is known before training, for consistent schemes "
@@ -88,8 +88,8 @@ def _remarks(networks: Sequence[Screened], mapped: Sequence[Screened]) -> list[s
     """Explain the ranks over the map of `results`."""
     near = sum(is_near(one.scheme) for one in mapped)
     sentences = [
-        f"Effective depth, registered with them, orders the map best.{_after_all_epochs(networks)}",
-        "Consistency ties beta to the roots (beta = |1 - r|²), so the map cannot tell their effects apart."
+        f"Effective depth, which was not registered as an order, follows the map best.{_after_all_epochs(networks)}",
+        "Consistency ties beta to the roots (beta = |1 - r|²), so the map cannot separate their effects."
         + _off_the_map(networks, mapped),
         "r = 1 has a beta of 0 and is left out.",
         f"{near} of the networks are near the threshold of survival, where 12 epochs rank poorly (below).",

@@ -51,7 +51,7 @@ def test_differences_of_twins_are_unstable_less_truncated():
 def test_no_difference_is_told_apart_from_equality_that_is_shown():
     wide, near, far = (MatchedDifference(m, m - r, m + r, 5) for m, r in ((0.1, 2.0), (0.1, 0.2), (3.0, 1.0)))
     words = tables.tested([wide, near, far])
-    assert words == "a difference is told from zero under 1 of 3 noises, equality within 0.5 points under 1"
+    assert words == "a difference is shown under 1 of 3 noises, equality within 0.5 points under 1"
 
 
 def test_loss_to_corruption_that_depth_decides_is_not_put_down_to_the_roots():

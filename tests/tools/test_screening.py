@@ -98,7 +98,7 @@ def section(store):
 def test_the_command_prints_the_section_and_draws_the_map(screened, tmp_path, capsys):
     picture = tmp_path / "map.png"
     assert screening.main(str(picture), str(screened.root)) == 0
-    assert picture.stat().st_size > 20_000 and "## Screening" in capsys.readouterr().out
+    assert picture.stat().st_size > 20_000 and "Recipe `screen`" in capsys.readouterr().out
     assert screening.main(str(picture), str(tmp_path / "none")) == 2
     assert "which is no folder; expected one with runs" in capsys.readouterr().err
     assert screening.main(str(tmp_path / "map.abc"), str(screened.root)) == 2

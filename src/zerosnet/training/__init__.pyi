@@ -41,6 +41,7 @@ from zerosnet.training.recipes.adversarial import Adversarial as Adversarial
 from zerosnet.training.recipes.book import RECIPES as RECIPES
 from zerosnet.training.recipes.book import changes as changes
 from zerosnet.training.recipes.book import recipe as recipe
+from zerosnet.training.recipes.flow import flow_time as flow_time
 from zerosnet.training.recipes.recipe import SCHEDULES as SCHEDULES
 from zerosnet.training.recipes.recipe import Constant as Constant
 from zerosnet.training.recipes.recipe import Cosine as Cosine
@@ -48,7 +49,6 @@ from zerosnet.training.recipes.recipe import OneCycle as OneCycle
 from zerosnet.training.recipes.recipe import Recipe as Recipe
 from zerosnet.training.recipes.recipe import Schedule as Schedule
 from zerosnet.training.recipes.recipe import StepDecay as StepDecay
-from zerosnet.training.recipes.recipe import flow_time as flow_time
 from zerosnet.training.recipes.recipe import lr_at as lr_at
 from zerosnet.training.runs.checkpoint import Checkpoint as Checkpoint
 from zerosnet.training.runs.checkpoint import CheckpointError as CheckpointError

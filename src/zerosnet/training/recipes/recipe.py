@@ -244,24 +244,6 @@ def lr_at(recipe: Recipe, step: int, steps_per_epoch: int) -> float:
     return recipe.lr * recipe.schedule.factor(step, steps_per_epoch, recipe.epochs)
 
 
-def flow_time(recipe: Recipe, images: int) -> float:
-    """Compute the time for which SGD follows the gradient flow: the sum of learning rates, divided by 1 - momentum.
-
-    SGD is Euler's scheme for w' = -grad L(w), its learning rate the step; momentum m makes a step 1 / (1 - m) times
-    as long. `images`: how many the training set has.
-
-    Examples:
-        >>> from zerosnet.training import recipe
-        >>> round(flow_time(recipe("paper", "cifar10"), images=50_000))
-        32916
-    """
-    if recipe.optimiser != "sgd":
-        raise InputError(f"optimiser is {recipe.optimiser!r}; expected 'sgd', whose steps follow the gradient")
-    steps = images // recipe.batch
-    rates = math.fsum(lr_at(recipe, step, steps) for step in range(recipe.epochs * steps))
-    return rates / (1 - recipe.momentum)
-
-
 def read_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Turn JSON-like settings into arguments of `Recipe`; an unknown one is an error."""
     accepted = [f.name for f in fields(Recipe)]
