@@ -134,8 +134,12 @@ def _interval(counts: dict[str, float], images: int) -> str:
     return f"{places(counts)[BETWEEN]:.2f} ({low:.2f} to {high:.2f})"
 
 
+StoppedEarly = tuple[dict[str, Any], float, dict[str, float]]
+"""A prediction, the clean accuracy and the accuracy by noise of a network that was stopped early."""
+
+
 @cache
-def stopped() -> tuple[tuple[dict[str, Any], float, dict[str, float]], ...]:
+def stopped() -> tuple[StoppedEarly, ...]:
     """Find the networks that were stopped early: prediction, clean accuracy and accuracies by noise, in percent."""
     stored = json.loads((PREDICTIONS / "loss-stopped-early.json").read_text())["predictions"]
     runs = {run.record.id: run for run in evidence().runs}

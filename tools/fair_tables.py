@@ -6,6 +6,7 @@ from itertools import takewhile
 from math import ceil, log
 from statistics import mean
 
+from tools.defence_tables import StoppedEarly, stopped
 from tools.fit_law import read_groups
 from tools.markdown_tables import span, table
 from tools.robustness_tables import GAUSSIAN, corrupted, networks, pairs
@@ -80,6 +81,35 @@ def truncated_twins() -> str:
     rows.append(["**mean, 95 % interval**", *[""] * 5, *means])
     heads = ["f off after", "clean", GAUSSIAN, "Not zero-stable", "clean", GAUSSIAN]
     return table([*heads, *(f"Difference, {noise}" for noise in NOISES)], rows)
+
+
+def stopped_beside(every: Sequence[NoisyNetwork]) -> list[tuple[StoppedEarly, NoisyNetwork]]:
+    """Pair networks that were stopped early with the partner of the nearest clean accuracy, within a point."""
+    partners, found = [one for one in every if is_partner(one)], []
+    for short in stopped():
+        nearest = min(partners, key=lambda other: abs(other.clean - short[1]))
+        if abs(nearest.clean - short[1]) <= NEAREST:
+            found.append((short, nearest))
+    return found
+
+
+def stopped_early_beside() -> str:
+    """List networks that were stopped early beside unstable ones that are as good without noise."""
+    rows = []
+    for (one, clean, noisy), other in sorted(stopped_beside(networks()), key=lambda pair: pair[0][1]):
+        spec = evidence().sound[one["run"]].record.spec
+        numbers = [f"{value:.1f}" for value in (clean, noisy[GAUSSIAN], other.clean, other.noisy[GAUSSIAN])]
+        difference = f"{other.noisy[GAUSSIAN] - noisy[GAUSSIAN]:+.1f}"
+        rows.append([f"`{one['scheme']}`", str(spec.recipe.epochs), *numbers[:2], f"`{rounded_name(other.name)}`"])
+        rows[-1] += [*numbers[2:], difference]
+    heads = ["Stopped early", "Epochs", "clean", GAUSSIAN, "Not zero-stable, 160 epochs", "clean", GAUSSIAN]
+    return table([*heads, "Difference"], rows)
+
+
+def _stopped_difference() -> str:
+    """Write the difference of unstable networks and equally accurate ones that were stopped early."""
+    pairs = stopped_beside(networks())
+    return str(_known(matched_difference([other.noisy[GAUSSIAN] - noisy[GAUSSIAN] for (_, _, noisy), other in pairs])))
 
 
 def tested(found: Sequence[MatchedDifference]) -> str:
@@ -171,8 +201,13 @@ def _alone(by: str, *, relative: bool = True) -> str:
     return f"{100 * explain_corruption(corrupted_with_depth(), [by], relative=relative).explained:.0f}"
 
 
-TABLES: dict[str, Callable[[], str]] = {"noise, truncated twins": truncated_twins}
+TABLES: dict[str, Callable[[], str]] = {
+    "noise, truncated twins": truncated_twins,
+    "noise, stopped early, beside": stopped_early_beside,
+}
 VALUES: dict[str, Callable[[], str]] = {
+    "noise, stopped early, beside": _stopped_difference,
+    "noise, stopped early, pairs": lambda: str(len(stopped_beside(networks()))),
     "noise, twins": lambda: str(twin_difference(twins(networks()), GAUSSIAN)),
     "noise, twins by peers": lambda: str(peers_difference(networks(), GAUSSIAN)),
     "noise, twins tested": lambda: tested([twin_difference(twins(networks()), noise) for noise in NOISES]),

@@ -81,3 +81,12 @@ def test_no_scheme_that_uses_all_blocks_is_better_than_eulers_and_not_all_are_sh
     every = tables.beside_euler()
     assert len(every) >= 31 and all(one.low <= 0 and one.high < 0.7 for one in every)
     assert 0 < sum(one.verdict == "undecided" for one in every) < len(every)
+
+
+@needs_runs
+def test_networks_that_were_stopped_early_keep_more_than_unstable_ones_of_equal_accuracy():
+    found = tables.stopped_beside(tables.networks())
+    assert len(found) >= 5
+    for (_, clean, left), other in found:
+        assert abs(other.clean - clean) <= tables.NEAREST and not other.zero_stable
+        assert left[NOISE] > other.noisy[NOISE]

@@ -80,6 +80,7 @@ from zerosnet.experiments.robust_networks import CorruptedNetwork as CorruptedNe
 from zerosnet.experiments.robust_networks import attacked_networks as attacked_networks
 from zerosnet.experiments.robust_networks import certified_networks as certified_networks
 from zerosnet.experiments.robust_networks import corrupted_networks as corrupted_networks
+from zerosnet.experiments.robust_networks import datasets as datasets
 from zerosnet.experiments.run_networks import TrainedWiring as TrainedWiring
 from zerosnet.experiments.run_networks import forecast_of_run as forecast_of_run
 from zerosnet.experiments.run_networks import known_wiring as known_wiring

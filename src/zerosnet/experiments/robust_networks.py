@@ -14,6 +14,9 @@ WHITE_BOX = ("pgd-whitebox", "autoattack")
 STRONG = ("pgd-20", "pgd-50", "autoattack")
 """Methods of these protocols that are attacks to be reported, the weakest first."""
 
+FIRST = "cifar10"
+"""The data set that comes first, if there are several."""
+
 Found = tuple[RunEvidence, ProtocolResult]
 Key = tuple[str, str, bool | None]
 
@@ -26,6 +29,7 @@ class CorruptedNetwork:
         error: The mean corruption error; None without a reference that was measured alike.
         relative: The same for what is lost to corruption, so that clean accuracy does not count.
         zero_stable: None if the coefficients are trained.
+        images: How many test images were corrupted.
     """
 
     name: str
@@ -34,12 +38,17 @@ class CorruptedNetwork:
     errors: CorruptionErrors
     error: float | None
     relative: float | None
+    images: int
     runs: int
 
 
 @dataclass(frozen=True)
 class CertifiedNetwork:
-    """Certified accuracy of a smoothed network over the L2 radius, in percent, the mean over its runs."""
+    """Certified accuracy of a smoothed network over the L2 radius, in percent, the mean over its runs.
+
+    Attributes:
+        images: How many test images were certified, or not.
+    """
 
     name: str
     recipe: str
@@ -47,6 +56,7 @@ class CertifiedNetwork:
     clean: float
     certified: dict[float, float]
     abstained: float
+    images: int
     runs: int
 
     @property
@@ -74,28 +84,38 @@ class AttackedNetwork:
     images: dict[str, int]
     runs: int
 
+    def over_radius(self, method: str) -> dict[float, float]:
+        """Return the accuracy under an attack by radius, in steps of 8-bit pixels."""
+        return {255 * eps: accuracy for eps, accuracy in self.kept.get(method, {}).items()}
+
+
+def datasets(evidence: Evidence) -> list[str]:
+    """List the data sets of the runs, CIFAR-10 first and the others by name."""
+    return sorted({run.record.spec.dataset for run in evidence.runs}, key=lambda name: (name != FIRST, name))
+
 
 def corrupted_networks(evidence: Evidence, dataset: str = "cifar10") -> list[CorruptedNetwork]:
     """Collect the networks of a data set under protocol `corruptions`, lowest mean error first.
 
-    The reference is PreResNet-56 with the same recipe.
+    The reference is PreResNet-56 with the same recipe, on as many images.
     """
-    groups = {key: _errors(found) for key, found in _groups(evidence, "corruptions", dataset).items()}
-    references = {recipe: errors for (name, recipe, _), (errors, _) in groups.items() if name == REFERENCE}
+    groups = _groups(evidence, "corruptions", dataset)
+    errors = {key: corruption_errors([result for _, result in found]) for key, found in groups.items()}
+    images = {key: _images(found[0][1]) for key, found in groups.items()}
+    references = {(key[1], images[key]): errors[key] for key in groups if key[0] == REFERENCE}
     networks = []
-    for (name, recipe, stable), (errors, runs) in groups.items():
-        reference = references.get(recipe)
-        alike = reference is not None and (reference.source, reference.counted) == (errors.source, errors.counted)
-        ratios = [
-            mean_corruption_error(errors, reference, relative=relative) if alike and reference is not None else None
-            for relative in (False, True)
-        ]
-        networks.append(CorruptedNetwork(name, recipe, stable, errors, ratios[0], ratios[1], runs))
+    for key, found in groups.items():
+        name, recipe, stable = key
+        ratios = _ratios(errors[key], references.get((recipe, images[key])))
+        networks.append(CorruptedNetwork(name, recipe, stable, errors[key], *ratios, images[key], len(found)))
     return sorted(networks, key=lambda network: network.errors.mean)
 
 
-def _errors(found: list[Found]) -> tuple[CorruptionErrors, int]:
-    return corruption_errors([result for _, result in found]), len(found)
+def _ratios(errors: CorruptionErrors, reference: CorruptionErrors | None) -> tuple[float | None, float | None]:
+    """Compute the mean corruption error, and the relative one; None without a reference that was measured alike."""
+    if reference is None or (reference.source, reference.counted) != (errors.source, errors.counted):
+        return None, None
+    return mean_corruption_error(errors, reference), mean_corruption_error(errors, reference, relative=True)
 
 
 def certified_networks(evidence: Evidence, dataset: str = "cifar10") -> list[CertifiedNetwork]:
@@ -109,7 +129,8 @@ def certified_networks(evidence: Evidence, dataset: str = "cifar10") -> list[Cer
         means = {key: mean(values) for key, values in rows.items()}
         certified = {radius: value for (method, radius), value in means.items() if method == "certified"}
         clean, abstained = (means[method, 0.0] for method in ("clean", "abstained"))
-        networks.append(CertifiedNetwork(name, recipe, stable, clean, certified, abstained, len(found)))
+        images = _images(found[0][1])
+        networks.append(CertifiedNetwork(name, recipe, stable, clean, certified, abstained, images, len(found)))
     return sorted(networks, key=lambda network: -network.mean_radius)
 
 
@@ -160,12 +181,30 @@ def _clean_row(run: RunEvidence) -> ResultRow:
 
 
 def _groups(evidence: Evidence, protocol: str, dataset: str) -> dict[Key, list[Found]]:
+    """Collect the results of a protocol by network.
+
+    Of several results of a run that of the most images counts, and of several seeds those with the most.
+    """
     groups: dict[Key, list[Found]] = {}
     for run in evidence.runs:
-        result = run.attack(protocol)
-        if result is not None and result.rows and run.record.spec.dataset == dataset:
-            groups.setdefault(_key(run), []).append((run, result))
-    return groups
+        results = [one for one in run.attacks.values() if one.protocol == protocol and one.rows]
+        if results and run.record.spec.dataset == dataset:
+            groups.setdefault(_key(run), []).append((run, max(results, key=_size)))
+    return {key: _largest(found) for key, found in groups.items()}
+
+
+def _largest(found: list[Found]) -> list[Found]:
+    most = max(_size(result) for _, result in found)
+    return [(run, result) for run, result in found if _size(result) == most]
+
+
+def _size(result: ProtocolResult) -> tuple[int, int]:
+    """Count the images of a result, and the samples that were drawn for each."""
+    return _images(result), max(int(row.settings.get("samples", 0)) for row in result.rows)
+
+
+def _images(result: ProtocolResult) -> int:
+    return min(row.images for row in result.rows)
 
 
 def _key(run: RunEvidence) -> Key:
