@@ -90,6 +90,10 @@ def registered_networks() -> str:
     return table(heads, rows)
 
 
+BANDS = ((91.0, 100.0, "91 % and more"), (85.0, 91.0, "85 to 91 %"), (0.0, 85.0, "below 85 %"))
+"""Ranges of predicted accuracy, and what they are called."""
+
+
 @cache
 def left_out() -> dict[str, tuple[int, np.ndarray]]:
     """Compute the leave-one-out misses of simple laws and of the three measures, with the number of their constants."""
@@ -133,6 +137,19 @@ def left_out_errors() -> str:
     ]
     heads = [f"all ({len(near)})", f"clear of the threshold ({(~near).sum()})", f"near it ({near.sum()})"]
     return table(["Law", "Constants", *heads], rows)
+
+
+def errors_by_prediction() -> str:
+    """List the leave-one-out error of the law by the accuracy that it predicts, beside the spread of the accuracies."""
+    networks = load_law().networks
+    predicted = np.array([one.left_out for one in networks])
+    measured = np.array([one.accuracy for one in networks])
+    rows = []
+    for low, high, name in BANDS:
+        these = (predicted >= low) & (predicted < high)
+        numbers = (rms(predicted[these] - measured[these]), measured[these].std())
+        rows.append([name, str(int(these.sum())), *(f"{number:.2f}" for number in numbers)])
+    return table(["Predicted accuracy", "Networks", "Error, points", "Standard deviation of their accuracies"], rows)
 
 
 def kinds() -> str:
@@ -227,6 +244,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "law, registered networks": registered_networks,
     "law, predicted in short": predicted_in_short,
     "law, left out": left_out_errors,
+    "law, by prediction": errors_by_prediction,
     "law, predicted later": later_tables.errors,
     "law, networks predicted later": later_tables.networks,
     "law, designs": designs,

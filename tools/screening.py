@@ -203,6 +203,7 @@ VALUES: dict[str, Callable[[], str]] = {
     "map, networks": lambda: str(len(screened_pairs(grid(screened_networks(evidence()))))),
     "map, minutes": _minutes,
     "map, depth": partial(_on_the_map, "effective depth"),
+    "map, law": partial(_on_the_map, "the law"),
     "map, stability": partial(_on_the_map, "zero stability"),
     "map, yes or no at most": _yes_or_no_at_most,
 }

@@ -6,6 +6,7 @@ from statistics import mean
 
 from zerosnet.experiments.evidence import Evidence, RunEvidence
 from zerosnet.experiments.run_networks import wired_name
+from zerosnet.files import is_number
 from zerosnet.numerics import is_zero_stable
 from zerosnet.robustness import CorruptionErrors, ProtocolResult, ResultRow, corruption_errors, mean_corruption_error
 
@@ -200,7 +201,8 @@ def _largest(found: list[Found]) -> list[Found]:
 
 def _size(result: ProtocolResult) -> tuple[int, int]:
     """Count the images of a result, and the samples that were drawn for each."""
-    return _images(result), max(int(row.settings.get("samples", 0)) for row in result.rows)
+    samples = (row.settings.get("samples") for row in result.rows)
+    return _images(result), max((int(count) for count in samples if is_number(count)), default=0)
 
 
 def _images(result: ProtocolResult) -> int:

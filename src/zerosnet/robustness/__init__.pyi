@@ -35,6 +35,9 @@ from zerosnet.robustness.protocols.attacked import under_noises as under_noises
 from zerosnet.robustness.protocols.attacked import under_transfer as under_transfer
 from zerosnet.robustness.protocols.measures import RESTARTS as RESTARTS
 from zerosnet.robustness.protocols.measures import ProtocolOptions as ProtocolOptions
+from zerosnet.robustness.protocols.names import LARGEST_SIGMA as LARGEST_SIGMA
+from zerosnet.robustness.protocols.names import check_options as check_options
+from zerosnet.robustness.protocols.names import smoothing_name as smoothing_name
 from zerosnet.robustness.protocols.result import Check as Check
 from zerosnet.robustness.protocols.result import Measurement as Measurement
 from zerosnet.robustness.protocols.result import ProtocolResult as ProtocolResult
@@ -46,6 +49,7 @@ from zerosnet.robustness.protocols.table import Protocol as Protocol
 from zerosnet.robustness.protocols.table import protocol as protocol
 from zerosnet.robustness.protocols.table import run_protocol as run_protocol
 from zerosnet.robustness.smoothing import GUESSES as GUESSES
+from zerosnet.robustness.smoothing import IMAGES as CERTIFIED_IMAGES
 from zerosnet.robustness.smoothing import SAMPLES as SAMPLES
 from zerosnet.robustness.smoothing import Certificates as Certificates
 from zerosnet.robustness.smoothing import certified_radius as certified_radius

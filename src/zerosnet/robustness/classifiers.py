@@ -178,6 +178,13 @@ def require_labels(labels: Tensor, count: int, classes: int, replicas: int = 1) 
         raise InputError(f"labels run from {low} to {high}; expected 0 to {classes - 1}")
 
 
+def require_index(index: Tensor, count: int) -> None:
+    """Raise an error unless an index has the place of every image in its data set, (count,)."""
+    if not isinstance(index, Tensor) or index.dtype not in WHOLE or index.shape != (count,):
+        found = f"{index.dtype} of shape {tuple(index.shape)}" if isinstance(index, Tensor) else type(index).__name__
+        raise InputError(f"index is {found}; expected a tensor of whole numbers, one place per image: {count}")
+
+
 def require_size(name: str, value: Any, largest: float = 1.0) -> None:
     """Raise an error unless a radius or step is a number from 0 to `largest`."""
     if not (is_number(value) and 0 <= value <= largest):

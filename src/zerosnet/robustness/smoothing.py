@@ -9,6 +9,7 @@ exact binomial interval (Clopper and Pearson, 1934) bounds p from below; if the 
 Images are in [0, 1], and noise is not clipped. Noise depends on the image's index and the number of the sample alone.
 """
 
+import math
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -22,8 +23,8 @@ from zerosnet.files import is_number, is_whole
 from zerosnet.robustness.classifiers import each_replica, frozen, replica_logits, unit_images
 from zerosnet.robustness.perturbations.counter import counted_normal
 from zerosnet.robustness.protocols.attacked import Subject, most_at_once
+from zerosnet.robustness.protocols.names import SIGMA
 
-SIGMA = 0.25
 SAMPLES = 10_000
 GUESSES = 100
 ALPHA = 0.001
@@ -49,6 +50,21 @@ def certified_radius(hits: npt.ArrayLike, samples: int, sigma: float, alpha: flo
 
     bound = lower_bound(hits, samples, alpha)
     return np.where(bound > 0.5, sigma * ndtri(np.maximum(bound, 0.5)), np.nan)
+
+
+def fewest_samples(alpha: float = ALPHA) -> int:
+    """Count the samples without which no radius can be certified: alpha^(1/n) > 1/2 needs n > log2(1/alpha)."""
+    return math.floor(-math.log2(alpha)) + 1
+
+
+def require_samples(samples: int, alpha: float = ALPHA) -> None:
+    """Raise an error unless so many samples can certify a radius, and have numbers of their own."""
+    fewest = fewest_samples(alpha)
+    if not (is_whole(samples) and fewest <= samples < _MOST_SAMPLES // 2):
+        raise InputError(
+            f"samples is {samples!r}; expected a whole number from {fewest} to {_MOST_SAMPLES // 2 - 1}: fewer than "
+            f"{fewest} certify nothing, at alpha {alpha:g}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,9 +112,9 @@ def certify(
         raise InputError(f"sigma is {sigma!r}; expected a number above 0")
     if not (is_number(alpha) and 0 < alpha < 1):
         raise InputError(f"alpha is {alpha!r}; expected a number between 0 and 1")
-    for name, count in (("samples", samples), ("guesses", guesses)):
-        if not (is_whole(count) and 1 <= count < _MOST_SAMPLES // 2):
-            raise InputError(f"{name} is {count!r}; expected a whole number from 1 to {_MOST_SAMPLES // 2 - 1}")
+    require_samples(samples, alpha)
+    if not (is_whole(guesses) and 1 <= guesses < _MOST_SAMPLES // 2):
+        raise InputError(f"guesses is {guesses!r}; expected a whole number from 1 to {_MOST_SAMPLES // 2 - 1}")
     first = count_answers(target, sigma, guesses, seed=seed)
     counts = count_answers(target, sigma, samples, begin=guesses, seed=seed)
     answers = first.argmax(-1)
@@ -131,5 +147,5 @@ def count_answers(target: Subject, sigma: float, samples: int, *, begin: int = 0
             counted = (inside[:, None] & ~logits.isnan().any(-1)).long()  # NaN is no answer
             replica = torch.arange(answer.shape[1], device=device).expand_as(answer)
             counts.index_put_((image[:, None].expand_as(answer), replica, answer), counted, accumulate=True)
-            target.advance(len(pair))
+            target.advance(min(batch, len(target) * samples - start))
     return counts.cpu()

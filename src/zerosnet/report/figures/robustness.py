@@ -105,19 +105,15 @@ def attacked_figure(networks: Sequence[AttackedNetwork], method: str = "pgd-50")
     """Draw the accuracy under a white-box attack over its radius, and what AutoAttack leaves as crosses."""
     shown = [one for one in networks if method in one.kept]
     curves = [
-        (rounded_name(one.name), one.zero_stable, {0.0: one.clean, **_in_pixels(one.kept[method])}) for one in shown
+        (rounded_name(one.name), one.zero_stable, {0.0: one.clean, **one.over_radius(method)}) for one in shown
     ]
     crosses = "; crosses: AutoAttack" if any("autoattack" in one.kept for one in shown) else ""
     figure = _over_radius(curves, "L-infinity radius, of 255", f"Test accuracy under {method.upper()}, %{crosses}")
     (axes,) = figure.axes
     for one in shown:
-        left = _in_pixels(one.kept.get("autoattack", {}))
+        left = one.over_radius("autoattack")
         axes.plot(list(left), list(left.values()), "x", color=_line(one.zero_stable)["color"], markersize=7)
     return figure
-
-
-def _in_pixels(kept: dict[float, float]) -> dict[float, float]:
-    return {255 * eps: accuracy for eps, accuracy in kept.items()}
 
 
 def _over_radius(curves: Sequence[tuple[str, bool | None, dict[float, float]]], label: str, title: str) -> "Figure":

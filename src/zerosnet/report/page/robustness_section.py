@@ -7,8 +7,6 @@ from zerosnet.experiments import (
     DEPTH,
     NOISES,
     ROOTS,
-    AttackedNetwork,
-    CertifiedNetwork,
     CorruptedNetwork,
     Evidence,
     NoisyNetwork,
@@ -16,6 +14,7 @@ from zerosnet.experiments import (
     attacked_networks,
     certified_networks,
     corrupted_networks,
+    datasets,
     explain_loss,
     fit_noise_law,
     gauge_pairs,
@@ -28,11 +27,11 @@ from zerosnet.experiments import (
 )
 from zerosnet.report.page.chart import Chart, Series, figures
 from zerosnet.report.page.html import Html, element, signed
+from zerosnet.report.page.radius_section import LOOKS, attacks, certificates, stability_text
 from zerosnet.report.page.tables import plain_table
 
 NOISE = "Gaussian 0.04"
 _SIDES = ((True, "zero-stable", 0), (False, "not zero-stable", 1))
-_LOOKS = {True: 0, False: 1, None: 2}
 _LEAST = 6  # networks of each side, below which a comparison means nothing
 _MATCHED = "Networks that are not zero-stable, less zero-stable ones: points of accuracy, with 95 % intervals"
 _COMPARED = (
@@ -51,15 +50,18 @@ _ABOUT = (
 
 
 def robustness_section(evidence: Evidence) -> list[Html]:
-    """One part per question that the stores can answer; nothing if they can answer none."""
+    """One part per question and data set that the stores can answer; nothing if they can answer none."""
     noisy = noisy_networks(evidence)
     sides = [sum(one.zero_stable is side for one in noisy) for side in (True, False)]
     parts = _noise(noisy) if min(sides) >= _LEAST else []
-    corrupted, certified = corrupted_networks(evidence), certified_networks(evidence)
-    attacked = attacked_networks(evidence)
-    parts += _corruptions(corrupted) if corrupted else []
-    parts += _certificates(certified) if certified else []
-    return parts + (_attacks(attacked) if attacked else [])
+    for dataset in datasets(evidence):
+        if corrupted := corrupted_networks(evidence, dataset):
+            parts += _corruptions(corrupted, dataset)
+        if certified := certified_networks(evidence, dataset):
+            parts += certificates(certified, dataset)
+        if attacked := attacked_networks(evidence, dataset):
+            parts += attacks(attacked, dataset)
+    return parts
 
 
 def _noise(networks: Sequence[NoisyNetwork]) -> list[Html]:
@@ -121,7 +123,7 @@ def _differences(networks: Sequence[NoisyNetwork]) -> list[list[object]]:
     return rows
 
 
-def _corruptions(networks: Sequence[CorruptedNetwork]) -> list[Html]:
+def _corruptions(networks: Sequence[CorruptedNetwork], dataset: str) -> list[Html]:
     """A chart over the severity, and a table; ratios to the reference only if it was measured."""
     source = " and ".join(sorted({one.errors.source for one in networks}))
     compared = any(one.error is not None for one in networks)
@@ -131,25 +133,25 @@ def _corruptions(networks: Sequence[CorruptedNetwork]) -> list[Html]:
         else "There is no mean corruption error: its reference, PreResNet-56, has not been measured under corruption."
     )
     words = (
-        f"Corruptions of CIFAR-10-C, {source}: mean error over corruptions and severities, and what of it is lost to "
+        f"Corruptions as in CIFAR-10-C, {source}: mean error over corruptions and severities, and what of it is lost to "
         f"corruption, the clean error taken off. {ratios} A generated frost is left out."
     )
     heads = ["network", "recipe", "zero-stable", "clean error %", "mean error %", "lost, points"]
-    heads += ["mCE %", "relative mCE %", "seeds"] if compared else ["seeds"]
+    heads += [*(["mCE %", "relative mCE %"] if compared else []), "images", "seeds"]
     rows = [_line(one, compared) for one in networks]
     series = [_severities(one, named) for one, named in _first_of_each(networks)]
     about = "Accuracy, the mean over corruptions, against their severity, a line for each network."
     chart = Chart("Mean over corruptions", "severity, 0 is clean", "test accuracy, %", series, about)
     table = plain_table("Common corruptions", heads, rows, len(heads) - 3)
-    return [element("h3", "Corruptions"), element("p", words), figures([chart]), table]
+    return [element("h3", f"Corruptions: {dataset}"), element("p", words), figures([chart]), table]
 
 
 def _line(network: CorruptedNetwork, compared: bool) -> list[object]:
     errors = network.errors
     numbers = [f"{value:.2f}" for value in (errors.clean, errors.mean, errors.mean - errors.clean)]
     ratios = ["" if value is None else f"{value:.1f}" for value in (network.error, network.relative)]
-    first = [rounded_name(network.name), network.recipe, _side(network.zero_stable)]
-    return [*first, *numbers, *(ratios if compared else []), network.runs]
+    first = [rounded_name(network.name), network.recipe, stability_text(network.zero_stable)]
+    return [*first, *numbers, *(ratios if compared else []), f"{network.images:,}", network.runs]
 
 
 def _first_of_each(networks: Sequence[CorruptedNetwork]) -> list[tuple[CorruptedNetwork, bool]]:
@@ -164,82 +166,9 @@ def _first_of_each(networks: Sequence[CorruptedNetwork]) -> list[tuple[Corrupted
 
 def _severities(network: CorruptedNetwork, named: bool) -> Series:
     """The mean accuracy over corruptions by severity, clean first."""
-    errors, side = network.errors, network.zero_stable
+    errors, stable = network.errors, network.zero_stable
     means = [fmean(column) for column in zip(*(errors.by_severity[name] for name in errors.counted))]
     points = [(float(severity), 100 - error) for severity, error in enumerate([errors.clean, *means])]
-    words = {True: "zero-stable", False: "not zero-stable", None: "trained coefficients"}[side]
-    look = _LOOKS[side]
-    return Series(words, points, look, look, dashed=side is False, title=rounded_name(network.name), legend=named)
-
-
-def _certificates(networks: Sequence[CertifiedNetwork]) -> list[Html]:
-    words = (
-        "Randomised smoothing: the part of all test images that is answered correctly, and provably so for every "
-        "perturbation within the radius."
-    )
-    series = [
-        Series(
-            _label(one),
-            sorted(one.certified.items()),
-            _LOOKS[one.zero_stable],
-            place % 8,
-            dashed=one.zero_stable is False,
-        )
-        for place, one in enumerate(networks)
-    ]
-    about = "; ".join(f"{rounded_name(one.name)}: mean radius {one.mean_radius:.3f}" for one in networks)
-    chart = Chart("Certified accuracy", "L2 radius", "certified accuracy, %", series, f"{about}.")
-    return [element("h3", "Certificates"), element("p", words), figures([chart])]
-
-
-def _label(network: CertifiedNetwork | AttackedNetwork) -> str:
-    side = {True: "", False: " (not zero-stable)", None: " (trained)"}[network.zero_stable]
-    return rounded_name(network.name) + side
-
-
-def _attacks(networks: Sequence[AttackedNetwork]) -> list[Html]:
-    """List what white-box attacks leave, method by method, over the radii that all networks of a recipe have."""
-    parts = [
-        element("h3", "White-box attacks"),
-        element(
-            "p",
-            "Accuracy under attacks that see the network, in the L-infinity norm; the radius is in steps of 8-bit "
-            "pixels. Compare networks of one recipe: adversarial training (pgd-madry) is a defence, others are not.",
-        ),
-    ]
-    for recipe in dict.fromkeys(one.recipe for one in networks):
-        chosen = [one for one in networks if one.recipe == recipe]
-        columns = list(
-            dict.fromkeys((method, eps) for one in chosen for method in one.kept for eps in one.kept[method])
-        )
-        heads = [f"{method} {255 * eps:g}/255" for method, eps in columns]
-        rows: list[list[object]] = [
-            [
-                rounded_name(one.name),
-                _side(one.zero_stable),
-                f"{one.clean:.1f}",
-                *_kept(one, columns),
-                _images(one),
-                one.runs,
-            ]
-            for one in chosen
-        ]
-        titles = ["network", "zero-stable", "clean %", *heads, "images", "seeds"]
-        parts.append(plain_table(f"Test accuracy in %, recipe {recipe}", titles, rows, len(titles) - 2))
-    return parts
-
-
-def _images(network: AttackedNetwork) -> str:
-    """Write down how many images were attacked; method by method if they differ."""
-    if len(set(network.images.values())) == 1:
-        return f"{next(iter(network.images.values())):,}"
-    return ", ".join(f"{method} {count:,}" for method, count in network.images.items())
-
-
-def _kept(network: AttackedNetwork, columns: Sequence[tuple[str, float]]) -> list[str]:
-    found = (network.kept.get(method, {}).get(eps) for method, eps in columns)
-    return ["" if value is None else f"{value:.1f}" for value in found]
-
-
-def _side(zero_stable: bool | None) -> str:
-    return {True: "yes", False: "no", None: "trained"}[zero_stable]
+    words = {True: "zero-stable", False: "not zero-stable", None: "trained coefficients"}[stable]
+    look = LOOKS[stable]
+    return Series(words, points, look, look, dashed=stable is False, title=rounded_name(network.name), legend=named)

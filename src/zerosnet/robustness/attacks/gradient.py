@@ -26,6 +26,7 @@ from zerosnet.robustness.classifiers import (
     labels_per_replica,
     replica_logits,
     replicas_of,
+    require_index,
     require_labels,
     require_logits,
     require_size,
@@ -220,8 +221,7 @@ def attack_images(
     require_unit_images(images)
     require_labels(labels, len(images), require_logits(model, images), replicas_of(model))
     images, labels, index = unit_images(images), labels.long(), torch.arange(len(images)) if index is None else index
-    if index.shape != (len(images),):
-        raise InputError(f"index has shape {tuple(index.shape)}; expected one place per image: {len(images)}")
+    require_index(index, len(images))
     worst = attempt(model, images, labels, attack, index=index)
     for restart in range(1, attack.restarts):
         other = attempt(model, images, labels, attack, index=index, restart=restart)

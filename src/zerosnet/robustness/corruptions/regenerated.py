@@ -11,7 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zerosnet.errors import InputError
+from zerosnet.errors import InputError, did_you_mean
+from zerosnet.files import is_whole
+from zerosnet.robustness.classifiers import require_index
 from zerosnet.robustness.corruptions import blur, digital, jpeg, noise, spatter, weather
 from zerosnet.robustness.corruptions.draws import SEED, Draws
 from zerosnet.robustness.corruptions.filters import BYTE, divided
@@ -114,8 +116,9 @@ def corrupt(images: Tensor, name: str, severity: int, *, index: Tensor | None = 
         seed: Draws other random numbers.
     """
     if not isinstance(name, str) or name not in CORRUPTIONS:
-        raise InputError(f"corruption is {name!r}; expected one of {', '.join(CORRUPTIONS)}")
-    if isinstance(severity, bool) or severity not in range(1, SEVERITIES + 1):
+        near = did_you_mean(name, CORRUPTIONS)
+        raise InputError(f"corruption is {name!r}{near}; expected one of {', '.join(CORRUPTIONS)}")
+    if not (is_whole(severity) and 1 <= severity <= SEVERITIES):
         raise InputError(f"severity is {severity!r}; expected 1 to {SEVERITIES}")
     if not isinstance(images, Tensor) or images.dtype != torch.uint8 or tuple(images.shape[1:]) != SIZE:
         found = (
@@ -123,6 +126,7 @@ def corrupt(images: Tensor, name: str, severity: int, *, index: Tensor | None = 
         )
         raise InputError(f"images are {found}; expected uint8 (N, {', '.join(map(str, SIZE))})")
     places = torch.arange(len(images)) if index is None else index
+    require_index(places, len(images))
     chosen = CORRUPTIONS[name]
     draws = Draws(places.to(images.device), name, seed)
     made = chosen.make(divided(images.double(), BYTE), *chosen.severities[severity - 1], draws)

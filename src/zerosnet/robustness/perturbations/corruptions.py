@@ -19,6 +19,9 @@ from zerosnet.robustness.protocols.attacked import Subject, under
 from zerosnet.robustness.protocols.result import Measurement
 
 
+PUBLISHED, REGENERATED = "published", "regenerated"
+
+
 class NotGiven(Exception):
     """A protocol that needs files from the user was called without them; it is reported as not run."""
 
@@ -32,6 +35,7 @@ class Corruptions:
     per_severity: int
 
 
+LABELS = "labels.npy"
 FOLDERS = {"cifar10": "CIFAR-10-C", "cifar100": "CIFAR-100-C"}  # as published; other data sets: NAME-C
 
 
@@ -41,25 +45,39 @@ def folder_of(dataset: str) -> str:
 
 
 def find_corruptions(folder: Path, dataset: str = "cifar10") -> Corruptions | None:
-    """Find the corruptions of a data set in a folder, or in its subfolder such as CIFAR-10-C; None without any."""
-    for place in (folder, folder / folder_of(dataset)):
-        if (place / "labels.npy").exists():
-            names = tuple(sorted(path.stem for path in place.glob("*.npy") if path.stem != "labels"))
-            count = _read(place / "labels.npy").size
-            if not names or not count or count % SEVERITIES:
-                raise InputError(
-                    f"{place} holds {len(names)} corruptions of {count} images; expected some, five severities"
-                )
-            return Corruptions(place, names, count // SEVERITIES)
-    return None
+    """Find the corruptions of a data set in a folder, or in its subfolder such as CIFAR-10-C; None without any.
+
+    Raises:
+        InputError: There is a folder of that name, and it is not whole.
+    """
+    own = folder / folder_of(dataset)
+    if own.exists():
+        return _whole(own)
+    is_own = folder.name == own.name and folder.exists()
+    return _whole(folder) if is_own or (folder / LABELS).exists() else None
+
+
+def _whole(place: Path) -> Corruptions:
+    """Read what a folder holds; it must have labels, and at least one corruption."""
+    files = sorted(path.name for path in place.glob("*.npy"))
+    names = tuple(Path(name).stem for name in files if name != LABELS)
+    lacking = [LABELS] * (LABELS not in files) + ["the files of corruptions, such as fog.npy"] * (not names)
+    if lacking:
+        raise InputError(
+            f"{place} lacks {' and '.join(lacking)}; expected {LABELS} and one npy file per corruption, or no {place.name}"
+        )
+    count = _read(place / LABELS).size
+    if not count or count % SEVERITIES:
+        raise InputError(f"{place} holds {len(names)} corruptions of {count} images; expected some, five severities")
+    return Corruptions(place, names, count // SEVERITIES)
 
 
 def require_fitting(found: Corruptions, target: Subject) -> None:
     """Raise an error unless the files hold images and labels as the subject has them; only their heads are read."""
-    labels = _read(found.folder / "labels.npy")
+    labels = _read(found.folder / LABELS)
     if labels.ndim != 1 or labels.dtype.kind not in "iu" or not 0 <= labels.min() <= labels.max() < target.num_classes:
         raise InputError(
-            f"{found.folder / 'labels.npy'} holds {labels.dtype} of shape {labels.shape}, from {labels.min()} to "
+            f"{found.folder / LABELS} holds {labels.dtype} of shape {labels.shape}, from {labels.min()} to "
             f"{labels.max()}; expected one dimension of classes, 0 to {target.num_classes - 1}"
         )
     channels, *size = target.images.shape[1:]
@@ -76,7 +94,7 @@ def under_corruptions(target: Subject, found: Corruptions, count: int | None = N
 
     The images of the subject are not used, its network is.
     """
-    labels = torch.from_numpy(_read(found.folder / "labels.npy").astype(np.int64))
+    labels = torch.from_numpy(_read(found.folder / LABELS).astype(np.int64))
     rows = []
     for name in found.names:
         pixels = _pixels(found.folder / f"{name}.npy")
@@ -91,7 +109,7 @@ def under_corruptions(target: Subject, found: Corruptions, count: int | None = N
                 batch=min(target.batch, found.per_severity),
             )
             right = under(there.chosen(count), 1, lambda images, labels, index: [images])[0]
-            settings = {"corruption": name, "severity": severity + 1}
+            settings = {"corruption": name, "severity": severity + 1, "source": PUBLISHED}
             rows.append(Measurement(f"{name}, severity {severity + 1}", "corruption", right, settings=settings))
     return rows
 
@@ -120,7 +138,7 @@ def under_regenerated(target: Subject) -> list[Measurement]:
             f"{name}, severity {severity}",
             "corruption",
             right,
-            settings={"corruption": name, "severity": severity, "source": "regenerated"},
+            settings={"corruption": name, "severity": severity, "source": REGENERATED},
         )
         for (name, severity), right in zip(settings, under(target, len(settings), versions))
     ]

@@ -21,8 +21,9 @@ from zerosnet.robustness.perturbations.corruptions import (
 )
 from zerosnet.robustness.perturbations.noises import NOISE_SEED, PAPER_NOISES, constant, random_signs
 from zerosnet.robustness.protocols.attacked import Subject, passes_of, under_attack, under_noises, under_transfer
+from zerosnet.robustness.protocols.names import SIGMA
 from zerosnet.robustness.protocols.result import Measurement
-from zerosnet.robustness.smoothing import ALPHA, GUESSES, IMAGES, SAMPLES, SEED, SIGMA, certify
+from zerosnet.robustness.smoothing import ALPHA, GUESSES, IMAGES, SAMPLES, SEED, certify, require_samples
 
 PAPER_EPS = (3 / 255, 5 / 255, 8 / 255)
 SMALL_EPS = tuple(levels / 255 for levels in (0.25, 0.5, 1, 2))  # at which networks without defence have something left
@@ -30,15 +31,15 @@ WHITEBOX_EPS = SMALL_EPS + PAPER_EPS
 SIGNED_EPS = (0.15, 0.3, 0.5)  # in [-1, 1], where they are twice what they are in [0, 1]
 PAPER_IMAGES = 100
 RESTARTS = 5
-RADII = tuple(step / 20 for step in range(17))  # to 0.8, about what 10,000 samples can certify at sigma 0.25
+RADII = 16  # in steps of sigma / 5: to 3.2 sigma, about what 10,000 samples can certify
 
 
 @dataclass(frozen=True)
 class ProtocolOptions:
     """Options of a user: restarts of `pgd-whitebox`, number of images (all by default), the folder of corruptions.
 
-    `dataset` names the data set whose corruptions are used. `eps` are radii in place of the protocol's own. `smoothing`
-    takes 10,000 `samples` by default.
+    `dataset` names the data set whose corruptions are used. `eps` are radii in place of the protocol's own, kept in
+    rising order. `smoothing` takes 10,000 `samples` by default.
     """
 
     restarts: int | None = None
@@ -49,11 +50,15 @@ class ProtocolOptions:
     samples: int | None = None
 
     def __post_init__(self) -> None:
-        for name, value in (("restarts", self.restarts), ("images", self.images), ("samples", self.samples)):
+        for name, value in (("restarts", self.restarts), ("images", self.images)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
                 raise InputError(f"{name} is {value!r}; expected a whole number, at least 1")
         if self.eps is not None and (not self.eps or any(not is_number(eps) or not 0 < eps < 1 for eps in self.eps)):
             raise InputError(f"eps is {self.eps!r}; expected numbers between 0 and 1, such as 8/255")
+        if self.eps is not None:
+            object.__setattr__(self, "eps", tuple(sorted(set(self.eps))))
+        if self.samples is not None:
+            require_samples(self.samples)
 
 
 def clean(target: Subject) -> Measurement:
@@ -144,7 +149,7 @@ def pgd_whitebox(target: Subject, options: ProtocolOptions) -> list[Measurement]
 
 def autoattack(target: Subject, options: ProtocolOptions) -> list[Measurement]:
     require_classes(target)
-    start, levels = clean(target), sorted(options.eps or PAPER_EPS[-1:])
+    start, levels = clean(target), options.eps or PAPER_EPS[-1:]
     settings = {"version": "standard", "norm": "linf", "seed": 1, "keeps_smaller_radii": True}
     rows = rising(target, "fgsm", [fgsm(eps) for eps in levels], start)
     rows += rising(target, "pgd-20", [pgd(eps, 20) for eps in levels], start)
@@ -152,7 +157,7 @@ def autoattack(target: Subject, options: ProtocolOptions) -> list[Measurement]:
     for eps in levels:
         standing = standing & under_autoattack(target, eps)
         rows.append(Measurement(f"AutoAttack, eps {eps:.4g}", "autoattack", standing, "white-box", eps, eps, settings))
-    return [start, *rows, *controls(target, start, tuple(levels))]
+    return [start, *rows, *controls(target, start, levels)]
 
 
 def noise_passes(options: ProtocolOptions) -> int:
@@ -183,6 +188,11 @@ def corruption_passes(options: ProtocolOptions) -> int:
     return 1 + SEVERITIES * len(names)
 
 
+def smoothing_passes(options: ProtocolOptions) -> int:
+    """Count the passes of an image that `smoothing` takes."""
+    return 1 + GUESSES + (options.samples or SAMPLES)
+
+
 def _passes(levels: tuple[float, ...], *attacks: Attack) -> int:
     """Count the passes of attacks at every level, and of the controls."""
     return len(levels) * (passes_of(attacks) + 1) + passes_of([pgd(HUGE_EPS, 20, step=HUGE_EPS / 10)])
@@ -196,20 +206,27 @@ def corruptions(target: Subject, options: ProtocolOptions) -> list[Measurement]:
     return [clean(target), *under_regenerated(target)]
 
 
-def smoothing(target: Subject, options: ProtocolOptions) -> list[Measurement]:
+def corruption_notes(options: ProtocolOptions) -> tuple[str, ...]:
+    """Tell where the corrupted images are from."""
+    if options.corruptions is not None:
+        return (f"corruptions are published: read from the files in {options.corruptions.folder.name}",)
+    return ("corruptions are regenerated: made by code; frost is a generated texture, outside the mean",)
+
+
+def smoothing(target: Subject, options: ProtocolOptions, sigma: float = SIGMA) -> list[Measurement]:
     """Certify 500 images unless told otherwise: certified accuracy over the radius, and how often it abstains."""
     part = target if options.images is not None else target.chosen(IMAGES)
     samples = options.samples or SAMPLES
-    found = certify(part, SIGMA, samples=samples)
-    settings = {"sigma": SIGMA, "samples": samples, "guesses": GUESSES, "alpha": ALPHA, "norm": "l2", "seed": SEED}
+    found = certify(part, sigma, samples=samples)
+    settings = {"sigma": sigma, "samples": samples, "guesses": GUESSES, "alpha": ALPHA, "norm": "l2", "seed": SEED}
     certified = [
         Measurement(
-            f"certified, radius {radius:g}",
+            f"certified, radius {radius:.4g}",
             "certified",
             found.certified(part.labels, radius),
             eps=radius,
             settings=settings,
         )
-        for radius in RADII
+        for radius in (step * sigma / 5 for step in range(RADII + 1))
     ]
     return [clean(part), *certified, Measurement("abstained", "abstained", found.abstained, settings=settings)]

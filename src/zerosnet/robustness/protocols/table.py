@@ -4,7 +4,8 @@ The paper's own (`paper-*`) run as they were; those that a reviewer of today wou
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from zerosnet.errors import InputError, did_you_mean
 from zerosnet.robustness.attacks.autoattack import require_autoattack
@@ -13,6 +14,7 @@ from zerosnet.robustness.perturbations.corruptions import NotGiven
 from zerosnet.robustness.protocols import measures
 from zerosnet.robustness.protocols.attacked import Subject
 from zerosnet.robustness.protocols.measures import ProtocolOptions
+from zerosnet.robustness.protocols.names import SMOOTHING, sigma_of
 from zerosnet.robustness.protocols.result import Measurement, ProtocolResult, rows_of
 
 DEPTH = "the paper does not state the depth of its networks; 56 layers is our reading"
@@ -33,6 +35,7 @@ class Protocol:
     corrupted     it reads corrupted images from files if there are any
     samples       it draws noisy samples, whose number is an option
     ready         called before any work; raises an error if something is missing
+    notes_on      notes that depend on the options
     """
 
     name: str
@@ -50,6 +53,7 @@ class Protocol:
     corrupted: bool = False
     samples: bool = False
     ready: Callable[[], object] = lambda: None
+    notes_on: Callable[[ProtocolOptions], tuple[str, ...]] = lambda options: ()
 
 
 _ALL = (
@@ -109,20 +113,21 @@ _ALL = (
         name="corruptions",
         what="common corruptions at five severities: CIFAR-10-C or the like from npy files, or else made by code",
         measure=measures.corruptions,
-        notes=("regenerated unless published files are given; frost is then a generated texture, outside the mean",),
         adversarial=False,
         passes=measures.corruption_passes,
         corrupted=True,
+        notes_on=measures.corruption_notes,
     ),
     Protocol(
-        name="smoothing",
-        what="randomised smoothing with noise of 0.25: certified accuracy over L2 radii, 500 images, 10,000 samples",
+        name=SMOOTHING,
+        what="randomised smoothing by noise of 0.25 (smoothing-0.5: of 0.5): certified accuracy over L2 radii, 500 images, 10,000 samples",
         measure=measures.smoothing,
         notes=(
             "certificates of the smoothed network, each wrong with probability 0.001; for networks of recipe noise",
             "radii are in the L2 norm of images of [0, 1]; an answer that is not certain is an abstention",
         ),
         adversarial=False,
+        passes=measures.smoothing_passes,
         samples=True,
     ),
 )
@@ -130,6 +135,10 @@ PROTOCOLS = {protocol.name: protocol for protocol in _ALL}
 
 
 def protocol(name: str) -> Protocol:
+    """Find a protocol by name; smoothing has one for every noise, such as `smoothing-0.5`."""
+    sigma = sigma_of(name) if isinstance(name, str) and name not in PROTOCOLS else None
+    if sigma is not None:
+        return replace(PROTOCOLS[SMOOTHING], name=name, measure=partial(measures.smoothing, sigma=sigma))
     if not isinstance(name, str) or name not in PROTOCOLS:
         raise InputError(f"protocol is {name!r}{did_you_mean(name, PROTOCOLS)}; expected one of {', '.join(PROTOCOLS)}")
     return PROTOCOLS[name]
@@ -157,9 +166,9 @@ def run_protocol(
         measured = chosen.measure(part, options)
     except NotGiven as missing:
         return [ProtocolResult(name, notes=chosen.notes, settings=settings, not_run=str(missing))] * target.replicas
-    results = []
+    results, notes = [], (*chosen.notes, *chosen.notes_on(options))
     for replica in range(target.replicas):
         rows = rows_of(measured, replica)
         checks = sanity_checks(rows, target.num_classes, expected[replica]) if chosen.adversarial else ()
-        results.append(ProtocolResult(name, rows, checks, chosen.notes, settings))
+        results.append(ProtocolResult(name, rows, checks, notes, settings))
     return results
