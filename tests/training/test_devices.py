@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from multiprocessing import Pipe, get_context
 from pathlib import Path
@@ -28,7 +28,7 @@ from zerosnet.training import Clock, Options, RunSpec, SaveInterval, Store, devi
 from zerosnet.training.cluster import Collected
 from zerosnet.training.devices import ToldClock, train_on_devices
 from zerosnet.training.engine import Local, Plan
-from zerosnet.training.machine import all_devices, process_seconds
+from zerosnet.training.machine import all_devices, process_seconds, torch_settings
 
 OPTIONS = Options("cpu", replicas=1, deterministic=True, checkpoint_every=SaveInterval(seconds=0.1))
 
@@ -51,6 +51,22 @@ def specs(epochs: int = 1) -> list[RunSpec]:
 def test_auto_stands_for_all_gpus(monkeypatch, name, gpus, expected):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
     assert all_devices(name) == expected
+
+
+def test_the_gpu_that_trains_is_the_current_one(monkeypatch):
+    current = []
+
+    @contextmanager
+    def device(chosen):
+        current.append(chosen)
+        yield
+        current.pop()
+
+    monkeypatch.setattr(torch.cuda, "device", device)
+    with torch_settings(torch.device("cuda:1"), deterministic=False):
+        assert current == [torch.device("cuda:1")]
+    with torch_settings(torch.device("cpu"), deterministic=False):
+        assert current == []
 
 
 def test_several_runs_are_shared_out_and_one_is_not(monkeypatch, tmp_path):

@@ -62,7 +62,10 @@ def all_devices(name: str) -> list[str]:
 
 @contextmanager
 def torch_settings(device: "torch.device", *, deterministic: bool) -> Iterator[None]:
-    """Set torch's switches for a while: no TensorFloat-32, and algorithms that are deterministic or the fastest."""
+    """Set torch's switches for a while: no TensorFloat-32, and algorithms that are deterministic or the fastest.
+
+    A GPU becomes the current one: kernels are launched, and graphs are recorded, on the current GPU's streams.
+    """
     import torch
 
     cudnn = torch.backends.cudnn
@@ -75,7 +78,8 @@ def torch_settings(device: "torch.device", *, deterministic: bool) -> Iterator[N
             # read by cuBLAS when it starts
             os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
             torch.set_deterministic_debug_mode("error")  # use_deterministic_algorithms would import the compiler
-        yield
+        with torch.cuda.device(device) if device.type == "cuda" else nullcontext():
+            yield
     finally:
         cudnn.allow_tf32, cudnn.benchmark, cudnn.deterministic = before
         torch.set_deterministic_debug_mode(mode)

@@ -104,9 +104,7 @@ def certified_figure(networks: Sequence[CertifiedNetwork]) -> "Figure":
 def attacked_figure(networks: Sequence[AttackedNetwork], method: str = "pgd-50") -> "Figure":
     """Draw the accuracy under a white-box attack over its radius, and what AutoAttack leaves as crosses."""
     shown = [one for one in networks if method in one.kept]
-    curves = [
-        (rounded_name(one.name), one.zero_stable, {0.0: one.clean, **one.over_radius(method)}) for one in shown
-    ]
+    curves = [(rounded_name(one.name), one.zero_stable, {0.0: one.clean, **one.over_radius(method)}) for one in shown]
     crosses = "; crosses: AutoAttack" if any("autoattack" in one.kept for one in shown) else ""
     figure = _over_radius(curves, "L-infinity radius, of 255", f"Test accuracy under {method.upper()}, %{crosses}")
     (axes,) = figure.axes

@@ -133,8 +133,8 @@ def _corruptions(networks: Sequence[CorruptedNetwork], dataset: str) -> list[Htm
         else "There is no mean corruption error: its reference, PreResNet-56, has not been measured under corruption."
     )
     words = (
-        f"Corruptions as in CIFAR-10-C, {source}: mean error over corruptions and severities, and what of it is lost to "
-        f"corruption, the clean error taken off. {ratios} A generated frost is left out."
+        f"Corruptions as in CIFAR-10-C, {source}: mean error over corruptions and severities, and what is lost to "
+        f"corruption, clean errors taken off. {ratios} A generated frost is left out."
     )
     heads = ["network", "recipe", "zero-stable", "clean error %", "mean error %", "lost, points"]
     heads += [*(["mCE %", "relative mCE %"] if compared else []), "images", "seeds"]

@@ -18,7 +18,6 @@ from zerosnet.robustness.corruptions.regenerated import CORRUPTIONS, SEVERITIES,
 from zerosnet.robustness.protocols.attacked import Subject, under
 from zerosnet.robustness.protocols.result import Measurement
 
-
 PUBLISHED, REGENERATED = "published", "regenerated"
 
 
@@ -64,7 +63,8 @@ def _whole(place: Path) -> Corruptions:
     lacking = [LABELS] * (LABELS not in files) + ["the files of corruptions, such as fog.npy"] * (not names)
     if lacking:
         raise InputError(
-            f"{place} lacks {' and '.join(lacking)}; expected {LABELS} and one npy file per corruption, or no {place.name}"
+            f"{place} lacks {' and '.join(lacking)}; expected {LABELS} and one npy file per corruption, or no folder "
+            f"{place.name}"
         )
     count = _read(place / LABELS).size
     if not count or count % SEVERITIES:

@@ -120,7 +120,7 @@ _ALL = (
     ),
     Protocol(
         name=SMOOTHING,
-        what="randomised smoothing by noise of 0.25 (smoothing-0.5: of 0.5): certified accuracy over L2 radii, 500 images, 10,000 samples",
+        what="randomised smoothing by noise of 0.25: certified accuracy over L2 radii, 500 images, 10,000 samples",
         measure=measures.smoothing,
         notes=(
             "certificates of the smoothed network, each wrong with probability 0.001; for networks of recipe noise",

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from zerosnet.data import SCALINGS, Augmentation
 from zerosnet.errors import InputError
 from zerosnet.files import is_number, is_whole
+from zerosnet.robustness import LARGEST_SIGMA
 from zerosnet.training.recipes.adversarial import Adversarial
 
 OPTIMISERS = ("sgd", "adam")
@@ -168,10 +169,12 @@ class Recipe:
         for name in ("epochs", "batch"):
             given = getattr(self, name)
             check(name, is_whole(given) and 1 <= given <= _MOST, f"1 or more, at most {_MOST:,}")
-        for name in ("lr", "weight_decay", "coefficient_decay", "noise"):
+        for name in ("lr", "weight_decay", "coefficient_decay"):
             check_number(name)
         for name in ("momentum", "label_smoothing"):
             check_number(name, 1)
+        noisy = is_number(self.noise) and 0 <= self.noise <= LARGEST_SIGMA
+        check("noise", noisy, f"a number from 0 to {LARGEST_SIGMA:g}: the deviation for pixels of [0, 1]")
         check("noise", not self.noise or self.adversarial is None, "0 with adversarial examples")
         for name in ("nesterov", "reset_momentum", "decay_norms"):
             check(name, isinstance(getattr(self, name), bool), "true or false")
