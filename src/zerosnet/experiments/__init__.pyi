@@ -102,10 +102,12 @@ from zerosnet.experiments.scales import scale as scale
 from zerosnet.experiments.screening import Agreement as Agreement
 from zerosnet.experiments.screening import RankError as RankError
 from zerosnet.experiments.screening import Screened as Screened
+from zerosnet.experiments.screening import ScreenSetting as ScreenSetting
 from zerosnet.experiments.screening import agreement as agreement
 from zerosnet.experiments.screening import disc_ranks as disc_ranks
 from zerosnet.experiments.screening import is_stable_pair as is_stable_pair
 from zerosnet.experiments.screening import ranks_by_epoch as ranks_by_epoch
+from zerosnet.experiments.screening import screen_settings as screen_settings
 from zerosnet.experiments.screening import screened_networks as screened_networks
 from zerosnet.experiments.screening import screened_pairs as screened_pairs
 from zerosnet.experiments.statistics import Correlation as Correlation

@@ -3,18 +3,28 @@
 Accuracies are those of the best test epoch, in per cent. A network is a run's spec without its seed and recipe.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import mean
+from typing import NamedTuple
 
 from zerosnet.experiments.evidence import Evidence, RunEvidence
 from zerosnet.experiments.statistics import Correlation, ranks, spearman
 from zerosnet.models import find_name
 from zerosnet.numerics import Scheme, accuracy_of_pairs, depth_of_pairs, forecast, pair_of
-from zerosnet.training import recipe
+from zerosnet.training import RunSpec, recipe
 
 SHORT, WHOLE = "screen", "paper"
 _EXACT = 1e-9  # distances of roots from circle and axis below this are none
+
+
+class ScreenSetting(NamedTuple):
+    """What screened networks share, so that their ranks can be compared; `changes` are those of recipe `screen`."""
+
+    dataset: str
+    layers: int
+    changes: str
 
 
 @dataclass(frozen=True)
@@ -67,10 +77,23 @@ class Agreement:
     errors: tuple[RankError, ...]
 
 
-def screened_networks(evidence: Evidence, dataset: str = "cifar10", layers: int = 56) -> list[Screened]:
-    """Collect the networks of a depth that either recipe has trained, as it is in the book."""
+def screen_settings(evidence: Evidence) -> tuple[list[ScreenSetting], int]:
+    """List the settings of screened networks, those with the most runs first, and count runs that are in none.
+
+    A network with another precision or wiring, or with images held out, is not compared with others.
+    """
+    specs = [run.record.spec for run in evidence.sound.values() if run.record.result is not None]
+    short = [spec for spec in specs if spec.recipe.name == SHORT]
+    usual = Counter(_setting(spec) for spec in short if _is_usual(spec))
+    return [setting for setting, _ in usual.most_common()], len(short) - usual.total()
+
+
+def screened_networks(
+    evidence: Evidence, dataset: str = "cifar10", layers: int = 56, changes: str = ""
+) -> list[Screened]:
+    """Collect the networks of a depth that either recipe has trained: `paper` as it is, `screen` with these changes."""
     found: dict[str, list[RunEvidence]] = {}
-    for run in _trained(evidence, dataset, layers):
+    for run in _trained(evidence, ScreenSetting(dataset, layers, changes)):
         spec = run.record.spec
         found.setdefault(replace(spec, seed=0, recipe=recipe(WHOLE, dataset)).canonical(), []).append(run)
     return [
@@ -138,7 +161,7 @@ def ranks_by_epoch(
     stopped early, with no fall of the rate to settle it. Networks with a scheme that is not `wanted` are left out.
     """
     firsts: dict[str, RunEvidence] = {}
-    for run in _trained(evidence, dataset, layers):
+    for run in _trained(evidence, ScreenSetting(dataset, layers, "")):
         spec = run.record.spec
         if spec.recipe.name == WHOLE and run.metrics and wanted(run.scheme):
             first = firsts.setdefault(replace(spec, seed=0).canonical(), run)
@@ -152,16 +175,22 @@ def ranks_by_epoch(
     }
 
 
-def _trained(evidence: Evidence, dataset: str, layers: int) -> list[RunEvidence]:
-    """Finished runs of the two recipes, unchanged, in the usual precision and wiring."""
-    found = []
-    for run in evidence.sound.values():
-        spec, result = run.record.spec, run.record.result
-        usual = (spec.dataset, spec.precision, spec.validation) == (dataset, None, None)
-        alike = usual and not spec.rewired and not spec.changes and spec.recipe.name in (SHORT, WHOLE)
-        if alike and result is not None and find_name(spec.model)[1] == layers:
-            found.append(run)
-    return found
+def _trained(evidence: Evidence, setting: ScreenSetting) -> list[RunEvidence]:
+    """Finished runs of the two recipes in a setting; those of `paper` are unchanged."""
+    wanted = {SHORT: setting, WHOLE: setting._replace(changes="")}
+    runs = [run for run in evidence.sound.values() if run.record.spec.recipe.name in wanted]
+    ended = [run for run in runs if run.record.result is not None and _is_usual(run.record.spec)]
+    return [run for run in ended if _setting(run.record.spec) == wanted[run.record.spec.recipe.name]]
+
+
+def _is_usual(spec: RunSpec) -> bool:
+    """Tell whether a run has the usual precision and wiring, and all training images."""
+    return (spec.precision, spec.validation) == (None, None) and not spec.rewired
+
+
+def _setting(spec: RunSpec) -> ScreenSetting:
+    changes = ", ".join(f"{key} {value}" for key, value in spec.changes.items())
+    return ScreenSetting(spec.dataset, find_name(spec.model)[1], changes)
 
 
 def _accuracies(runs: Iterable[RunEvidence], name: str) -> dict[int, float]:

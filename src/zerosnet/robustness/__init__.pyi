@@ -36,7 +36,9 @@ from zerosnet.robustness.protocols.attacked import under_transfer as under_trans
 from zerosnet.robustness.protocols.measures import RESTARTS as RESTARTS
 from zerosnet.robustness.protocols.measures import ProtocolOptions as ProtocolOptions
 from zerosnet.robustness.protocols.names import LARGEST_SIGMA as LARGEST_SIGMA
+from zerosnet.robustness.protocols.names import SMOOTHING as SMOOTHING
 from zerosnet.robustness.protocols.names import check_options as check_options
+from zerosnet.robustness.protocols.names import sigma_of as sigma_of
 from zerosnet.robustness.protocols.names import smoothing_name as smoothing_name
 from zerosnet.robustness.protocols.result import Check as Check
 from zerosnet.robustness.protocols.result import Measurement as Measurement

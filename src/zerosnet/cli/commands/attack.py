@@ -1,12 +1,12 @@
 """`zerosnet attack`: what perturbations do to finished runs."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from zerosnet.cli import output
+from zerosnet.cli.attack_tables import print_results
 from zerosnet.cli.drawings import Bars
 from zerosnet.cli.main import app
 from zerosnet.cli.options import announce
@@ -14,11 +14,8 @@ from zerosnet.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.table import Table
 
-    from zerosnet.robustness import ProtocolResult, ResultRow
-
-_LONGEST_LABEL = 34  # characters of a setting's name before it is folded
+    from zerosnet.robustness import ProtocolResult
 
 
 @app.command(short_help="Run a robustness protocol on finished runs.")
@@ -38,6 +35,9 @@ def attack(
     ] = None,
     restarts: int | None = typer.Option(None, help="Random restarts of pgd-whitebox; 5 by default."),
     samples: int | None = typer.Option(None, help="Noisy samples per image for smoothing; 10,000 by default."),
+    sigma: float | None = typer.Option(
+        None, help="Deviation of the noise for smoothing; by default that of the run's training, or else 0.25."
+    ),
     images: int | None = typer.Option(None, help="Number of test images, chosen at random by seed 1; all by default."),
     again: bool = typer.Option(False, "--again", help="Measure again what the store has already."),
     plot: str | None = typer.Option(None, metavar="FILE", help=output.PLOT_HELP),
@@ -47,29 +47,34 @@ def attack(
 
     Runs of the same architecture are attacked side by side. Every adversarial number comes with its sanity checks:
     failed ones are printed as warnings, and those that could not be made are named. For a trained network that comes
-    with zerosnet, such as zerosnet20_opt.cifar10, results are printed and not kept.
+    with zerosnet, such as zerosnet20_opt.cifar10, results are printed and not kept. If no run could be measured, the
+    exit code is 1.
     """
     import sys
     from contextlib import ExitStack, redirect_stdout
 
-    from zerosnet.robustness import read_radius
+    from zerosnet.robustness import check_options, read_radius, smoothing_name
 
     if not all(runs):
         raise InputError("a run's name is empty; expected its id, or a part of it that only one run has")
+    check_options(protocol, restarts=restarts, eps=eps or None, samples=samples, sigma=sigma)
+    if sigma is not None:
+        smoothing_name(sigma)  # raises an error if it is no deviation
     radii = None if not eps else tuple(dict.fromkeys(read_radius(text) for text in eps))
     target = output.checked_plot(plot)
     announce(f"{protocol} on {', '.join(runs[:3])}{' ...' if len(runs) > 3 else ''}")
-    from zerosnet.models import list_pretrained
-    from zerosnet.training import Store, attack_runs, find_device, trained_run
+    from zerosnet.cli.attacked_runs import find_attacked, measure
+    from zerosnet.training import Store, find_device
 
     with ExitStack() as stack:
         bars = stack.enter_context(Bars())
         stack.enter_context(redirect_stdout(sys.stderr))  # what other packages print goes there: stdout is for results
-        trained = list_pretrained()
-        results = attack_runs(
+        records = find_attacked(runs, Store(store), stack)
+        results = measure(
             Store(store),
-            [stack.enter_context(trained_run(run)) if run in trained else run for run in runs],
+            records,
             protocol,
+            sigma=sigma,
             device=find_device(device),
             data=None if data is None else Path(data),
             restarts=restarts,
@@ -85,77 +90,14 @@ def attack(
 
         print(encoder.dumps([{"run": run, **result.to_json()} for run, result in results.items()], indent=2))
     else:
-        _show(results)
+        print_results(results, {record.id: record.spec for record in records})
+    if not any(result.rows for result in results.values()):
+        print(f"zerosnet: nothing was measured{f'; {plot} is not drawn' if plot else ''}", file=sys.stderr)
+        raise typer.Exit(1)
     output.draw(target, lambda: _figure(results), quiet=json)
-
-
-def _show(results: "dict[str, ProtocolResult]") -> None:
-    console = output.console()
-    if any(result.rows for result in results.values()):
-        for line in _names(results):
-            console.print(line, soft_wrap=True)
-        for table in _tables(results, console.width):
-            console.print(table)
-    for line in _remarks(results):
-        console.print(line, soft_wrap=True)
 
 
 def _figure(results: "dict[str, ProtocolResult]") -> "Figure":
     from zerosnet.report import attack_figure
 
     return attack_figure(results)
-
-
-def _tables(results: "dict[str, ProtocolResult]", width: int) -> "Iterator[Table]":
-    """Make tables with one line per setting and one column per run; several runs are named by their number."""
-    from rich import box
-    from rich.table import Table
-
-    measured = [(number, result) for number, result in enumerate(_measured(results).values(), start=1)]
-    alone = len(measured) == 1
-    columns = {number: {_label(row): f"{100 * row.accuracy:.2f}" for row in result.rows} for number, result in measured}
-    labels = list(dict.fromkeys(label for column in columns.values() for label in column))
-    together = max(1, (width - min(_LONGEST_LABEL, max(map(len, labels), default=0))) // 8)
-    for first in range(0, len(measured), together):
-        part = measured[first : first + together]
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-        table.add_column("" if alone else "accuracy, %", overflow="fold")
-        for number, result in part:
-            head = ("accuracy, %" if alone else str(number)) + _mark(result)
-            table.add_column(head, justify="right", no_wrap=True)
-        for label in labels:
-            cells = [columns[number].get(label, "-") for number, _ in part]
-            if set(cells) != {"-"}:
-                table.add_row(label, *cells)
-        yield table
-
-
-def _label(row: "ResultRow") -> str:
-    """Write a setting's label with its eps as a fraction of 255, if it is one."""
-    from zerosnet.robustness import radius_text
-
-    return row.label if row.eps is None else row.label.replace(f"eps {row.eps:.4g}", f"eps {radius_text(row.eps)}")
-
-
-def _measured(results: "dict[str, ProtocolResult]") -> "dict[str, ProtocolResult]":
-    return {run: result for run, result in results.items() if result.rows}
-
-
-def _names(results: "dict[str, ProtocolResult]") -> list[str]:
-    """List the runs of the table, numbered as its columns are."""
-    names = [f"{run}{_mark(result)}" for run, result in _measured(results).items()]
-    return names if len(names) == 1 else [f"{number:3}  {name}" for number, name in enumerate(names, start=1)]
-
-
-def _mark(result: "ProtocolResult") -> str:
-    return " (!)" if result.warnings else ""
-
-
-def _remarks(results: "dict[str, ProtocolResult]") -> list[str]:
-    """List what was not run, notes, sanity checks that were not made, and those that failed."""
-    notes = {note: None for result in results.values() for note in result.notes}
-    not_made = {check: None for result in results.values() for check in result.not_made}
-    lines = [f"not run: {run}: {result.not_run}" for run, result in results.items() if result.not_run]
-    lines += [f"note: {note}" for note in notes]
-    lines += [f"sanity check not made: {check}" for check in not_made]
-    return lines + [f"WARNING (!) {run}: {warning}" for run, result in results.items() for warning in result.warnings]

@@ -46,7 +46,8 @@ def screening_map(networks: Sequence[tuple[complex, float]], layers: int = 56) -
     }
     with styled():
         figure = new_figure(9.6, 2.2)
-        for axes, (title, values) in zip(figure.subplots(1, 3), shown.items()):
+        panels = figure.subplots(1, 3)
+        for axes, (title, values) in zip(panels, shown.items()):
             colours = np.asarray(values)
             cells = [Rectangle((r.real - side / 2, r.imag - side / 2), side, side) for r in roots[squares]]
             drawn = PatchCollection(cells, cmap="viridis", edgecolors="none", zorder=1)
@@ -60,6 +61,7 @@ def screening_map(networks: Sequence[tuple[complex, float]], layers: int = 56) -
             axes.set_title(title, loc="left", fontsize=8.5)
             axes.set_xlabel("real part of the root")
             figure.colorbar(drawn, ax=axes, shrink=0.62, pad=0.04)
+        panels[0].set_ylabel("imaginary part")
         figure.set_layout_engine("constrained", w_pad=0.08)
     return figure
 

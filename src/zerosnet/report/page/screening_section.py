@@ -1,13 +1,20 @@
 """Networks that were screened: a map of accuracy over the disc of roots, measured beside predicted, and the ranks."""
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
 from zerosnet.errors import InputError
-from zerosnet.experiments import Evidence, agreement, disc_ranks, screened_networks, screened_pairs
-from zerosnet.models import find_name
+from zerosnet.experiments import (
+    Evidence,
+    Screened,
+    ScreenSetting,
+    agreement,
+    disc_ranks,
+    screen_settings,
+    screened_networks,
+    screened_pairs,
+)
 from zerosnet.numerics import accuracy_of_pairs, depth_of_pairs, forecast
 from zerosnet.report.figures.screening import LEAST, mesh_of, on_grid
 from zerosnet.report.page.html import Html, element, join, signed
@@ -21,26 +28,34 @@ _VIRIDIS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231
 
 
 def screening_section(evidence: Evidence) -> list[Html]:
-    """The screened networks of every data set and depth, with a map if enough of them have a pair of roots."""
+    """The screened networks of every setting, with a map if enough of them have a pair of roots."""
     parts: list[Html] = []
-    for dataset, layers in _settings(evidence):
-        networks = screened_networks(evidence, dataset, layers)
+    settings, unusual = screen_settings(evidence)
+    for setting in settings:
+        networks = screened_networks(evidence, *setting)
         pairs = screened_pairs(networks)
-        screened = sum(bool(one.short) for one in networks)
-        words = [
-            f"{screened} networks of {layers} layers ({dataset}) were trained for a few epochs by recipe {RECIPE}."
-        ]
-        words += [f"{len(pairs)} of them are consistent schemes of three steps with one pair of parasitic roots"]
-        words[-1] += "." if len(pairs) >= LEAST else f"; a map needs {LEAST}."
-        known = agreement(networks).both
-        if known is not None:
-            words.append(
-                f"Rank correlation with the whole training, over the {known.n} that have both: {known.rho:+.2f}."
-            )
-        parts.append(element("p", signed(" ".join(words))))
+        parts.append(element("p", signed(_words(setting, networks, len(pairs)))))
         if len(pairs) >= LEAST:
-            parts += _maps(pairs, dataset, layers)
+            parts += _maps(pairs, setting.dataset, setting.layers)
+    if unusual:
+        words = f"Not compared: {unusual} runs with another precision or wiring, or with images held out."
+        parts.append(element("p", words, class_="small muted"))
     return parts
+
+
+def _words(setting: ScreenSetting, networks: Sequence[Screened], pairs: int) -> str:
+    """Write how many networks there are, how many are on the map, and how well ranks agree with whole trainings."""
+    screened = sum(bool(one.short) for one in networks)
+    named = f"recipe {RECIPE}" + (f" ({setting.changes})" if setting.changes else "")
+    words = (
+        f"{screened} networks of {setting.layers} layers ({setting.dataset}) were trained for a few epochs by {named}. "
+        f"{pairs} of them are consistent schemes of three steps with one pair of parasitic roots"
+    )
+    words += "." if pairs >= LEAST else f"; a map needs {LEAST}."
+    known = agreement(networks).both
+    if known is None:
+        return words
+    return f"{words} Rank correlation with the whole training, over the {known.n} that have both: {known.rho:+.2f}."
 
 
 def _maps(pairs: Sequence[tuple[complex, float]], dataset: str, layers: int) -> list[Html]:
@@ -50,8 +65,12 @@ def _maps(pairs: Sequence[tuple[complex, float]], dataset: str, layers: int) -> 
     counts, on_cifar10 = _blocks(layers), dataset == _CALIBRATED
     if counts is not None:
         found = disc_ranks(pairs, layers, law=on_cifar10)
-        ranks = ", ".join(f"{name} {one.rho:+.2f}" for name, one in found.items() if one is not None)
-        words = f"Rank correlations with what is known before training: {ranks}. " if ranks else ""
+        known = {name: one for name, one in found.items() if one is not None}
+        ranks = ", ".join(f"{name} {one.rho:+.2f}" for name, one in known.items())
+        count = max((one.n for one in known.values()), default=0)
+        words = (
+            f"Rank correlations with what is known before training, over {count} networks: {ranks}. " if ranks else ""
+        )
         depths = depth_of_pairs(roots, counts).tolist()
         maps.append(_map("Effective depth, from the coefficients", roots, depths, ""))
         if on_cifar10:
@@ -70,12 +89,6 @@ def _blocks(layers: int) -> tuple[int, ...] | None:
         return forecast("euler()", layers).wiring.counts
     except InputError:
         return None
-
-
-def _settings(evidence: Evidence) -> list[tuple[str, int]]:
-    """List the data sets and depths of screened networks, those with the most runs first."""
-    specs = [run.record.spec for run in evidence.sound.values() if run.record.spec.recipe.name == RECIPE]
-    return [setting for setting, _ in Counter((one.dataset, find_name(one.model)[1]) for one in specs).most_common()]
 
 
 def _map(title: str, roots: Sequence[complex], values: Sequence[float], suffix: str) -> Html:
