@@ -1,15 +1,18 @@
 """Tables of the experiment on small betas, from the records in results/flow-time: predicted beside measured."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache, partial
 from math import log2, sqrt
 from statistics import mean
 from typing import Any
 
-from tools.flow_time import HERE, LAWS, read_middles, weight
+from tools.flow_time import ADAM_CALIBRATION, CALIBRATION, HERE, middle_of, recipe_of, weight
 from tools.markdown_tables import table
 from zerosnet.numerics import Scheme
+
+LAWS = {"time": "by flow time", "epochs": "by epochs", "constant": "constant"}
+TRAIN, TEST = "train_accuracy", "test_accuracy"
 
 
 @cache
@@ -19,48 +22,52 @@ def predicted() -> dict[str, Any]:
 
 
 @cache
-def measured() -> dict[str, float]:
-    """Read the middle of every row, those of the calibration among them."""
-    return read_middles(HERE / "calibration.json") | read_middles(HERE / "runs.json")
+def runs() -> dict[str, list[dict[str, Any]]]:
+    """List the runs of every row, those of the calibration first, from the largest beta to the smallest."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for name in ("calibration", "runs"):
+        for run in json.loads((HERE / f"{name}.json").read_text())["runs"]:
+            found.setdefault(run["row"], []).append(run)
+    return found
 
 
-def middles() -> str:
-    """List the rows by what was predicted of them, and what came."""
+def beta_of(run: dict[str, Any]) -> float:
+    return float(Scheme.parse(f"1;{run['beta']}").betas[0])
+
+
+def measured(row: str, by: str = TRAIN) -> float:
+    """Find the weight of the blocks at which accuracy is half-way up."""
+    return weight(middle_of([run[by] for run in runs()[row]]))
+
+
+def is_adam(row: str) -> bool:
+    return recipe_of(row).optimiser == "adam"
+
+
+def weights() -> str:
+    """List the weight at the middle of every row: predicted, and measured in training and in test accuracy."""
+    times = {one["row"]: one for one in predicted()["predictions"]}
     rows = []
-    for one in predicted()["predictions"]:
-        betas = [one["betas"][law] for law in LAWS]
-        cells = [f"{beta:.3f}" if beta is not None else "none" for beta in betas]
-        middle = measured()[one["row"]]
-        rows.append((one["row"], f"{one['time']:.3g}", *cells, f"{middle:.3f}", f"{weight(middle):.3f}"))
-    heads = ("Training", "Flow time", *(f"Predicted: {words}" for words in LAWS.values()), "Measured", "Its weight")
-    return table(heads, rows)
+    for row in runs():
+        known = row in (CALIBRATION, ADAM_CALIBRATION)
+        laws = ["" if known else f"{100 * times[row]['weights'][law]:.1f}" for law in LAWS]
+        time = "" if known or is_adam(row) else f"{times[row]['time']:.0f}"
+        rows.append([row, time, *laws, f"{100 * measured(row):.1f}", f"{100 * measured(row, TEST):.1f}"])
+    heads = ["Training", "Flow time", *(f"Predicted {words}, %" for words in LAWS.values())]
+    return table([*heads, "Measured, %", "in test accuracy, %"], rows)
 
 
-def errors(law: str, adam: bool = False) -> float:
-    """Compute the root mean square error of a law over the rows, in factors of two of the weight."""
-    rows = [one for one in predicted()["predictions"] if one["row"].startswith("Adam") == adam]
-    return sqrt(mean(log2(one["weights"][law] / weight(measured()[one["row"]])) ** 2 for one in rows))
+def error(law: str, *, adam: bool = False) -> float:
+    """Compute the root mean square miss of a law over the rows that it predicted, as a factor."""
+    rows = [one for one in predicted()["predictions"] if is_adam(one["row"]) == adam]
+    return 2 ** sqrt(mean(log2(one["weights"][law] / measured(one["row"])) ** 2 for one in rows))
 
 
-def accuracies(row: str) -> list[tuple[float, float, float]]:
-    """List beta, training and test accuracy of the networks of a row, from the smallest beta to the largest."""
-    runs = [
-        run
-        for name in ("calibration", "runs")
-        for run in json.loads((HERE / f"{name}.json").read_text())["runs"]
-        if run["row"] == row
-    ]
-    found = ((float(Scheme.parse(f"1;{r['beta']}").betas[0]), r["train_accuracy"], r["test_accuracy"]) for r in runs)
-    return sorted(found)
+def _weight(row: str) -> str:
+    return f"{100 * measured(row):.1f}"
 
 
-def _ratio(rows: Iterable[str]) -> str:
-    """Write the largest weight at the middle of some rows, divided by the smallest."""
-    weights = [weight(measured()[row]) for row in rows]
-    return f"{max(weights) / min(weights):.1f}"
-
-
-TABLES: dict[str, Callable[[], str]] = {"flow time, middles": middles}
+TABLES: dict[str, Callable[[], str]] = {"flow time, weights": weights}
 VALUES: dict[str, Callable[[], str]] = {
-    f"flow time, error of {law}": partial(lambda law: f"{2 ** errors(law):.2f}", law) for law in LAWS
+    f"flow time, missed {words}": partial(lambda law: f"{error(law):.1f}", law) for law, words in LAWS.items()
 }

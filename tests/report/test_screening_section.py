@@ -1,5 +1,6 @@
 """The section of the report about screened networks."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -29,7 +30,7 @@ def test_a_map_has_a_cell_per_network_measured_and_predicted(tmp_path, specs):
     evidence = read_evidence(store)
     words, ranks, maps = screening_section(evidence)
     assert f"{len(specs)} networks of 56 layers (cifar10)" in words and "the whole training" not in words
-    assert "effective depth +" in ranks and "the law +" in ranks
+    assert f"over {len(specs)} networks: effective depth +" in ranks and "the law +" in ranks
     assert maps.count("<figure") == 3 and maps.count("<title>") == 3 * len(specs)
     assert "Screened networks" in render(evidence)
 
@@ -46,7 +47,23 @@ def test_without_screened_networks_there_is_no_section_and_with_few_no_map(tmp_p
     assert screening_section(read_evidence(store)) == []
     finish_all(store, specs[:3], lambda spec: 0.8)
     (words,) = screening_section(read_evidence(store))
-    assert "3 of them" in words and "a map needs 4" in words
+    assert "Of these, 3 with" in words and "a map needs 4" in words
+
+
+def test_networks_with_changed_epochs_have_a_map_of_their_own(tmp_path, specs):
+    store = Store(tmp_path)
+    changed = recipe("screen", "cifar10", epochs=2)
+    finish_all(store, [*specs[:3], *(replace(one, recipe=changed) for one in specs)], lambda spec: 0.8)
+    words, _, maps, others = screening_section(read_evidence(store))
+    assert f"{len(specs)} networks of 56 layers (cifar10)" in words and "recipe screen (epochs 2)." in words
+    assert maps.count("<figure") == 3 and "3 networks of" in others and "(epochs 2)" not in others
+
+
+def test_networks_that_are_not_compared_are_counted(tmp_path, specs):
+    store = Store(tmp_path)
+    finish_all(store, [replace(one, precision="fp64") for one in specs[:2]], lambda spec: 0.8)
+    (words,) = screening_section(read_evidence(store))
+    assert "Not compared: 2 of another precision" in words
 
 
 @pytest.mark.parametrize("model, dataset, maps", [("zerosnet20", "digits", 2), ("zerosnet18", "digits", 1)])

@@ -136,9 +136,10 @@ def _remarks(results: "Results") -> list[str]:
 
 def _other_noises(measured: "Results", specs: "Specs") -> list[str]:
     """Name the runs that are smoothed by another noise than they were trained with."""
-    pairs = [(run, specs[run].recipe.noise, _sigma(result)) for run, result in measured.items()]
-    return [
-        f"note: {run} was trained {f'with noise of {noise:g}' if noise else 'without noise'}, and is smoothed by {sigma:g}"
-        for run, noise, sigma in pairs
-        if sigma is not None and sigma != noise
-    ]
+    lines = []
+    for run, result in measured.items():
+        noise, sigma = specs[run].recipe.noise, _sigma(result)
+        if sigma is not None and sigma != noise:
+            trained = f"with noise of {noise:g}" if noise else "without noise"
+            lines.append(f"note: {run} was trained {trained}, and is smoothed by {sigma:g}")
+    return lines

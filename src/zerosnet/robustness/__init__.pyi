@@ -38,6 +38,7 @@ from zerosnet.robustness.protocols.measures import ProtocolOptions as ProtocolOp
 from zerosnet.robustness.protocols.names import LARGEST_SIGMA as LARGEST_SIGMA
 from zerosnet.robustness.protocols.names import SMOOTHING as SMOOTHING
 from zerosnet.robustness.protocols.names import check_options as check_options
+from zerosnet.robustness.protocols.names import require_sigma as require_sigma
 from zerosnet.robustness.protocols.names import sigma_of as sigma_of
 from zerosnet.robustness.protocols.names import smoothing_name as smoothing_name
 from zerosnet.robustness.protocols.result import Check as Check

@@ -53,14 +53,14 @@ def attack(
     import sys
     from contextlib import ExitStack, redirect_stdout
 
-    from zerosnet.robustness import check_options, read_radius, smoothing_name
+    from zerosnet.robustness import check_options, read_radius, require_sigma
 
     if not all(runs):
         raise InputError("a run's name is empty; expected its id, or a part of it that only one run has")
     check_options(protocol, restarts=restarts, eps=eps or None, samples=samples, sigma=sigma)
     if sigma is not None:
-        smoothing_name(sigma)  # raises an error if it is no deviation
-    radii = None if not eps else tuple(dict.fromkeys(read_radius(text) for text in eps))
+        require_sigma(sigma)
+    radii = None if not eps else tuple(read_radius(text) for text in eps)
     target = output.checked_plot(plot)
     announce(f"{protocol} on {', '.join(runs[:3])}{' ...' if len(runs) > 3 else ''}")
     from zerosnet.cli.attacked_runs import find_attacked, measure

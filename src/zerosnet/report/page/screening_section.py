@@ -38,7 +38,7 @@ def screening_section(evidence: Evidence) -> list[Html]:
         if len(pairs) >= LEAST:
             parts += _maps(pairs, setting.dataset, setting.layers)
     if unusual:
-        words = f"Not compared: {unusual} runs with another precision or wiring, or with images held out."
+        words = f"Not compared: {unusual} of another precision or wiring, or with images held out."
         parts.append(element("p", words, class_="small muted"))
     return parts
 
@@ -47,9 +47,10 @@ def _words(setting: ScreenSetting, networks: Sequence[Screened], pairs: int) -> 
     """Write how many networks there are, how many are on the map, and how well ranks agree with whole trainings."""
     screened = sum(bool(one.short) for one in networks)
     named = f"recipe {RECIPE}" + (f" ({setting.changes})" if setting.changes else "")
+    noun = "network" if screened == 1 else "networks"
     words = (
-        f"{screened} networks of {setting.layers} layers ({setting.dataset}) were trained for a few epochs by {named}. "
-        f"{pairs} of them are consistent schemes of three steps with one pair of parasitic roots"
+        f"{screened} {noun} of {setting.layers} layers ({setting.dataset}), trained for a few epochs by {named}. "
+        f"Of these, {pairs} with a consistent scheme of three steps and one pair of parasitic roots"
     )
     words += "." if pairs >= LEAST else f"; a map needs {LEAST}."
     known = agreement(networks).both

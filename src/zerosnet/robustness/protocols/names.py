@@ -22,6 +22,15 @@ LARGEST_SIGMA = 2.0  # of images in [0, 1]: at twice their range nothing of them
 _DIGITS = ".9g"
 
 
+def require_sigma(sigma: float) -> None:
+    """Raise an error unless sigma is the deviation of a noise for images in [0, 1]."""
+    if not (is_number(sigma) and 0 < sigma <= LARGEST_SIGMA):
+        raise InputError(
+            f"sigma is {sigma!r}; expected a number above 0, at most {LARGEST_SIGMA:g}: the deviation of noise on "
+            "images in [0, 1]"
+        )
+
+
 def smoothing_name(sigma: float) -> str:
     """Name the protocol that smooths by noise of this deviation.
 
@@ -29,11 +38,7 @@ def smoothing_name(sigma: float) -> str:
         >>> smoothing_name(0.25), smoothing_name(0.5)
         ('smoothing', 'smoothing-0.5')
     """
-    if not (is_number(sigma) and 0 < sigma <= LARGEST_SIGMA):
-        raise InputError(
-            f"sigma is {sigma!r}; expected a number above 0, at most {LARGEST_SIGMA:g}: the deviation of noise on "
-            "images in [0, 1]"
-        )
+    require_sigma(sigma)
     return SMOOTHING if sigma == SIGMA else f"{SMOOTHING}-{sigma:{_DIGITS}}"
 
 
