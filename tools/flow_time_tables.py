@@ -8,7 +8,7 @@ from statistics import mean
 from typing import Any
 
 from tools.flow_time import ADAM_CALIBRATION, CALIBRATION, HERE, middle_of, recipe_of, weight
-from tools.markdown_tables import table
+from tools.markdown_tables import listed, table
 from zerosnet.numerics import Scheme
 
 LAWS = {"time": "by flow time", "epochs": "by epochs", "constant": "constant"}
@@ -57,17 +57,28 @@ def weights() -> str:
     return table([*heads, "Measured, %", "in test accuracy, %"], rows)
 
 
-def error(law: str, *, adam: bool = False) -> float:
+def error(law: str, by: str = TRAIN, *, adam: bool = False) -> float:
     """Compute the root mean square miss of a law over the rows that it predicted, as a factor."""
     rows = [one for one in predicted()["predictions"] if is_adam(one["row"]) == adam]
-    return 2 ** sqrt(mean(log2(one["weights"][law] / measured(one["row"])) ** 2 for one in rows))
+    return 2 ** sqrt(mean(log2(one["weights"][law] / measured(one["row"], by)) ** 2 for one in rows))
 
 
-def _weight(row: str) -> str:
-    return f"{100 * measured(row):.1f}"
+def _errors(by: str) -> str:
+    return listed(error(law, by) for law in LAWS)
+
+
+def _with_adam() -> str:
+    """Write the weight of the smallest beta at which networks trained by Adam are as good as with larger ones."""
+    *betas, _ = sorted((beta_of(run) for run in runs()["Adam, 16 epochs"]), reverse=True)
+    return f"{100 * weight(betas[-1]):.1f}"
 
 
 TABLES: dict[str, Callable[[], str]] = {"flow time, weights": weights}
 VALUES: dict[str, Callable[[], str]] = {
-    f"flow time, missed {words}": partial(lambda law: f"{error(law):.1f}", law) for law, words in LAWS.items()
+    "flow time, missed": partial(_errors, TRAIN),
+    "flow time, missed in test accuracy": partial(_errors, TEST),
+    "flow time, falls": lambda: listed(100 * measured(f"{epochs} epochs", TEST) for epochs in (4, 8, 16, 32)),
+    "flow time, slow": lambda: f"{100 * measured('16 epochs, lr 0.025', TEST):.1f}",
+    "flow time, no decay": lambda: f"{100 * measured('8 epochs, no decay', TEST):.1f}",
+    "flow time, with Adam": _with_adam,
 }

@@ -126,6 +126,8 @@ VALUES: dict[str, Callable[[], str]] = {
     "law error": lambda: f"{load_law().rmse:.2f}",
     "small betas, sequence": small_betas,
     "beta 0.064 leaves": lambda: _leaves("8/125"),
+    "beta 0.045 leaves": lambda: _leaves("4539/100000"),
+    "beta 0.038 leaves": lambda: _leaves("19/500"),
     "beta 0.032 leaves": lambda: _leaves("4/125"),
     "beta 0.027 leaves": lambda: _leaves("27/1000"),
     "beta 0.022 leaves": lambda: _leaves("2173/100000"),

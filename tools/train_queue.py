@@ -2,9 +2,9 @@
 
     python -m tools.train_queue DATA STORE RECORDS SWEEP... [--max-seconds S] [--known RUNS] [--kernels native|torch]
 
-Networks that share a step are a group. A group is trained, measured by the protocols of its recipe (PROTOCOLS; the
-noises of the paper if it has none), and its blocks are switched off; then its records are copied into RECORDS, before
-the next group begins. So a cut loses one group at most, and the same command goes on with it if STORE is still there:
+Networks that share a step are a group. A group is trained, measured by the protocols of its sweep (BY_SWEEP) or of its
+recipe (BY_RECIPE), and its blocks are switched off; then its records are copied into RECORDS, before the next group
+begins. So a cut loses one group at most, and the same command goes on with it if STORE is still there:
 runs that had ended, but have no record yet, are measured first.
 
 Runs with a record in RUNS (results/runs) or in RECORDS are left out. With --max-seconds a group is not begun if it
@@ -17,7 +17,10 @@ A network on which others make their examples is trained first, also if it has a
 record stays as it is.
 
 Networks of adversarial training are shown AutoAttack, which needs pyautoattack. For a machine where nothing can be
-installed, `pip install --no-deps --target FOLDER pyautoattack`, and put FOLDER into PYTHONPATH there.
+installed, `pip install --no-deps --target FOLDER pyautoattack`, and put FOLDER into PYTHONPATH there. It takes one
+network at a time. The 500 images of adversarial-seeds are an estimated minute per network on an H200: about 1,900
+passes with gradients and 5,000 without for every image that resists. On two cores they take one to two and a half
+hours, by the times on record for 100 images. Times to measure are not part of a group's time.
 
 A run that names its precision means it to the letter: a state in float32, which our kernels do not have. Such runs, as
 those of plain-torch.json, are trained with --kernels torch only.
@@ -27,7 +30,8 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -53,14 +57,33 @@ from zerosnet.training import (
     train,
 )
 
-PROTOCOLS: dict[str, dict[str, int | None]] = {
-    "mnist-fgsm": {"paper-fgsm": None},
-    "noise": {"paper-noise": None, "smoothing": None},
-    "pgd-madry": {"paper-noise": None, "pgd-whitebox": 500, "autoattack": 100},
-    "pgd-paper": {"paper-noise": None, "paper-pgd": None},
+
+@dataclass(frozen=True)
+class Shown:
+    """A protocol that networks are shown, with the number of images (None: all) and the radii (None: its own)."""
+
+    protocol: str
+    images: int | None = None
+    eps: tuple[float, ...] | None = None
+
+
+NOISE = Shown("paper-noise")
+SMALL = tuple(levels / 255 for levels in (0.25, 0.5, 1, 2))
+"""Radii at which something is left of networks without defence."""
+USUAL = (NOISE,)
+BY_RECIPE = {
+    "mnist-fgsm": (Shown("paper-fgsm"),),
+    "noise": (NOISE, Shown("smoothing")),
+    "pgd-madry": (NOISE, Shown("pgd-whitebox", 500), Shown("autoattack", 100)),
+    "pgd-paper": (NOISE, Shown("paper-pgd")),
 }
-"""What networks of a recipe are shown before their weights are lost: protocols, and numbers of images (None: all)."""
-USUAL: dict[str, int | None] = {"paper-noise": None}
+"""What networks of a recipe are shown before their weights are lost."""
+BY_SWEEP = {
+    "adversarial-seeds": (NOISE, Shown("pgd-whitebox", 500), Shown("autoattack", 500)),
+    "undefended": (NOISE, Shown("pgd-whitebox", 1000, SMALL), Shown("corruptions")),
+}
+"""What the networks of a sweep are shown instead, as results/sweeps/README.md promises."""
+Asked = Mapping[str, Sequence[Shown]]
 KNOWN = ROOT / "results/runs"
 
 
@@ -79,9 +102,23 @@ def check_arithmetic(specs: Sequence[RunSpec], kernels: str | None) -> None:
         )
 
 
-def check_protocols(specs: Sequence[RunSpec]) -> None:
-    """Raise an error if a package is missing that a protocol of one of the runs needs."""
-    for name in {name for spec in specs for name in PROTOCOLS.get(spec.recipe.name, USUAL)}:
+def protocols(sweeps: Sequence[Path]) -> dict[str, list[Shown]]:
+    """List what every run of sweeps is shown, by its id: what one of them asks for, or what its recipe does."""
+    asked: dict[str, dict[Shown, None]] = {}
+    for path in sweeps:
+        for spec in read_sweep(path):
+            asked.setdefault(spec.id, {}).update(dict.fromkeys(BY_SWEEP.get(path.stem, of_recipe(spec))))
+    return {run: list(shown) for run, shown in asked.items()}
+
+
+def of_recipe(spec: RunSpec) -> Sequence[Shown]:
+    """List what networks of a run's recipe are shown."""
+    return BY_RECIPE.get(spec.recipe.name, USUAL)
+
+
+def check_protocols(shown: Iterable[Shown]) -> None:
+    """Raise an error if a package is missing that one of the protocols needs."""
+    for name in {one.protocol for one in shown}:
         protocol(name).ready()
 
 
@@ -99,22 +136,31 @@ def groups(specs: Sequence[RunSpec], store: Store, options: Options) -> Iterator
 
 
 def measure(
-    records: Sequence[RunRecord], device: torch.device, data: Path | None, report: Callable[[str], None]
+    records: Sequence[RunRecord],
+    device: torch.device,
+    data: Path | None,
+    report: Callable[[str], None],
+    asked: Asked | None = None,
 ) -> None:
-    """Measure finished networks by the protocols of their recipes, and switch their blocks off."""
+    """Measure finished networks by the protocols that are asked for, by run id, and switch their blocks off.
+
+    Runs that are not among those asked for are measured by the protocols of their recipes.
+    """
     finished = [record for record in records if record.status == "finished" and record.has_weights]
-    for (name, images), some in by_protocol(finished).items():
+    for shown, some in by_protocol(finished, asked or {}).items():
         store = Store(some[0].folder.parent)
-        attack_runs(store, some, name, device=device, data=data, images=images, report=report)
+        attack_runs(
+            store, some, shown.protocol, device=device, data=data, images=shown.images, eps=shown.eps, report=report
+        )
     if finished:
         ablate(finished, device, data, report=report)
 
 
-def by_protocol(records: Sequence[RunRecord]) -> dict[tuple[str, int | None], list[RunRecord]]:
-    """List the runs that every protocol, with its number of images, is needed of."""
-    found: dict[tuple[str, int | None], list[RunRecord]] = {}
+def by_protocol(records: Sequence[RunRecord], asked: Asked) -> dict[Shown, list[RunRecord]]:
+    """List the runs that are shown every protocol."""
+    found: dict[Shown, list[RunRecord]] = {}
     for record in records:
-        for shown in PROTOCOLS.get(record.spec.recipe.name, USUAL).items():
+        for shown in asked.get(record.id, of_recipe(record.spec)):
             found.setdefault(shown, []).append(record)
     return found
 
@@ -139,7 +185,7 @@ def run(
         """Measure those that have ended, and keep their records."""
         found = (store.get(spec) for spec in specs)
         ended = [record for record in found if record is not None and record.result is not None and record.id in wanted]
-        measure(ended, device, options.data, progress.report)
+        measure(ended, device, options.data, progress.report, asked)
         reduce(store, records, ended)  # theirs alone: others may not have been measured yet
         done.extend(record.id for record in ended)
         for record in ended:
@@ -149,7 +195,8 @@ def run(
     specs = waiting(sweeps, (known, records))
     wanted = {spec.id for spec in specs}
     check_arithmetic(specs, options.kernels)
-    check_protocols(specs)
+    asked = protocols(sweeps)
+    check_protocols(shown for spec in specs for shown in asked[spec.id])
     _check_writable(records)
     if not clock.must_stop():
         finish(specs)  # what a kill has left between the end of a training and its record

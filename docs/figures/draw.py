@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from block import block_and_network_figure
 from effective_depth import effective_depth_figure
+from flow_time import flow_time_figure
 from from_ode import from_ode_figure
 from lambda_family import lambda_family_figure
 from law import depth_design_drawn, law_figure, map_figure, screening_drawn, survival_figure
@@ -52,6 +53,7 @@ FIGURES: "dict[str, Callable[[], Figure]]" = {
     "map.png": map_figure,
     "screening.png": screening_drawn,
     "without_norm.png": without_norm_figure,
+    "flow_time.png": flow_time_figure,
     "depth_design.png": depth_design_drawn,
     "noise.png": noise_drawn,
     "noise_law.png": noise_law_drawn,
@@ -68,7 +70,7 @@ FIGURES: "dict[str, Callable[[], Figure]]" = {
 
 RECORDS = (
     *("measured", "pairs", "law", "survival", "map", "screening", "noise", "noise_law", "corruptions"),
-    *("certificates", "attacks", "undefended", "without_norm", "tour_forecast", "speed"),
+    *("certificates", "attacks", "undefended", "without_norm", "flow_time", "tour_forecast", "speed"),
 )
 
 

@@ -104,6 +104,10 @@ def test_results_from_the_store_are_marked(store, opt, monkeypatch, capsys):
     ("arguments", "message"),
     [
         (["nobody", "--protocol", "paper-noise"], "run is 'nobody'; expected the id"),
+        (["nobody", "--protocol", "paper-noise"], "or a trained network: preresnet56.cifar10"),
+        (["zerosnet56_opt", "--protocol", "paper-noise"], "(did you mean zerosnet56_opt.cifar10?)"),
+        (["preresnet20", "--protocol", "smoothing", "--sigma", "0"], "sigma is 0.0; expected a number above 0"),
+        (["preresnet20", "--protocol", "smoothing", "--samples", "9"], "samples is 9; expected a whole number from 10"),
         (["zerosnet20", "--protocol", "paper-noise"], "2 runs in store"),
         (["preresnet20", "--protocol", "pgd"], "protocol is 'pgd'; expected one of paper-noise"),
         (["preresnet20", "--protocol", "paper-noise", "--images", "0"], "images is 0"),
@@ -146,7 +150,11 @@ def test_every_pass_of_an_attack_is_reported_to_its_bar(store, opt):
 def test_eps_is_for_protocols_that_have_no_radii_of_their_own(store, opt, refused):
     words = ["attack", opt[0], "--protocol", "paper-noise", "--store", str(store.root)]
     refused([*words, "--eps", "8/255"], "expected one that does: pgd-whitebox, autoattack")
-    refused([*words, "--eps", "8"], "eps is '8' (8/255?)")
+
+
+def test_an_option_that_the_protocol_does_not_take_is_refused_before_its_value(store, opt, refused):
+    words = ["attack", opt[0], "--protocol", "smoothing", "--store", str(store.root)]
+    refused([*words, "--eps", "3"], "eps is given; protocol smoothing does not take it")
 
 
 @pytest.mark.parametrize("content", ["{}", "[]", '{"protocol": "paper-noise", "rows": [{}]}', "no json"])

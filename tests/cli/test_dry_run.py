@@ -45,6 +45,36 @@ def test_networks_that_differ_in_their_wiring_are_told_apart(capsys, tmp_path):
     assert "zerosnet20, stage change restart, beta growth 1839/1000, 1,1,1;1: seed 1\n" in out
 
 
+def test_without_data_runs_and_their_time_on_a_gpu_are_listed(capsys, tmp_path):
+    path = tmp_path / "sweep.json"
+    path.write_text(json.dumps({"grid": {**GRID, "dataset": "cifar10"}}))
+    out = dry_run(capsys, path, "--store", str(tmp_path / "store"))
+    assert out.startswith("4 runs: 0 have ended, 0 to be continued, 4 new\n")
+    assert "\ncifar10, 4 epochs\n  zerosnet20, zerosnet(-9/5): seeds 1, 2\n" in out
+    assert "on one H200 in full groups (by rates that come with the package)" in out and "give --data DIR" in out
+    document = json.loads(dry_run(capsys, path, "--store", str(tmp_path / "store"), "--json"))
+    assert len(document["waiting"]) == 4 and document["groups"] is None and document["seconds_on_one_h200"] > 0
+
+
+def test_times_of_several_streams_are_marked_as_not_timed(capsys, tmp_path):
+    path = tmp_path / "sweep.json"
+    path.write_text(json.dumps([{"model": "streams20", "dataset": "cifar10", "recipe": "paper"}]))
+    assert "which were not timed" in dry_run(capsys, path, "--store", str(tmp_path / "store"))
+
+
+def test_data_without_a_known_size_have_no_time(capsys, tmp_path):
+    path = tmp_path / "sweep.json"
+    path.write_text(json.dumps([{"model": "zerosnet20_opt", "dataset": "folder:flowers", "recipe": "quick"}]))
+    assert "In all no time known." in dry_run(capsys, path, "--store", str(tmp_path / "store"))
+
+
+def test_an_unknown_network_is_refused_without_data(capsys, tmp_path):
+    path = tmp_path / "sweep.json"
+    path.write_text(json.dumps([{"model": "zerosnet21", "dataset": "cifar10", "recipe": "paper"}]))
+    assert run(["sweep", str(path), "--dry-run"]) == 2
+    assert "zerosnet21" in capsys.readouterr().err
+
+
 def test_finished_runs_are_left_out_and_tell_how_long_others_take(capsys, sweep, tmp_path):
     store = Store(tmp_path / "store")
     with store.claim(read_sweep(sweep)[0]) as claimed:

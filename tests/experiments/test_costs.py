@@ -61,10 +61,15 @@ def test_only_plain_torch_trains_networks_without_normalisation_and_named_precis
     assert all(group_seconds([one]) == pytest.approx(160 * 1.7687, rel=1e-3) for one in others)
 
 
-def test_streams_cost_what_two_fused_networks_took_at_most():
-    assert group_seconds(networks("streams20", 2)) == pytest.approx(160 * 13)
-    assert group_seconds(networks("streams56", 2)) == group_seconds(networks("streams56", 1)) == pytest.approx(160 * 24)
-    assert group_seconds(networks("preresnet56_x0", 2)) == pytest.approx(160 * 12)
+@pytest.mark.parametrize(("model", "bytes"), [("streams56", 2.5), ("streams56_sinkhorn", 2.5), ("preresnet56_x0", 2.0)])
+def test_streams_are_estimated_by_the_bytes_that_their_kernels_move(model, bytes):
+    assert group_seconds(networks(model, 10)) == pytest.approx(bytes * group_seconds(networks("zerosnet56_opt", 10)))
+    assert all(map(costs.is_estimated, networks(model, 1)))
+    assert not any(map(costs.is_estimated, networks("preresnet56_gains", 1)))
+
+
+def test_streams_without_kernels_have_no_cost():
+    assert group_seconds(networks("streams56", 1, precision="fp32")) is None
 
 
 def test_a_group_that_was_never_timed_has_no_time():

@@ -1,5 +1,6 @@
 """Networks under corruption and with certificates, joined over seeds, on made-up evidence."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from zerosnet.experiments import (
     attacked_networks,
     certified_networks,
     corrupted_networks,
+    datasets,
     rounded_name,
 )
 from zerosnet.numerics import Scheme
@@ -23,7 +25,8 @@ UNSTABLE = Scheme.parse("1,1,1;1")
 
 def run(result: ProtocolResult, model: str = "zerosnet56_opt", seed: int = 1, **options) -> RunEvidence:
     growth = {"beta_growth": options.get("beta_growth")}
-    spec = RunSpec(model, "cifar10", options.get("trained", PAPER), seed, options.get("scheme"), **growth)
+    dataset = options.get("dataset", "cifar10")
+    spec = RunSpec(model, dataset, options.get("trained", PAPER), seed, options.get("scheme"), **growth)
     return RunEvidence(Path(), RunRecord(spec.id, Path(), spec, "finished", None), attacks={result.protocol: result})
 
 
@@ -36,10 +39,10 @@ def corrupted(clean: float, fog: float, frost: float = 0.1) -> ProtocolResult:
     return ProtocolResult("corruptions", tuple(rows))
 
 
-def smoothed(*certified: float, abstained: float = 0.1) -> ProtocolResult:
-    rows = [ResultRow("clean", "clean", 0.9, 0, 100)]
-    rows += [ResultRow(f"r {k}", "certified", value, 0, 100, eps=0.25 * k) for k, value in enumerate(certified)]
-    return ProtocolResult("smoothing", (*rows, ResultRow("abstained", "abstained", abstained, 0, 100)))
+def smoothed(*certified: float, abstained: float = 0.1, images: int = 100) -> ProtocolResult:
+    rows = [ResultRow("clean", "clean", 0.9, 0, images)]
+    rows += [ResultRow(f"r {k}", "certified", value, 0, images, eps=0.25 * k) for k, value in enumerate(certified)]
+    return ProtocolResult("smoothing", (*rows, ResultRow("abstained", "abstained", abstained, 0, images)))
 
 
 def test_corruption_errors_are_in_percent_of_preresnet_56():
@@ -67,6 +70,16 @@ def test_without_a_reference_there_is_no_ratio():
     assert alone.error is None and alone.relative is None and alone.errors.mean == pytest.approx(20)
 
 
+def test_a_reference_on_fewer_images_gives_no_ratio():
+    few = corrupted(0.9, 0.7)
+    few = replace(few, rows=tuple(replace(row, images=10) for row in few.rows))
+    found = corrupted_networks(Evidence(runs=(run(few, "preresnet56"), run(corrupted(0.9, 0.8)))))
+    assert {one.name: (one.images, one.error) for one in found} == {
+        "preresnet56": (10, pytest.approx(100)),
+        "zerosnet56_opt": (100, None),
+    }
+
+
 def test_networks_with_growing_steps_stand_apart_from_those_without():
     runs = [run(corrupted(0.9, 0.8), "zerosnet56", scheme=UNSTABLE, beta_growth=rate) for rate in (None, "1841/1000")]
     names = {one.name for one in corrupted_networks(Evidence(runs=tuple(runs)))}
@@ -92,6 +105,18 @@ def test_certificates_are_joined_over_seeds_and_ordered_by_their_mean_radius():
     assert best.mean_radius == pytest.approx(0.25 * (0.6 + 0.3)) and other.zero_stable is False
     (axes,) = certified_figure([best, other]).axes
     assert [list(line.get_ydata()) for line in axes.lines] == [pytest.approx([70, 50, 10]), pytest.approx([50, 20, 0])]
+
+
+def test_of_several_certificates_that_of_the_most_images_counts():
+    few, more = smoothed(0.9, images=10), smoothed(0.5, images=20)
+    (one,) = certified_networks(Evidence(runs=(attacked_run(few, more), run(few, seed=2))))
+    assert (one.certified, one.images, one.runs) == ({0.0: 50}, 20, 1)
+
+
+def test_data_sets_are_listed_cifar10_first():
+    others = [run(smoothed(0.5), "zerosnet20", dataset=name) for name in ("folder:a", "digits", "cifar10")]
+    assert datasets(Evidence(runs=tuple(others))) == ["cifar10", "digits", "folder:a"]
+    assert [len(certified_networks(Evidence(runs=tuple(others)), name)) for name in ("digits", "mnist")] == [1, 0]
 
 
 def fooled(protocol: str, method: str, images: int, **kept: float) -> ProtocolResult:

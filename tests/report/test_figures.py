@@ -11,7 +11,6 @@ from zerosnet.experiments import NOISES, NoisyNetwork
 from zerosnet.models import create_model, diagnose
 from zerosnet.numerics import FAMILIES, PAPER_ROWS, Scheme, analyze, design, envelope, family, forecast, real_interval
 from zerosnet.report import (
-    attack_figure,
     design_figure,
     diagnosis_figure,
     family_figure,
@@ -25,7 +24,6 @@ from zerosnet.report import (
 )
 from zerosnet.report.figures.panels import draw_region, draw_roots, region_window
 from zerosnet.report.figures.style import new_figure
-from zerosnet.robustness import ProtocolResult, ResultRow
 
 
 def lines_of(axes) -> dict[str, np.ndarray]:
@@ -124,26 +122,7 @@ def test_design_figure_rings_the_chosen_one():
     assert [tuple(line.get_xydata()[0]) for line in ring] == [(3, best.modulus)]
 
 
-# -- attacks and noise -------------------------------------------------------------------------------------------------
-
-
-def row(method, accuracy, eps=None, label=None):
-    return ResultRow(label or method, method, accuracy, round(100 * accuracy), 100, eps=eps)
-
-
-def test_every_attack_has_a_panel_with_a_line_per_run():
-    rows = tuple(row(name, left, 8 / 255) for name, left in (("fgsm", 0.5), ("pgd-20", 0.4), ("random signs", 0.8)))
-    result = ProtocolResult("pgd-whitebox", (row("clean", 0.9), *rows))
-    panels = [axes for axes in attack_figure({"a": result, "b": result}).axes if axes.get_visible()]
-    assert [axes.get_title(loc="left") for axes in panels] == ["fgsm", "pgd-20"]
-    assert [tick.get_text() for tick in panels[0].get_xticklabels()] == ["0", "8/255"]
-    assert [list(line.get_ydata()) for line in panels[0].lines] == [[90, 50], [90, 50]]
-
-
-def test_noises_share_a_panel():
-    rows = (row("clean", 0.9), row("noise", 0.7, label="Gaussian 0.01"), row("noise", 0.6, label="Gaussian 0.02"))
-    (panel,) = attack_figure({"a": ProtocolResult("paper-noise", rows)}).axes
-    assert [tick.get_text() for tick in panel.get_xticklabels()] == ["Gaussian 0.01", "Gaussian 0.02"]
+# -- noise ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -239,9 +239,10 @@ def test_labels_that_are_no_classes_are_refused(labels, message):
         attack_images(Linear(), images(), labels, pgd(0.1))
 
 
-def test_places_in_the_data_set_are_one_per_image():
-    with pytest.raises(InputError, match="expected one place per image: 4"):
-        attack_images(Linear(), images(), LABELS, pgd(0.1), index=torch.arange(3))
+@pytest.mark.parametrize("index", [torch.arange(3), [0, 1, 2, 3], torch.rand(4)])
+def test_places_in_the_data_set_are_whole_numbers_one_per_image(index):
+    with pytest.raises(InputError, match=r"index is .* one place per image: 4"):
+        attack_images(Linear(), images(), LABELS, pgd(0.1), index=index)
 
 
 @pytest.mark.parametrize(

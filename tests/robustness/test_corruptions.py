@@ -65,7 +65,9 @@ def test_the_highest_severity_changes_more_than_the_lowest(images, name):
     ("arguments", "message"),
     [
         ((torch.zeros(1, 3, 32, 32, dtype=torch.uint8), "rain", 1), "corruption is 'rain'"),
+        ((torch.zeros(1, 3, 32, 32, dtype=torch.uint8), "glasblur", 1), r"'glasblur' \(did you mean glass_blur\?\)"),
         ((torch.zeros(1, 3, 32, 32, dtype=torch.uint8), "fog", 6), "severity is 6"),
+        ((torch.zeros(1, 3, 32, 32, dtype=torch.uint8), "fog", 2.0), "severity is 2.0"),
         ((torch.zeros(1, 3, 32, 32), "fog", 1), "expected uint8"),
         ((torch.zeros(1, 1, 28, 28, dtype=torch.uint8), "fog", 1), "expected uint8"),
     ],
@@ -73,6 +75,12 @@ def test_the_highest_severity_changes_more_than_the_lowest(images, name):
 def test_bad_input_is_refused(arguments, message):
     with pytest.raises(InputError, match=message):
         corrupt(*arguments)
+
+
+@pytest.mark.parametrize("index", [torch.arange(3), [0, 1], torch.tensor([0.0, 1.0])])
+def test_places_in_the_data_set_are_whole_numbers_one_per_image(index):
+    with pytest.raises(InputError, match=r"index is .* one place per image: 2"):
+        corrupt(torch.zeros(2, 3, 32, 32, dtype=torch.uint8), "fog", 1, index=index)
 
 
 def test_the_record_of_the_comparison_covers_all_and_no_value_differs_by_more_than_two():

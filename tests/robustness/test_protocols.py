@@ -166,8 +166,39 @@ def write_corruptions(folder, pair, **files):
 def test_corruptions_are_read_by_severity(pair, tmp_path):
     write_corruptions(tmp_path / "CIFAR-10-C", pair)
     (result, _) = run_protocol("corruptions", pair, ProtocolOptions(corruptions=find_corruptions(tmp_path)))
-    assert [row.settings for row in result.rows[1:]] == [{"corruption": "dimmed", "severity": s} for s in range(1, 6)]
+    expected = [{"corruption": "dimmed", "severity": s, "source": "published"} for s in range(1, 6)]
+    assert [row.settings for row in result.rows[1:]] == expected
     assert result.rows[1].accuracy == result.rows[0].accuracy > result.rows[5].accuracy
+
+
+def test_a_note_tells_where_corrupted_images_are_from(pair, tmp_path):
+    write_corruptions(tmp_path / "CIFAR-10-C", pair)
+    (result, _) = run_protocol("corruptions", pair, ProtocolOptions(corruptions=find_corruptions(tmp_path)))
+    assert result.notes == ("corruptions are published: read from the files in CIFAR-10-C",)
+
+
+@pytest.mark.parametrize(
+    ("files", "lacking"),
+    [
+        ([], "lacks labels.npy and the files of corruptions, such as fog.npy"),
+        (["fog"], "lacks labels.npy; expected"),
+        (["labels"], "lacks the files of corruptions, such as fog.npy"),
+    ],
+)
+def test_a_folder_of_corruptions_that_is_not_whole_is_refused(tmp_path, files, lacking):
+    own = tmp_path / "CIFAR-10-C"
+    own.mkdir()
+    for name in files:
+        np.save(own / f"{name}.npy", np.zeros(5, dtype=np.uint8))
+    for given in (tmp_path, own):
+        with pytest.raises(InputError, match=f"CIFAR-10-C {lacking}"):
+            find_corruptions(given)
+
+
+def test_radii_are_attacked_in_rising_order(pair):
+    (result, _) = run_protocol("pgd-whitebox", pair.chosen(2), ProtocolOptions(restarts=1, eps=(8 / 255, 1e-9, 1e-9)))
+    levels = {name: [row.eps for row in result.rows if row.method == name] for name in ("pgd-20", "random signs")}
+    assert levels["pgd-20"] == levels["random signs"] == [1e-9, 8 / 255]
 
 
 def test_fewer_images_are_the_same_ones_clean_and_corrupted(pair, tmp_path):

@@ -1,6 +1,7 @@
 """Randomised smoothing: exact bounds, and certificates of a linear classifier, whose radius is known in closed form."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from torch import nn
 
 from zerosnet.errors import InputError
 from zerosnet.robustness import (
+    PROTOCOLS,
     Normalised,
     ProtocolOptions,
     certified_radius,
@@ -21,7 +23,7 @@ from zerosnet.robustness import (
     run_protocol,
     subject,
 )
-from zerosnet.robustness.smoothing import count_answers
+from zerosnet.robustness.smoothing import count_answers, fewest_samples
 
 SIGMA = 0.25
 
@@ -151,6 +153,36 @@ def test_the_protocol_lists_certified_accuracies_that_fall_with_the_radius(pair)
         assert clean.images == 16 and counts == sorted(counts, reverse=True) and counts[0] > counts[-1]
         assert abstained.method == "abstained" and counts[0] + abstained.correct <= 16
         assert {row.settings["samples"] for row in certified} == {200} and result.warnings == []
+
+
+def test_a_noise_has_a_protocol_of_its_own_whose_radii_reach_as_far_in_its_deviations(pair):
+    (result, _) = run_protocol("smoothing-0.5", pair, ProtocolOptions(images=4, samples=20))
+    radii = [row.eps for row in result.rows if row.method == "certified"]
+    assert result.protocol == "smoothing-0.5" and radii == pytest.approx([step / 10 for step in range(17)])
+    assert {row.settings["sigma"] for row in result.rows if row.method != "clean"} == {0.5}
+
+
+def test_the_usual_noise_has_the_radii_that_records_have(pair):
+    (result, _) = run_protocol("smoothing", pair, ProtocolOptions(images=4, samples=20))
+    assert [row.eps for row in result.rows if row.method == "certified"] == [step / 20 for step in range(17)]
+
+
+@pytest.mark.parametrize(("alpha", "fewest"), [(0.001, 10), (0.5, 2), (0.25, 3), (0.9, 1)])
+def test_one_sample_less_than_the_fewest_certifies_nothing(alpha, fewest):
+    assert fewest_samples(alpha) == fewest
+    assert certified_radius(fewest, fewest, SIGMA, alpha) > 0
+    assert fewest == 1 or np.isnan(certified_radius(fewest - 1, fewest - 1, SIGMA, alpha))
+
+
+def test_samples_that_can_never_certify_are_refused_and_the_fewest_is_named():
+    with pytest.raises(InputError, match="samples is 9; expected a whole number from 10 to"):
+        ProtocolOptions(samples=9)
+
+
+def test_the_passes_of_smoothing_are_those_that_it_reports(pair):
+    options, told = ProtocolOptions(images=5, samples=30), []
+    run_protocol("smoothing", replace(pair, advance=told.append), options)
+    assert sum(told) == 5 * PROTOCOLS["smoothing"].passes(options)
 
 
 def test_500_images_are_certified_unless_told_otherwise(networks, digits, monkeypatch):

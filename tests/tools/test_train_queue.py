@@ -11,7 +11,7 @@ import torch
 from tools import train_queue
 from zerosnet.errors import InputError
 from zerosnet.experiments import EXPERIMENTS
-from zerosnet.robustness import PROTOCOLS
+from zerosnet.robustness import PROTOCOLS, radius_text
 from zerosnet.training import RunRecord, RunSpec, Store, recipe
 
 RECIPE = {"name": "quick", "epochs": 1}
@@ -144,7 +144,8 @@ def test_the_protocols_of_a_recipe_are_those_of_its_table():
     for name in ("table-fgsm", "table-pgd"):
         (protocol,) = EXPERIMENTS[name].protocols()
         recipes = {spec.recipe.name for spec in EXPERIMENTS[name].attacked(protocol, "full")}
-        assert all(protocol in train_queue.PROTOCOLS[recipe] for recipe in recipes)
+        for shown in (train_queue.BY_RECIPE[name] for name in recipes):
+            assert protocol in [one.protocol for one in shown]
 
 
 def test_a_package_that_a_protocol_needs_is_missed_before_training(places, monkeypatch, capsys):
@@ -157,10 +158,46 @@ def test_a_package_that_a_protocol_needs_is_missed_before_training(places, monke
     assert "needs pyautoattack" in capsys.readouterr().err
 
 
+def shown_to(*names):
+    """List what the first run of the first sweep is shown."""
+    sweeps = [SWEEPS / f"{name}.json" for name in names]
+    (spec, *_) = train_queue.waiting(sweeps, [])
+    record = RunRecord(spec.id, Path(), spec, "finished", None)
+    return [(one.protocol, one.images) for one in train_queue.by_protocol([record], train_queue.protocols(sweeps))]
+
+
 def test_networks_of_adversarial_training_are_attacked_on_as_many_images_as_those_on_record():
-    (spec, *_) = train_queue.waiting([SWEEPS / "adversarial.json"], [])
-    found = train_queue.by_protocol([RunRecord(spec.id, Path(), spec, "finished", None)])
-    assert list(found) == [("paper-noise", None), ("pgd-whitebox", 500), ("autoattack", 100)]
+    assert shown_to("adversarial") == [("paper-noise", None), ("pgd-whitebox", 500), ("autoattack", 100)]
+
+
+def test_their_second_seed_is_shown_autoattack_on_500_images():
+    assert shown_to("adversarial-seeds") == [("paper-noise", None), ("pgd-whitebox", 500), ("autoattack", 500)]
+
+
+def test_networks_without_defence_are_attacked_at_small_radii_and_corrupted():
+    assert shown_to("undefended") == [("paper-noise", None), ("pgd-whitebox", 1000), ("corruptions", None)]
+    (attacks,) = [one for one in train_queue.BY_SWEEP["undefended"] if one.eps is not None]
+    assert [radius_text(eps) for eps in attacks.eps] == ["0.25/255", "0.5/255", "1/255", "2/255"]
+
+
+def test_a_run_of_two_sweeps_is_shown_what_either_asks_for(tmp_path):
+    usual = tmp_path / "usual.json"
+    usual.write_text((SWEEPS / "adversarial-seeds.json").read_text())
+    found = train_queue.protocols([usual, SWEEPS / "adversarial-seeds.json"])
+    assert all(len(shown) == 4 for shown in found.values()), "AutoAttack on 100 and on 500 images"
+
+
+@pytest.mark.parametrize("name", train_queue.BY_SWEEP)
+def test_every_sweep_with_protocols_of_its_own_exists(name):
+    assert (SWEEPS / f"{name}.json").exists()
+
+
+def test_a_sweep_decides_what_its_networks_are_shown(places, tmp_path, monkeypatch):
+    shown = (train_queue.Shown("pgd-whitebox", 4, (2 / 255,)),)
+    monkeypatch.setitem(train_queue.BY_SWEEP, "attacked", shown)
+    assert queue(places, sweep(tmp_path / "attacked.json", "zerosnet20_opt")) == 0
+    (record,) = Store(tmp_path / "records").records()
+    assert [path.name for path in (record.folder / "attacks").iterdir()] == ["pgd-whitebox+images=4+eps=2of255.json"]
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def test_the_recipe_is_that_of_the_paper_with_noise_and_old_ids_stay():
     assert "Gaussian noise 0.25" in made.describe() and "noise" not in paper.describe()
 
 
-@pytest.mark.parametrize("changes", [{"noise": -0.1}, {"noise": "much"}, {"noise": 0.1}])
+@pytest.mark.parametrize("changes", [{"noise": -0.1}, {"noise": "much"}, {"noise": 100.0}, {"noise": 0.1}])
 def test_bad_noise_is_refused(changes):
     name = "pgd-madry" if changes == {"noise": 0.1} else "paper"
     with pytest.raises(InputError, match="recipe option noise"):

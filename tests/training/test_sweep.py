@@ -24,6 +24,11 @@ def test_lists_and_grids_can_be_mixed():
     assert len(expand({"specs": [SHORT], "grid": grids})) == 5
 
 
+def test_runs_without_a_seed_have_seed_1():
+    without = {key: value for key, value in SHORT.items() if key != "seed"}
+    assert expand({"grid": without}) == expand([without]) == expand(SHORT)
+
+
 def test_the_spec_file_of_a_run_is_a_sweep_of_one(tmp_path):
     spec = RunSpec.from_json({**SHORT, "recipe": {"name": "quick", "epochs": 1}})
     with Store(tmp_path).claim(spec) as run:

@@ -40,7 +40,7 @@ def _tables(measured: "Results", width: int) -> "Iterator[Table]":
     numbered = list(enumerate(measured.values(), start=1))
     alone = len(measured) == 1
     columns = {number: {_label(row): f"{100 * row.accuracy:.2f}" for row in result.rows} for number, result in numbered}
-    labels = list(dict.fromkeys(label for column in columns.values() for label in column))
+    labels = _labels(measured)
     together = max(1, (width - min(_LONGEST_LABEL, max(map(len, labels), default=0))) // 8)
     for first in range(0, len(numbered), together):
         part = numbered[first : first + together]
@@ -54,6 +54,14 @@ def _tables(measured: "Results", width: int) -> "Iterator[Table]":
             if set(cells) != {"-"}:
                 table.add_row(label, *cells)
         yield table
+
+
+def _labels(measured: "Results") -> list[str]:
+    """List the settings of all runs; certificates of different noises by rising radius."""
+    rows = {_label(row): row for result in measured.values() for row in result.rows}
+    if any(row.method == "certified" for row in rows.values()):
+        return sorted(rows, key=lambda label: (rows[label].method == "abstained", rows[label].eps or 0.0))
+    return list(rows)
 
 
 def _label(row: "ResultRow") -> str:
@@ -86,7 +94,7 @@ def _print_means(measured: "Results", specs: "Specs") -> None:
     if not all(any(row.method == "corruption" for row in result.rows) for result in measured.values()):
         return
     errors = {run: corruption_errors([result]) for run, result in measured.items()}
-    relative = {run: _relative_error(run, errors, specs) for run in errors}
+    relative = {run: _relative_error(run, measured, errors, specs) for run in errors}
     rows = [
         (str(number), one.source, str(len(one.counted)), f"{one.mean:.2f}", relative[run] or "-")
         for number, (run, one) in enumerate(errors.items(), start=1)
@@ -96,26 +104,29 @@ def _print_means(measured: "Results", specs: "Specs") -> None:
     output.print_table(
         "Mean over corruptions", columns[first:last], [row[first:last] for row in rows], right=columns[2:]
     )
+    references = ", ".join(run for run in errors if _is_reference(specs[run]))
     if any(relative.values()):
-        print(f"mCE: errors relative to those of {', '.join(run for run in errors if _is_reference(specs[run]))}")
+        print(f"mCE: errors relative to those of {references}")
+    elif references:
+        print(f"no mCE: {references} makes no error under some corruption; it needs more images")
 
 
-def _relative_error(run: str, errors: "Mapping[str, CorruptionErrors]", specs: "Specs") -> str | None:
-    """Write a run's mCE; None if no reference was measured on the same images."""
-    from statistics import mean
-
-    from zerosnet.robustness import mean_corruption_error
+def _relative_error(
+    run: str, measured: "Results", errors: "Mapping[str, CorruptionErrors]", specs: "Specs"
+) -> str | None:
+    """Write a run's mCE, relative to the mean of the reference's runs; None if none was measured on the same images."""
+    from zerosnet.robustness import corruption_errors, mean_corruption_error
 
     own = errors[run]
     alike = [
-        other
+        measured[name]
         for name, other in errors.items()
         if _is_reference(specs[name])
         and specs[name].dataset == specs[run].dataset
         and (other.source, other.by_severity.keys()) == (own.source, own.by_severity.keys())
     ]
     try:
-        return f"{mean(mean_corruption_error(own, other) for other in alike):.2f}" if alike else None
+        return f"{mean_corruption_error(own, corruption_errors(alike)):.2f}" if alike else None
     except ZeroDivisionError:  # a reference without any error, as on a handful of images
         return None
 

@@ -1,16 +1,22 @@
-"""`zerosnet sweep --dry-run`: what would run, what would be trained as one, and about how long it would take."""
+"""`zerosnet sweep --dry-run`: what would run, what would be trained as one, and about how long it would take.
+
+Data decide which runs are trained as one. Without the folder of data that are read from files, runs and times are
+listed, and no groups.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from zerosnet.cli import output
+from zerosnet.cli.options import begin
 from zerosnet.cli.run_groups import network_text, scheme_text
 
 if TYPE_CHECKING:
     from zerosnet.training import Options, RunSpec, Store
 
 _IN_STORE, _MEASURED = "finished runs in this store", "rates that come with the package"
+_BY_BYTES = "the bytes that several streams move, which were not timed"
 
 
 @dataclass(frozen=True)
@@ -25,25 +31,87 @@ class PlannedGroup:
         return {"runs": [spec.id for spec in self.specs], "seconds": self.seconds, "estimated_from": self.source}
 
 
-def show_plan(specs: "Sequence[RunSpec]", store: "Store", options: "Options", json: bool) -> None:
-    """Print what a training of these runs would do; nothing is written."""
-    from zerosnet.training import distinct, duration, plan_runs
+@dataclass(frozen=True)
+class AskedRuns:
+    """The runs that are asked for, each once, those that have not ended, and ids of those that have or have begun."""
 
-    wanted = distinct(specs)
-    known = [store.get(spec) for spec in wanted]
-    ended = [record.id for record in known if record is not None and record.result is not None]
-    begun = [record.id for record in known if record is not None and record.result is None]
-    plan = plan_runs(wanted, store, options, all_gpus=True)
+    wanted: "list[RunSpec]"
+    waiting: "list[RunSpec]"
+    ended: list[str]
+    begun: list[str]
+
+    @classmethod
+    def of(cls, specs: "Sequence[RunSpec]", store: "Store") -> "AskedRuns":
+        from zerosnet.training import distinct
+
+        known = [(spec, store.get(spec)) for spec in distinct(specs)]
+        records = [record for _, record in known if record is not None]
+        return cls(
+            [spec for spec, _ in known],
+            [spec for spec, record in known if record is None or record.result is None],
+            [record.id for record in records if record.result is not None],
+            [record.id for record in records if record.result is None],
+        )
+
+    def describe(self) -> str:
+        new = len(self.waiting) - len(self.begun)
+        return f"{len(self.wanted)} runs: {len(self.ended)} have ended, {len(self.begun)} to be continued, {new} new"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"ended": self.ended, "begun": self.begun}
+
+
+def show_plan(specs: "Sequence[RunSpec]", folder: str, options: "Options", json: bool) -> None:
+    """Print what a training of these runs would do, in the store of that folder; nothing is written."""
+    from zerosnet.data import source
+    from zerosnet.models import check_model
+    from zerosnet.training import Store
+
+    for spec in specs:
+        check_model(spec.model, spec.scheme, block_schemes=spec.block_schemes is not None)
+    asked = AskedRuns.of(specs, Store(folder))
+    if options.data is None and not all(source(spec.dataset).embedded for spec in asked.waiting):
+        _show_runs(asked, json)
+        return
+    begin(specs, folder, options, trains=False)
+    _show_groups(asked, Store(folder), options, json)
+
+
+def _show_runs(asked: AskedRuns, json: bool) -> None:
+    """Print the runs that have not ended, and their time on one H200; groups are not known."""
+    from zerosnet.experiments import cost, is_estimated
+    from zerosnet.training import duration
+
+    seconds = cost(asked.waiting).gpu_seconds
+    if json:
+        waiting = [spec.id for spec in asked.waiting]
+        unknown = {"groups": None, "groups_at_once": None, "seconds": None}
+        output.print_json({**asked.to_json(), "waiting": waiting, **unknown, "seconds_on_one_h200": seconds})
+        return
+    print(asked.describe())
+    for dataset, epochs in dict.fromkeys((spec.dataset, spec.recipe.epochs) for spec in asked.waiting):
+        print(f"\n{dataset}, {epochs} epochs")
+        for line in _lines([s for s in asked.waiting if (s.dataset, s.recipe.epochs) == (dataset, epochs)]):
+            print(f"  {line}")
+    by = " and ".join(dict.fromkeys(_BY_BYTES if is_estimated(spec) else _MEASURED for spec in asked.waiting))
+    about = "no time known" if seconds is None else f"about {duration(seconds)} on one H200 in full groups (by {by})"
+    print(f"\nIn all {about}. Nothing was trained. To see what is trained as one, give --data DIR.")
+
+
+def _show_groups(asked: AskedRuns, store: "Store", options: "Options", json: bool) -> None:
+    """Print the groups that are trained as one, and their time on this machine."""
+    from zerosnet.training import duration, plan_runs
+
+    plan = plan_runs(asked.wanted, store, options, all_gpus=True)
     groups = [_planned(group, store, options.device) for group in plan.groups]
     seconds = _total(group.seconds for group in groups)
     if seconds is not None:
         seconds /= max(plan.at_once, 1)
     if json:
-        document = {"ended": ended, "begun": begun, "groups": [group.to_json() for group in groups]}
+        document = {**asked.to_json(), "groups": [group.to_json() for group in groups]}
         output.print_json({**document, "groups_at_once": plan.at_once, "seconds": seconds})
         return
-    new = len(wanted) - len(ended) - len(begun)
-    print(f"{len(wanted)} runs: {len(ended)} have ended, {len(begun)} to be continued, {new} new")
+    print(asked.describe())
     for number, group in enumerate(groups, start=1):
         first = group.specs[0]
         about = "" if group.seconds is None else f", about {duration(group.seconds)}"
@@ -70,9 +138,11 @@ def _lines(specs: "Sequence[RunSpec]") -> list[str]:
 
 def _planned(specs: "Sequence[RunSpec]", store: "Store", device: str) -> PlannedGroup:
     """Estimate a group's time: by the store's runs of that kind, or by the rates that the package has."""
+    from zerosnet.experiments import is_estimated
+
     seconds, source = _by_store(specs, store), _IN_STORE
     if seconds is None:
-        seconds, source = _by_rates(specs, device), _MEASURED
+        seconds, source = _by_rates(specs, device), _BY_BYTES if is_estimated(specs[0]) else _MEASURED
     return PlannedGroup(tuple(specs), seconds, None if seconds is None else source)
 
 

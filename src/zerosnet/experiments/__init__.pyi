@@ -14,6 +14,7 @@ from zerosnet.experiments.conclusions import parasitic_modulus as parasitic_modu
 from zerosnet.experiments.costs import Cost as Cost
 from zerosnet.experiments.costs import cost as cost
 from zerosnet.experiments.costs import group_seconds as group_seconds
+from zerosnet.experiments.costs import is_estimated as is_estimated
 from zerosnet.experiments.definition import Cell as Cell
 from zerosnet.experiments.definition import Column as Column
 from zerosnet.experiments.definition import Experiment as Experiment

@@ -1,4 +1,4 @@
-"""The cost of runs, by measured rates.
+"""The cost of runs, by measured rates; networks of several streams were not timed and are estimated from these.
 
 training_rates.json comes with the package; `tools/package_numbers.py` writes it from benchmarks/results.
 """
@@ -29,12 +29,11 @@ _SIZES = {
 FUSED = 10  # networks in the groups whose rates count
 _FUSED_DEEPER = {326: 3}
 
-# Networks of several streams, timed with plain torch only.
-_STREAMS = {"_x0": 2, "streams": 4}
-# Upper bounds for four streams: two fused networks, compiled, took 13 s per epoch with 20 layers and 24 s with 56,
-# beside two other trainings on the same H200. The same seconds stand for one network, half of them for two streams.
-_FOUR_STREAMS = {"20": 13.0, "56": 24.0}
-_STREAMS_FUSED = 2
+# Bytes of a step with several streams over those of a ZeroSNet of that depth, both by our kernels (counted).
+_STREAMS = {
+    "_x0": {"20": 1.6, "56": 2.0, "110": 2.7},
+    "streams": {"20": 2.2, "56": 2.5, "110": 3.2},
+}
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,8 @@ class Cost:
     """Networks, epochs over all of them, and seconds of training (None if no rate was measured).
 
     Attributes:
-        gpu_seconds: One H200, our own kernels if there are any, ten networks as one, three if they have 326 layers, two
-            if they have several streams; attacks and start-up not counted.
+        gpu_seconds: One H200, our own kernels if there are any, ten networks as one, three if they have 326 layers;
+            attacks and start-up not counted.
         cpu_seconds: Two cores; only for embedded data.
     """
 
@@ -57,8 +56,8 @@ def cost(specs: Iterable[RunSpec]) -> Cost:
     """Add up the cost of runs, each at the rate of a full group; see `group_seconds` for groups of other sizes.
 
     The rate at other depths than 20, 56 and 110 is on the line between two of them. MNIST has a rate of its own.
-    Networks of several streams are counted by an upper bound. Adversarial training is counted by its passes: seven
-    steps on a 20-layer surrogate and two on the network, for one of the network alone.
+    Networks of several streams are estimated by their bytes (`is_estimated`). Adversarial training is counted by its
+    passes: seven steps on a 20-layer surrogate and two on the network, for one of the network alone.
     """
     runs = list(specs)
     gpu, cpu = [_gpu_seconds(run) for run in runs], [_cpu_seconds(run) for run in runs]
@@ -77,8 +76,6 @@ def group_seconds(members: Sequence[RunSpec]) -> float | None:
 def against_timed(members: Sequence[RunSpec]) -> float:
     """Compare the time per network of a group with that of the group whose rate counts."""
     first, count = members[0], len(members)
-    if _streams(first.model) > 1:
-        return max(1.0, _STREAMS_FUSED / count)
     kernels = "native" if is_native(first) else "torch"
     timed = _FUSED_DEEPER.get(_layers(first.model), FUSED)
     return per_network(kernels, count) / per_network(kernels, timed)
@@ -100,34 +97,31 @@ def _on_line(known: Mapping[str, float], place: float) -> float:
 def is_native(spec: RunSpec) -> bool:
     """Tell whether a run's rate is that of our own kernels.
 
-    They train basic blocks with normalisation, 32 x 32 pixels and one stream, in the standard arithmetic.
+    They train basic blocks with normalisation and 32 x 32 pixels in the standard arithmetic.
     """
     usual = spec.dataset in _SIZES and _SIZES[spec.dataset][1] == 1.0 and spec.precision is None
-    return usual and _layers(spec.model) <= _BASIC and _streams(spec.model) == 1 and "_nonorm" not in spec.model
+    return usual and _layers(spec.model) <= _BASIC and "_nonorm" not in spec.model
+
+
+def is_estimated(spec: RunSpec) -> bool:
+    """Tell whether a run's rate was not measured, but is that of a ZeroSNet times the bytes that it moves more."""
+    return is_native(spec) and _streams(spec.model) is not None
 
 
 def _gpu_seconds(spec: RunSpec) -> float | None:
-    layers, settings = _layers(spec.model), spec.recipe.adversarial
-    if spec.dataset not in _SIZES:
+    layers, settings, streams = _layers(spec.model), spec.recipe.adversarial, _streams(spec.model)
+    if spec.dataset not in _SIZES or (streams is not None and not is_native(spec)):
         return None
     if layers > _BASIC:
         return _bottleneck_seconds(spec, layers)
-    passes = _of_depth(layers)
+    passes = _of_depth(layers) * (1.0 if streams is None else _on_line(streams, layers))
     if settings is not None:
-        attacked = 20 if settings.surrogate is not None else layers
-        passes = passes * (2 if settings.clean_step else 1) + settings.steps * _of_depth(attacked)
+        attacked = passes if settings.surrogate is None else _of_depth(20)
+        passes = passes * (2 if settings.clean_step else 1) + settings.steps * attacked
     if is_native(spec):
         return spec.recipe.epochs * passes * _SIZES[spec.dataset][0] / _TIMED_IMAGES
-    if _streams(spec.model) > 1:
-        images, pixels = _SIZES[spec.dataset]
-        return spec.recipe.epochs * _streams_epoch(spec) * passes / _of_depth(layers) * pixels * images / _TIMED_IMAGES
     against_native = _plain_epoch(spec.dataset) / _rates()["native"]["56"]
     return float(spec.recipe.epochs * passes * against_native)
-
-
-def _streams_epoch(spec: RunSpec) -> float:
-    """Compute seconds per epoch and network of several streams, on the line through the two depths."""
-    return _on_line(_FOUR_STREAMS, _layers(spec.model)) / _STREAMS_FUSED * _streams(spec.model) / 4
 
 
 def _plain_epoch(dataset: str) -> float:
@@ -165,8 +159,9 @@ def _of_depth(layers: int) -> float:
     return _on_line(_rates()["native"], layers)
 
 
-def _streams(model: str) -> int:
-    return next((count for part, count in _STREAMS.items() if part in model), 1)
+def _streams(model: str) -> Mapping[str, float] | None:
+    """Find the relative bytes of a network of several streams by depth; None for one stream."""
+    return next((bytes_by_depth for part, bytes_by_depth in _STREAMS.items() if part in model), None)
 
 
 def _layers(model: str) -> int:

@@ -150,7 +150,7 @@ def attacked_networks(evidence: Evidence, dataset: str = "cifar10") -> list[Atta
         kept: dict[str, dict[float, float]] = {}
         for method, eps in sorted(shared, key=lambda key: (STRONG.index(key[0]), key[1])):
             kept.setdefault(method, {})[eps] = mean(100 * found[method, eps].accuracy for found in rows)
-        images = {method: min(found[method, eps].images for found in rows) for method, eps in shared}
+        images = {method: min(found[method, eps].images for found in rows for eps in kept[method]) for method in kept}
         clean = mean(100 * _clean_row(run).accuracy for run in runs)
         networks.append(AttackedNetwork(name, recipe, stable, clean, kept, images, len(runs)))
     return sorted(networks, key=lambda network: (network.recipe, -network.clean))
@@ -201,7 +201,7 @@ def _largest(found: list[Found]) -> list[Found]:
 
 def _size(result: ProtocolResult) -> tuple[int, int]:
     """Count the images of a result, and the samples that were drawn for each."""
-    samples = (row.settings.get("samples") for row in result.rows)
+    samples = (row.settings.get("samples", 0) for row in result.rows)
     return _images(result), max((int(count) for count in samples if is_number(count)), default=0)
 
 

@@ -37,7 +37,7 @@ def sweep(
         bool,
         typer.Option(
             "--dry-run",
-            help="List what would run, how it is grouped and about how long; data are read, nothing is trained.",
+            help="List what would run, about how long and, with --data, in which groups; nothing is trained.",
         ),
     ] = False,
     *,
@@ -56,15 +56,15 @@ def sweep(
     if epochs is not None:
         specs = [replace(spec, recipe=replace(spec.recipe, epochs=epochs)) for spec in specs]
     note_unused(options, (spec.dataset for spec in specs))
-    begin(specs, session.store, options, trains=not dry_run)
-    from zerosnet.training import Store, open_engine, progress
-
-    store = Store(session.store)
     if dry_run:
         from zerosnet.cli.dry_run import show_plan
 
-        show_plan(specs, store, options, session.json)
+        show_plan(specs, session.store, options, session.json)
         return
+    begin(specs, session.store, options)
+    from zerosnet.training import Store, open_engine, progress
+
+    store = Store(session.store)
     with open_engine(session) as engine:
         engine.train(specs, store, options, clock, progress())
     raise typer.Exit(show_outcome(specs, store, clock, session.json))

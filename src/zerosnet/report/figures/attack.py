@@ -1,4 +1,4 @@
-"""The figure of a robustness protocol: accuracy over eps, over the certified radius, by severity, or by kind of noise."""
+"""The figure of a robustness protocol: accuracy over eps, over certified radii, by severity, or by kind of noise."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _CONTROLS = ("huge eps", "random signs")
 _UNIT = "/255"
-_LONGEST = 46
+_LONGEST = 56  # letters of a run's name
 _LETTER = 0.075  # inches that a tick's letter takes
 
 
@@ -113,7 +113,8 @@ def _labels(measured: "Results") -> dict[str, str]:
         labels[run] = run if len(run) <= _LONGEST else f"{run[: _LONGEST - 1]}…"
         for row in result.rows:
             if row.method == "abstained":
-                labels[run] += f", sigma {row.settings['sigma']:g}, abstains on {100 * row.accuracy:.1f} %"
+                noise = f", sigma {row.settings['sigma']:g}" if "sigma" in row.settings else ""
+                labels[run] += f"{noise}, abstains on {100 * row.accuracy:.1f} %"
     return labels
 
 
@@ -138,8 +139,7 @@ def _levels(result: "ProtocolResult", method: str) -> dict[float, float]:
     rows = [row for row in result.rows if row.method == method and row.eps is not None]
     most = max((row.images for row in rows), default=0)
     clean = [row for row in result.rows if row.method == "clean" and row.images == most]
-    points = {0.0: 100 * row.accuracy for row in clean[:1]}
-    return points | {row.eps or 0.0: 100 * row.accuracy for row in rows if row.images == most}
+    return {row.eps or 0.0: 100 * row.accuracy for row in (*clean[:1], *rows) if row.images == most}
 
 
 def _eps_texts(radii: Sequence[float]) -> tuple[list[str], str]:
@@ -163,7 +163,6 @@ def _over_radius(axes: "Axes", measured: "Results") -> None:
         if rows:
             axes.plot([row.eps or 0.0 for row in rows], [100 * row.accuracy for row in rows], **look)
     _furnish(axes, "certified accuracy")
-    axes.set_xlim(left=0)
     axes.set_xlabel("L2 radius")
 
 
@@ -176,6 +175,7 @@ def _over_severity(axes: "Axes", measured: "Results", corruption: str) -> None:
         if rows:
             axes.plot(sorted(points), [points[severity] for severity in sorted(points)], **look, markersize=3)
     _furnish(axes, corruption.replace("_", " "))
+    axes.set_yticks(range(0, 101, 50))
     axes.set_xticks(range(6))
     axes.set_xlabel("severity")
 
@@ -202,7 +202,7 @@ def _share_names(panels: "Sequence[Axes]", columns: int) -> None:
     for place, axes in enumerate(panels):
         if place % columns:
             axes.set_ylabel("")
-        if place + columns < len(panels):
+        if place // columns < (len(panels) - 1) // columns:
             axes.set_xlabel("")
 
 

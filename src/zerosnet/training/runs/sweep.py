@@ -2,7 +2,7 @@
 
 Either a list of specs, or an object with `specs` (such a list), `grid` (an object with lists for fields: all
 combinations, in the order written, the last field fastest; or a list of such objects), or both; or one spec, such as
-the spec.json of a run, which is then run again from its own record:
+the spec.json of a run, which is then run again from its own record. A run without a seed has seed 1:
 
     {"grid": {"model": "zerosnet56", "scheme": ["zerosnet(1/2)", "zerosnet(10)"],
               "dataset": "cifar10", "recipe": "paper", "seed": [1, 2, 3]}}
@@ -19,6 +19,7 @@ from typing import Any
 from zerosnet.errors import InputError
 from zerosnet.training.runs.spec import RunSpec, check_fields, distinct
 
+_SEED = 1  # as of `zerosnet train`
 _MOST_RUNS = 100_000  # of one grid: more would not fit into memory, and nobody waits for them
 
 
@@ -59,7 +60,7 @@ def expand(data: Any) -> list[RunSpec]:
     runs: list[RunSpec] = []
     for place, entry in entries:
         try:
-            runs.append(RunSpec.from_json(entry))
+            runs.append(RunSpec.from_json({"seed": _SEED, **entry} if isinstance(entry, dict) else entry))
         except InputError as error:
             raise InputError(f"{place}: {error}") from None
     if not runs:
