@@ -1,0 +1,115 @@
+"""Tables of residual wirings on mosaics, from the records in results/mosaic-wirings: predicted beside measured."""
+
+import json
+from collections.abc import Callable
+from functools import cache, partial
+from statistics import mean, stdev
+from typing import Any
+
+from tools.markdown_tables import span, table
+from tools.mosaic_wirings import EQUAL, HERE, LAYERS, NAMES, REFERENCE
+from zerosnet.experiments import spearman
+
+NOISE = "Gaussian 0.04"
+Runs = list[dict[str, Any]]
+
+
+@cache
+def predicted() -> dict[str, dict[str, Any]]:
+    found = json.loads((HERE / "predictions.json").read_text())["predictions"]
+    return {one["model"]: one for one in found}
+
+
+@cache
+def measured() -> dict[str, Runs]:
+    """List the runs of every model, a run per seed."""
+    found: dict[str, Runs] = {}
+    for run in json.loads((HERE / "runs.json").read_text())["runs"]:
+        found.setdefault(run["model"], []).append(run)
+    return found
+
+
+def accuracies(model: str) -> list[float]:
+    return [100 * run["test_accuracy"] for run in measured()[model]]
+
+
+def difference(name: str, layers: int) -> float:
+    """Subtract the mean accuracy of Euler's scheme from that of a wiring, in points."""
+    return mean(accuracies(name.format(layers))) - mean(accuracies(REFERENCE.format(layers)))
+
+
+def networks(layers: int) -> str:
+    """List the wirings of a depth: what was predicted, and what came."""
+    rows = []
+    for name, words in NAMES.items():
+        model = name.format(layers)
+        one, runs, values = predicted()[model], measured()[model], accuracies(model)
+        noisy = [100 * run["noisy"][NOISE] for run in runs]
+        rows.append(
+            [
+                words,
+                f"{mean(values):.1f} ± {stdev(values):.1f}",
+                f"{mean(noisy):.1f}",
+                f"{one['effective_depth']:.1f}",
+                f"{mean(run['effective_depth'] for run in runs):.1f}",
+                f"{one['survivors']} of {one['blocks']}",
+                span([run["alive"] for run in runs], 0),
+                span([run["used_blocks"] for run in runs], 0),
+            ]
+        )
+    heads = ["Wiring", "Accuracy, %", f"{NOISE}, %", "Effective depth, predicted", "measured"]
+    return table([*heads, "Survive, predicted", "alive", "Used depth"], rows)
+
+
+def trained(layers: int) -> str:
+    """List the wirings whose coefficients are trained: whether they left the zero-stable set, and what that did."""
+    rows = []
+    for name, words in NAMES.items():
+        runs = measured()[name.format(layers)]
+        if "trained" not in runs[0]:
+            continue
+        ends = [run["trained"] for run in runs]
+        rows.append(
+            [
+                words,
+                f"{span([end['outside'] for end in ends], 0)} of {predicted()[name.format(layers)]['blocks']}",
+                f"{max(end['largest_modulus'] for end in ends):.2f}",
+                span([end["growth"] for end in ends], 1),
+                f"{predicted()[name.format(layers)]['effective_depth']:.1f}",
+                span([end["effective_depth"] for end in ends], 1),
+            ]
+        )
+    heads = ["Wiring", "Blocks outside", "Largest modulus", "Growth of products", "Depth by coefficients, at the start"]
+    return table([*heads, "after training"], rows)
+
+
+def right(law: str) -> str:
+    """Count the wirings of which a law predicted rightly whether they are as accurate as Euler's, within two points.
+
+    A wiring that is more accurate than that was predicted by none.
+    """
+    found = []
+    for layers in LAYERS:
+        for name in NAMES:
+            if name != REFERENCE:
+                equal = predicted()[name.format(layers)]["as_accurate_as_euler"][law]
+                gap = difference(name, layers)
+                found.append(abs(gap) <= EQUAL if equal else gap < -EQUAL)
+    return f"{sum(found)} of {len(found)}"
+
+
+def _rank(layers: int) -> str:
+    """Write the rank correlation of accuracy with the predicted effective depth over the wirings of a depth."""
+    models = [name.format(layers) for name in NAMES]
+    found = spearman([predicted()[m]["effective_depth"] for m in models], [mean(accuracies(m)) for m in models])
+    return "" if found is None else f"{found.rho:+.2f}"
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    **{f"mosaic wirings, {layers}": partial(networks, layers) for layers in LAYERS},
+    **{f"mosaic wirings, trained, {layers}": partial(trained, layers) for layers in LAYERS},
+}
+VALUES: dict[str, Callable[[], str]] = {
+    **{f"mosaic wirings, right by {law}": partial(right, law) for law in ("survivors", "root_condition")},
+    **{f"mosaic wirings, rank, {layers}": partial(_rank, layers) for layers in LAYERS},
+}
