@@ -112,7 +112,7 @@ def position(store: Path) -> int:
 
 
 def begun(store: Path, since: float) -> bool:
-    """Tell whether a process that was started then has come to its training."""
+    """Check if a process that was started then has come to its training."""
     for path in store.glob("*/environment.json"):
         try:
             if path.stat().st_mtime >= since:

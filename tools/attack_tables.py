@@ -125,7 +125,7 @@ def packaged_networks(every: Evidence | None = None) -> list[AttackedNetwork]:
 
 
 def packaged_left(every: Evidence | None = None) -> str:
-    """Write down what PGD-50 leaves of the packaged networks at the radii."""
+    """Write what PGD-50 leaves of the packaged networks at the radii."""
     found, parts = packaged_networks(every), []
     for eps in SMALL:
         left = [value for one in found if (value := _left(one, METHODS[0], eps)) is not None]
@@ -134,37 +134,37 @@ def packaged_left(every: Evidence | None = None) -> str:
 
 
 def undefended_left(zero_stable: bool, every: Evidence | None = None) -> str:
-    """Write down what PGD-50 leaves, at the radius of the order, of networks that are zero-stable, or are not."""
+    """Write what PGD-50 leaves, at the radius of the order, of networks that are zero-stable, or are not."""
     found = [network for network in _undefended_networks(every) if network.zero_stable is zero_stable]
     left = [value for one in found if (value := _left(one, METHODS[0], ORDERED)) is not None]
     return span(left, 1) if left else "not measured yet"
 
 
 def undefended_images() -> str:
-    """Write down how many images were attacked, and the largest standard error of a table's accuracies."""
+    """Write how many images were attacked, and the largest standard error of a table's accuracies."""
     (images,) = {network.images[METHODS[0]] for network in _undefended_networks()}
     return f"{images:,} images, standard error up to {50 / sqrt(images):.1f} points"
 
 
 def paper_left(column: tuple[str, float | None]) -> str:
-    """Write down what is left of the network that the paper's protocol calls best."""
+    """Write what is left of the network that the paper's protocol calls best."""
     best = max(_paper_rows().values(), key=lambda left: left["transfer", TRANSFER[-1]])
     return f"{best[column]:.1f}"
 
 
 def paper_random() -> str:
-    """Write down what random signs of the largest radius leave of the networks of the paper's protocol."""
+    """Write what random signs of the largest radius leave of the networks of the paper's protocol."""
     return span([left["random signs", TRANSFER[-1]] for left in _paper_rows().values()], 1)
 
 
 def paper_below() -> str:
-    """Write down by how much clean accuracy is below the printed one, in the rows of the paper's PGD table."""
+    """Write by how much clean accuracy is below the printed one, in the rows of the paper's PGD table."""
     printed = {one: _printed(one, "eps=0") for one in _paper_rows()}
     return span([float(printed[run]) - left["clean", None] for run, left in _paper_rows().items()], 1)
 
 
 def optimum_left(recipe: str) -> str:
-    """Write down what PGD-50 leaves of the optimum that a recipe trained, at two radii."""
+    """Write what PGD-50 leaves of the optimum that a recipe trained, at two radii."""
     runs = _by_id(None)
     network = attacked(runs[next(one["run"] for one in registered(recipe) if one["model"].endswith("_opt"))])
     assert network is not None
@@ -177,7 +177,7 @@ def checks_failed() -> str:
 
 
 def paper_white_box() -> str:
-    """Write down the most that white-box PGD leaves of any network, at the smallest radius of the table."""
+    """Write the most that white-box PGD leaves of any network, at the smallest radius of the table."""
     return f"{max(left['pgd-20', TRANSFER[0]] for left in _paper_rows().values()):.1f}"
 
 

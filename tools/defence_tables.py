@@ -220,7 +220,7 @@ def _side(zero_stable: bool | None) -> str:
 
 
 def _images() -> str:
-    """Tell on how many images each attack was run."""
+    """Write on how many images each attack was run."""
     counts = {method: min(one.images.get(method, 0) for one in defended()) for method in STRONG[1:]}
     return ", ".join(f"{WORDS[method]} on {count:,}" for method, count in counts.items() if count)
 

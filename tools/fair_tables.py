@@ -41,7 +41,7 @@ def is_truncated(network: NoisyNetwork) -> bool:
 
 
 def is_partner(network: NoisyNetwork) -> bool:
-    """Tell whether a network has 56 layers and one scheme that is not zero-stable, from the first block to the last."""
+    """Check if a network has 56 layers and one scheme that is not zero-stable, from the first block to the last."""
     return not network.zero_stable and network.name == network.scheme
 
 
@@ -113,7 +113,7 @@ def _stopped_difference() -> str:
 
 
 def tested(found: Sequence[MatchedDifference]) -> str:
-    """Write down how many differences are shown, and how many are equal within half a point."""
+    """Write how many differences are shown, and how many are equal within half a point."""
     told, equal = (sum(test(one) for one in found) for test in (lambda d: d.certain, lambda d: d.negligible))
     noises = f"{told} of {len(found)} noises"
     return f"a difference is shown under {noises}, equality within 0.5 points under {equal}"

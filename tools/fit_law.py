@@ -74,14 +74,14 @@ def read_groups(
 
 
 def _is_usual(spec: RunSpec, dataset: str, recipe: str) -> bool:
-    """Tell whether a run is on these data, by this recipe as it is in the book, in the standard arithmetic."""
+    """Check if a run is on these data, by this recipe as it is in the book, in the standard arithmetic."""
     unusual = (spec.precision, spec.validation, spec.init_growth)
     same = (spec.dataset, spec.recipe.name) == (dataset, recipe)
     return same and all(option is None for option in unusual) and not spec.changes
 
 
 def has_learned(result: dict[str, Any]) -> bool:
-    """Tell whether a run has finished, with a network that fits most of its training images."""
+    """Check if a run has finished, with a network that fits most of its training images."""
     return result["status"] == "finished" and (result.get("train_accuracy") or 1.0) >= LEARNED
 
 

@@ -210,7 +210,7 @@ def waiting(results: Path = RESULTS) -> str:
 
 
 def is_later(runs: Iterable[str]) -> bool:
-    """Tell whether one of a network's runs was predicted by the law of parts before it was trained."""
+    """Check if one of a network's runs was predicted by the law of parts before it was trained."""
     return not _later_runs().isdisjoint(runs)
 
 
@@ -267,7 +267,7 @@ def misses(found: Sequence[Network], law: str, reading: str = "predicted_accurac
 
 
 def _was_fitted(one: dict[str, Any]) -> bool:
-    """Tell the networks of the designs' sweep that the law had been fitted on: other seeds of them are no test."""
+    """Find the networks of the designs' sweep that the law had been fitted on: other seeds of them are no test."""
     return one["model"] in ("zerosnet56_opt", "preresnet56") and one.get("recipe") == {"name": "paper"}
 
 

@@ -153,7 +153,7 @@ def errors_by_prediction() -> str:
 
 
 def kinds() -> str:
-    """Say which kinds of networks the law was fitted on, and how many of each."""
+    """List which kinds of networks the law was fitted on, and how many of each."""
     counts: dict[str, int] = {}
     for one in load_law().networks:
         kind = (

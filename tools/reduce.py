@@ -45,7 +45,7 @@ def reduce(
 
 
 def is_same_outcome(folder: Path, other: Path) -> bool:
-    """Tell whether two folders are of one training; two trainings of a run differ at least by their seconds."""
+    """Check if two folders are of one training; two trainings of a run differ at least by their seconds."""
     results = folder / RESULT, other / RESULT
     return all(path.exists() for path in results) and read_json(results[0]) == read_json(results[1])
 

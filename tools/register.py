@@ -1,4 +1,4 @@
-"""Write down what the laws predict for the runs of a sweep file, before they are trained.
+"""Write what the laws predict for the runs of a sweep file, before they are trained.
 
     python -m tools.register results/sweeps/NAME.json [MORE.json ...] results/predictions/NAME.json
 
@@ -108,7 +108,7 @@ def _is_trained(spec: RunSpec) -> bool:
 
 
 def comparable(spec: RunSpec) -> bool:
-    """Tell whether accuracies of CIFAR-10 networks of the usual length mean something for a run."""
+    """Check if accuracies of CIFAR-10 networks of the usual length mean something for a run."""
     usual = spec.dataset == "cifar10" and spec.recipe.name not in (SCREEN, *OTHER_IMAGES)
     return usual and NO_NORM not in spec.model and spec.validation is None
 

@@ -1,4 +1,4 @@
-"""Write down what the laws predict under noise for the runs of sweep files, before they are trained.
+"""Write what the laws predict under noise for the runs of sweep files, before they are trained.
 
     python -m tools.register_noise results/predictions/NAME.json results/sweeps/A.json results/sweeps/B.json
 

@@ -245,7 +245,7 @@ def _differs(by: str) -> Callable[[str], bool]:
 
 
 def _corruption_speed() -> str:
-    """Write down how long the corruptions took."""
+    """Write how long the corruptions took."""
     one = benchmark("corruptions-cuda")
     work = f"{one['networks']} networks, {one['settings']} settings and {one['images']:,} images"
     return f"{work} took {one['seconds']:.0f} s on an {one['hardware'].split()[-1]}"

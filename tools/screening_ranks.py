@@ -75,12 +75,12 @@ def _across(networks: Sequence[Screened]) -> Correlation | None:
 
 
 def is_near(scheme: Scheme | None) -> bool:
-    """Tell whether much of a network starts near the threshold of survival; None is PreResNet."""
+    """Check if much of a network starts near the threshold of survival; None is PreResNet."""
     return scheme is not None and load_law().is_near(forecast(scheme, LAYERS).wiring)
 
 
 def is_clear(scheme: Scheme | None) -> bool:
-    """Tell whether a network starts clear of the threshold of survival."""
+    """Check if a network starts clear of the threshold of survival."""
     return not is_near(scheme)
 
 

@@ -73,7 +73,7 @@ def comparison(found: Evidence, sweeps: Sequence[Path] = SWEEPS, predictions: Se
 
 
 def _is_new(found: Evidence, spec: RunSpec) -> bool:
-    """Tell whether a run of a wiring that other tables do not have has ended."""
+    """Check if a run of a wiring that other tables do not have has ended."""
     run = found.sound.get(spec.id)
     return _kind(spec)[0] not in OLD and run is not None and run.record.result is not None
 
@@ -107,7 +107,7 @@ def _row(spec: RunSpec, run: RunEvidence | None, predicted: Mapping[str, Any]) -
 
 
 def _without(spec: RunSpec) -> str:
-    """Tell why a run has no trained coefficients on record."""
+    """Write why a run has no trained coefficients on record."""
     return "fixed" if configure(spec.model, **spec.network_options).law is None else "not kept"
 
 

@@ -106,7 +106,7 @@ class Child:
     status: int | None = None
 
     def poll(self) -> bool:
-        """Tell whether it has ended."""
+        """Check if it has ended."""
         if self.status is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             self.status = status if pid else None

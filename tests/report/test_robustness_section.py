@@ -15,7 +15,7 @@ def test_nothing_is_shown_of_nothing():
 @needs_runs
 def test_noise_is_compared_at_equal_accuracy_and_depth():
     text = "".join(robustness_section(read_evidence(Store(RUNS))))
-    assert text.count("<svg") >= 2 and "equal clean accuracy" in text and "equal predicted depth" in text
+    assert text.count("<svg") >= 2 and "equal clean accuracy" in text and "equal effective parameters" in text
     assert "The root condition adds" in text and "uniform [-0.08, 0]" in text
 
 

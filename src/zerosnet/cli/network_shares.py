@@ -14,7 +14,7 @@ _BAR = 24
 
 
 def is_trained_law(word: str) -> bool:
-    """Tell whether a word names a network that has a law of mixing, or trained coefficients, for a scheme."""
+    """Check if a word names a network that has a law of mixing, or trained coefficients, for a scheme."""
     from zerosnet.models import find_name
 
     try:

@@ -38,7 +38,7 @@ class OtherNetwork:
 
 
 def is_other(name: str) -> bool:
-    """Tell whether a name is meant for another package: it has a colon with names on both sides."""
+    """Check if a name is meant for another package: it has a colon with names on both sides."""
     package, colon, rest = name.partition(":")
     return bool(colon) and package.replace(".", "_").isidentifier() and bool(rest) and "/" not in rest
 

@@ -181,7 +181,7 @@ def source(name: str) -> Source:
 
 
 def image_size(name: str) -> tuple[int, int]:
-    """Tell height and width of a data set's images from its name, without its files.
+    """Find height and width of a data set's images from its name, without its files.
 
     Examples:
         >>> image_size("mnist"), image_size("folder:flowers@64")

@@ -95,7 +95,7 @@ def _on_line(known: Mapping[str, float], place: float) -> float:
 
 
 def is_native(spec: RunSpec) -> bool:
-    """Tell whether a run's rate is that of our own kernels.
+    """Check if a run's rate is that of our own kernels.
 
     They train basic blocks with normalisation and 32 x 32 pixels in the standard arithmetic.
     """
@@ -104,7 +104,7 @@ def is_native(spec: RunSpec) -> bool:
 
 
 def is_estimated(spec: RunSpec) -> bool:
-    """Tell whether a run's rate was not measured, but is that of a ZeroSNet times the bytes that it moves more."""
+    """Check if a run's rate was not measured, but is that of a ZeroSNet times the bytes that it moves more."""
     return is_native(spec) and _streams(spec.model) is not None
 
 

@@ -129,7 +129,7 @@ class RegisteredNoise:
     clean: float | None
 
     def is_inside(self, noise: str) -> bool:
-        """Tell whether the measured accuracy lies in the interval that was registered."""
+        """Check if the measured accuracy lies in the interval that was registered."""
         low, high = self.intervals[noise]
         return self.measured is not None and low <= self.measured[noise] <= high
 
@@ -162,7 +162,7 @@ def _read(path: Path, runs: Mapping[str, RunEvidence], late: Collection[tuple[st
 
 
 def _is_of_noise(entry: Mapping[str, Any]) -> bool:
-    """Tell whether an entry predicts accuracies under all noises by all laws, with intervals."""
+    """Check if an entry predicts accuracies under all noises by all laws, with intervals."""
     given = entry.get("predicted_accuracy")
     return isinstance(given, dict) and all(
         isinstance(one := given.get(noise), dict)

@@ -48,7 +48,7 @@ class _Recursion:
     growth: float
 
     def is_rescaled(self, other: "_Recursion") -> bool:
-        """Tell whether dividing the state by the power of a rate makes the other one of this."""
+        """Check if dividing the state by the power of a rate makes the other one of this."""
         if (self.model, len(self.alphas), len(self.betas)) != (other.model, len(other.alphas), len(other.betas)):
             return False
         rate = self.growth / other.growth

@@ -126,7 +126,7 @@ def _under_attack(run: RunEvidence, reading: Reading, images: int | None) -> Val
 
 
 def concerns(warning: str, row: ResultRow, result: ProtocolResult) -> bool:
-    """Tell whether a failed check is about a row's method: about all methods if it names none."""
+    """Check if a failed check is about a row's method: about all methods if it names none."""
     named = {one.method for one in result.rows if one.access is not None and f"{one.method} " in warning}
     return not named or row.method in named
 

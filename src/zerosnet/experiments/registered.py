@@ -132,7 +132,7 @@ def read_folder(folder: Path, store: Path) -> dict[str, Registered]:
 
 
 def is_about(one: Mapping[str, Any], spec: RunSpec) -> bool:
-    """Tell whether a prediction of `zerosnet predict` is about the network of a run, on its data."""
+    """Check if a prediction of `zerosnet predict` is about the network of a run, on its data."""
     scheme = scheme_of_run(spec)
     if scheme is None or spec.init_growth is not None or "_nonorm" in spec.model:
         return False
@@ -148,7 +148,7 @@ def is_about(one: Mapping[str, Any], spec: RunSpec) -> bool:
 
 
 def _is_late(one: Mapping[str, Any], run: RunEvidence | None) -> bool:
-    """Tell whether a prediction is younger than the beginning of a run; what has no date is not."""
+    """Check if a prediction is younger than the beginning of a run; what has no date is not."""
     begun = None if run is None else run.environment.get("begun")
     date = one.get("date")
     return isinstance(begun, str) and isinstance(date, str) and date > begun

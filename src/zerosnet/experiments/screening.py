@@ -143,7 +143,7 @@ def disc_ranks(
 
 
 def is_stable_pair(root: complex) -> bool:
-    """Tell whether a scheme with the roots 1, r and its conjugate is zero-stable; a real r is a double root."""
+    """Check if a scheme with the roots 1, r and its conjugate is zero-stable; a real r is a double root."""
     return abs(root) < 1 - _EXACT or (abs(root) < 1 + _EXACT and root.imag > _EXACT)
 
 
@@ -184,7 +184,7 @@ def _trained(evidence: Evidence, setting: ScreenSetting) -> list[RunEvidence]:
 
 
 def _is_usual(spec: RunSpec) -> bool:
-    """Tell whether a run has the usual precision and wiring, and all training images."""
+    """Check if a run has the usual precision and wiring, and all training images."""
     return (spec.precision, spec.validation) == (None, None) and not spec.rewired
 
 

@@ -124,7 +124,7 @@ def _promised(model: str, scheme: Scheme) -> Forecast:
 
 
 def is_outlier(prediction: Prediction, accuracy: float) -> bool:
-    """Tell whether an accuracy lies outside of the predicted interval."""
+    """Check if an accuracy lies outside of the predicted interval."""
     return prediction.interval is not None and not prediction.interval[0] <= accuracy <= prediction.interval[1]
 
 

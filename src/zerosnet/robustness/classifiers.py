@@ -63,7 +63,7 @@ def labels_per_replica(labels: Tensor, replicas: int) -> Tensor:
 
 
 def is_right(logits: Tensor, labels: Tensor) -> Tensor:
-    """Tell which replicas are right, (B, K), by logits (B, K, classes); NaN is wrong."""
+    """Find which replicas are right, (B, K), by logits (B, K, classes); NaN is wrong."""
     guess = logits.argmax(-1)
     return (guess == labels_per_replica(labels, logits.shape[1])) & ~logits.isnan().any(-1)
 

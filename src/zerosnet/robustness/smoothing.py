@@ -84,7 +84,7 @@ class Certificates:
         return self.radii.isnan()
 
     def certified(self, labels: Tensor, radius: float) -> Tensor:
-        """Tell which images are answered correctly, and certified to be within a radius, (N, K)."""
+        """Find which images are answered correctly, and certified to be within a radius, (N, K)."""
         right = self.answers == labels.cpu()[:, None]
         return right & (self.radii >= radius)
 

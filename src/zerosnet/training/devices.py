@@ -127,7 +127,7 @@ def _living(workers: dict[Connection, BaseProcess]) -> list[BaseProcess]:
 
 
 def _send(line: Connection, content: object) -> None:
-    """Tell another process something, unless it has ended."""
+    """Send another process something, unless it has ended."""
     with suppress(OSError):
         line.send(content)
 

@@ -119,7 +119,7 @@ def _even(members: Sequence[RunSpec], count: int) -> list[list[RunSpec]]:
 
 
 def has_ended(store: Store, spec: RunSpec, progress: Progress) -> bool:
-    """Tell whether there is nothing to do for a run, and report it; asked before its data are opened.
+    """Check if there is nothing to do for a run, and report it; asked before its data are opened.
 
     Checkpoints that a kill just after the end has left are removed.
     """
@@ -191,7 +191,7 @@ def company(runs: Sequence[Run]) -> str:
 
 
 def _can_go_back(run: Run, position: int, first: set[str]) -> bool:
-    """Tell whether a run has a checkpoint at an earlier position too; the beginning counts before its first one."""
+    """Check if a run has a checkpoint at an earlier position too; the beginning counts before its first one."""
     if position == 0:
         return run.id in first
     checkpoint = run.load_checkpoint(at_most=position)

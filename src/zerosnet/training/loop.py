@@ -159,7 +159,7 @@ def train_group(
             does not write.
         position: Where to begin; 0 is the beginning.
         options: When to save, which loggers to use, whether to score the training images.
-        clock: Tells when to stop.
+        clock: Knows when to stop.
         progress: Shows how far the group is.
     """
     world, steps, replicas = trainer.world, trainer.steps, len(trainer.specs)

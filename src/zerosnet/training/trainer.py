@@ -115,7 +115,7 @@ class Trainer(Protocol):
         """Bring together what the processes hold apart, before `tensors()` is read."""
 
     def diverged(self) -> list[bool]:
-        """Tell which replicas have a loss or a parameter that is not finite; they are frozen from then on."""
+        """Find which replicas have a loss or a parameter that is not finite; they are frozen from then on."""
         ...
 
     def train_scores(self) -> list[Score]:

@@ -126,12 +126,12 @@ def _show_several(found: "list[Forecast]") -> None:
 
 
 def _counts(found: "Forecast") -> bool:
-    """Tell whether the law counts blocks of which each has an equal part; in very deep networks it does not."""
+    """Check if the law counts blocks of which each has an equal part; in very deep networks it does not."""
     return bool(len(found.shares) * found.law.half < 0.5)
 
 
 def _counted(found: "Forecast") -> str:
-    """Say which parameters are in use; survivors are left out where they are unknown."""
+    """Print which parameters are in use; survivors are left out where they are unknown."""
     return _USED if found.survivors is None else _SURVIVING
 
 

@@ -25,11 +25,11 @@ class GitHistory:
         return self.whole and self.top is not None and (self.top / _PACKAGE / "environment.py").exists()
 
     def has(self, commit: str) -> bool:
-        """Tell whether a commit is in the history."""
+        """Check if a commit is in the history."""
         return self._ask("cat-file", "-e", f"{commit}^{{commit}}") is not None
 
     def is_before(self, first: str, second: str) -> bool:
-        """Tell whether the first commit is the second, or one that it was made on top of."""
+        """Check if the first commit is the second, or one that it was made on top of."""
         return self._ask("merge-base", "--is-ancestor", first, second) is not None
 
     def source_digest(self, commit: str) -> str | None:

@@ -64,7 +64,7 @@ _UNKNOWN = "of runs that do not tell when they began"
 
 
 def _when(commit: str | None, date: Any, run: RunFolder, records: Mapping[Path, str], history: GitHistory) -> str:
-    """Tell when a prediction was made: "before" a run, "after" it, or neither, in words."""
+    """Find when a prediction was made: "before" a run, "after" it, or neither, in words."""
     environment = run.environment
     begun = environment.get("begun")
     first = next(iter(environment.get("earlier", [])), environment)

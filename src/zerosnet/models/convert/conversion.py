@@ -92,7 +92,7 @@ def _check_passes(model: nn.Module, example: Example, stages: Iterable[Multistep
 
 
 def steps_of(places: tuple[Place | None, ...]) -> tuple[bool, ...]:
-    """Tell which blocks of a chain are steps."""
+    """Find which blocks of a chain are steps."""
     return tuple(place is not None for place in places)
 
 

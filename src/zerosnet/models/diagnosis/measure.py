@@ -124,7 +124,7 @@ def diagnose(
 
 
 def has_streams(model: Network) -> bool:
-    """Tell whether a network mixes several streams, and so has matrices in place of schemes."""
+    """Check if a network mixes several streams, and so has matrices in place of schemes."""
     return isinstance(model.config.law, StreamsLaw)
 
 

@@ -74,7 +74,7 @@ def blended(vertices: Sequence[Vertex], vertex: Vertex) -> tuple[int, ...]:
 
 
 def is_gated(vertices: Sequence[Vertex], vertex: Vertex) -> bool:
-    """Tell whether a sum or a blend has a term that is multiplied by a tensor with as many entries."""
+    """Check if a sum or a blend has a term that is multiplied by a tensor with as many entries."""
     if vertex.operation in BLENDS:
         return len(_as_large(vertices, vertex)) > 2
     terms = [vertices[i] for i in dict.fromkeys(vertex.inputs)] if vertex.operation in SUMS else []

@@ -148,7 +148,7 @@ def _rms_of(tensors: Sequence[Tensor]) -> float:
 
 
 def folds(plan: StepPlan, n: int) -> bool:
-    """Tell whether a passage is a norm of the state that a step in the same shape follows, as in post-norm blocks."""
+    """Check if a passage is a norm of the state that a step in the same shape follows, as in post-norm blocks."""
     if not is_norm(plan.flow, plan.parts[n]):
         return False
     later = next(m for m in range(n + 1, len(plan.parts)) if plan.parts[m].kind in ("step", "opening"))

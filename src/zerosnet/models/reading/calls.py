@@ -44,7 +44,7 @@ def evaluation(model: nn.Module, statistics: str = "running") -> Iterator[None]:
 
 
 def untrained_batch_norms(model: nn.Module) -> bool:
-    """Tell whether a network has batch norms, all of which have never seen a batch."""
+    """Check if a network has batch norms, all of which have never seen a batch."""
     norms = [module for module in model.modules() if isinstance(module, BatchNorms)]
     seen = [n for n in norms if n.running_mean is not None and n.running_var is not None
             and bool(n.running_mean.any() or (n.running_var != 1).any())]  # fmt: skip

@@ -21,7 +21,7 @@ _DISTURBANCE = 1e-2
 
 
 def same_operations(trace: Trace, plan: StepPlan) -> bool:
-    """Tell whether a run made its tensors as the planned one did, so that their numbers mean the same."""
+    """Check if a run made its tensors as the planned one did, so that their numbers mean the same."""
     return [v.operation for v in trace.vertices] == [v.operation for v in plan.flow.vertices]
 
 

@@ -78,7 +78,7 @@ class MeasuredWiring(Wiring):
 
     @property
     def depends_on_input(self) -> bool:
-        """Tell whether the mixing of any block is computed from the state."""
+        """Check if the mixing of any block is computed from the state."""
         return any(step.depends_on_input for step in self.measured)
 
     @property

@@ -129,7 +129,7 @@ def _numel(flow: Flow, state: State) -> int:
 
 
 def _in_series(flow: Flow, part: Part) -> bool:
-    """Tell whether a branch of a part reads another one."""
+    """Check if a branch of a part reads another one."""
     branches = {flow.root[v] for s in part.sums for v in s.branches}
     before = part.before
     return any(branches & (ancestors(flow, before, v) - {flow.root[v]}) for s in part.sums for v in s.branches)
@@ -151,7 +151,7 @@ def _kind(flow: Flow, before: State, sums: tuple[Sum, ...]) -> Kind:
 
 
 def _reshapes(flow: Flow, before: State, sums: tuple[Sum, ...]) -> bool:
-    """Tell whether one tensor is cut up and put together in another shape, as where patches are merged."""
+    """Check if one tensor is cut up and put together in another shape, as where patches are merged."""
     if len(before) > 1 or len(sums) > 1:
         return False
     old, new = (sorted(size for size in flow.vertices[v].shape if size != 1) for v in (*before, sums[0].target))
@@ -159,7 +159,7 @@ def _reshapes(flow: Flow, before: State, sums: tuple[Sum, ...]) -> bool:
 
 
 def _opening(flow: Flow, before: State, sums: tuple[Sum, ...]) -> tuple[Sum, ...]:
-    """Tell the projections of the state's tensors from the branch: each is made of one tensor, with less work.
+    """Separate the projections of the state's tensors from the branch: each is made of one tensor, with less work.
 
     The result is empty if there is no telling. A projection is there to change the shape.
     """
@@ -250,7 +250,7 @@ def resolved(flow: Flow, part: Part) -> Part:
 
 
 def is_norm(flow: Flow, part: Part) -> bool:
-    """Tell whether a passage is a normalisation of the state."""
+    """Check if a passage is a normalisation of the state."""
     made = [flow.vertices[s.target].operation for s in part.sums]
     return part.kind == "passage" and len(made) == 1 and made[0] in NORMS
 

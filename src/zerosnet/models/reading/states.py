@@ -163,7 +163,7 @@ class Walk:
         return through[0] if v.operation in SCALES | PRODUCTS and len(through) == 1 else None
 
     def touches(self, vertex: int) -> bool:
-        """Tell whether a state is carried into this tensor."""
+        """Check if a state is carried into this tensor."""
         known = self._touching
         if vertex in known:
             return known[vertex]

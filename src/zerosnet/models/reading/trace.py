@@ -271,6 +271,6 @@ def _name(func: Any) -> str:
 
 
 def _writes(operation: str) -> bool:
-    """Tell whether an operation writes into its first argument: add_, __iadd__, __setitem__."""
+    """Check if an operation writes into its first argument: add_, __iadd__, __setitem__."""
     inplace = operation.endswith("_") and not operation.endswith("__")
     return inplace or operation == "__setitem__" or (operation.startswith("__i") and operation != "__invert__")

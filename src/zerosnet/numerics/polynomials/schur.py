@@ -42,7 +42,7 @@ def circle_part(p: Coefficients, normalise: Normalise = primitive) -> Coefficien
 
 
 def is_schur(p: Coefficients, normalise: Normalise = primitive) -> bool:
-    """Tell whether all roots lie in the open unit disc."""
+    """Check if all roots lie in the open unit disc."""
     return circle_part(p, normalise) == (1,)
 
 

@@ -127,7 +127,7 @@ def _jury(c: Floats, at_one: Floats, error: Floats, slack: Floats) -> npt.NDArra
 
 
 def _moduli_of_k(c: Floats, error: Floats) -> tuple[Bools, Bools]:
-    """Tell whether every |k| of the recursion is certainly below 1, and whether one is certainly above."""
+    """Check if every |k| of the recursion is certainly below 1, and whether one is certainly above."""
     m = len(c)
     if m < 2:
         return np.ones(c.shape[1], np.bool_), np.zeros(c.shape[1], np.bool_)

@@ -26,7 +26,7 @@ ONE_STEP = Scheme([1], [1])
 
 
 def one_step_blocks(steps: int, counts: tuple[int, ...], stage_change: str) -> tuple[bool, ...]:
-    """Tell which blocks are in start-up: a block is until there are as many states as the scheme has steps.
+    """Find which blocks are in start-up: a block is until there are as many states as the scheme has steps.
 
     Examples:
         >>> one_step_blocks(3, (3, 3), "restart")

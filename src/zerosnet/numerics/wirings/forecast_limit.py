@@ -21,7 +21,7 @@ _FASTER = 1.01  # from this quotient on, one thing grows faster than another
 
 
 def limit_of_forecast(found: "Forecast") -> str:
-    """Say what keeps blocks from being used."""
+    """Describe what keeps blocks from being used."""
     shares, parts = found.shares, found.parts
     blocks, steps = len(shares), found.scheme.steps - 1
     if not any(found.scheme.betas):
@@ -60,7 +60,7 @@ def limit_of_forecast(found: "Forecast") -> str:
 
 
 def _limit_of_betas(state: float, betas: float) -> str | None:
-    """Say what growing or shrinking betas do to blocks; None if the state grows as they do, or if they are constant."""
+    """Describe what changing betas do to blocks; None if the state grows as they do, or if they are constant."""
     if betas == 1:
         return None
     if betas > _FASTER * max(state, 1.0):

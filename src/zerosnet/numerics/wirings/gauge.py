@@ -96,7 +96,7 @@ def canonical(wiring: "Wiring") -> tuple[dict[Path, float], ...]:
 
 
 def same_up_to_gauge(a: "Wiring", b: "Wiring", tolerance: float = 1e-9) -> bool:
-    """Tell whether two wirings are the same network if branches and head do not see the scale of what they read."""
+    """Check if two wirings are the same network if branches and head do not see the scale of what they read."""
     shape_a, shape_b = ([(s.blocks, s.projection == "none") for s in w.stages] for w in (a, b))
     if shape_a != shape_b:
         return False

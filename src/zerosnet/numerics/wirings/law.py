@@ -112,7 +112,7 @@ class AccuracyLaw:
         return log(errors[0] / errors[1]), log(errors[2] / errors[1])
 
     def is_near(self, wiring: Wiring) -> bool:
-        """Tell whether much of a network starts near the threshold of survival, so that its accuracy is uncertain."""
+        """Check if much of a network starts near the threshold of survival, so that its accuracy is uncertain."""
         return is_near(wiring.shares(), wiring.head_parts(), parameters_by_stage(wiring.counts), self.survival.least)
 
     def error_of(self, quantity: float) -> float:

@@ -112,7 +112,7 @@ def _alike(wiring: Wiring, of_all: str) -> Limit | None:
 
 
 def _keeps_a_stream(keep: list[Floats]) -> bool:
-    """Tell whether a stream is only remembered, as the first state is: then the others becoming like it is the aim."""
+    """Check if a stream is only remembered, as the first state is: then the others becoming like it is the aim."""
     rows, columns = keep[0].shape
     return rows == columns and any(all(np.array_equal(a[i], np.eye(rows)[i]) for a in keep) for i in range(rows))
 

@@ -79,7 +79,7 @@ def living_parts(shares: npt.ArrayLike, parts: npt.ArrayLike, per_block: npt.Arr
 
 
 def is_near(shares: npt.ArrayLike, parts: npt.ArrayLike, per_block: npt.ArrayLike, least: float) -> bool:
-    """Tell whether blocks close to the threshold have much of a network's parameters.
+    """Check if blocks close to the threshold have much of a network's parameters.
 
     Examples:
         >>> is_near([0.9, 0.03], [0.5, 0.0001], [1, 1], least=0.02), is_near([0.9, 0.5], [0.5, 0.2], [1, 1], least=0.02)

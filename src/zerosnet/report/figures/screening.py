@@ -81,7 +81,7 @@ def mesh_of(networks: Sequence[tuple[complex, float]]) -> float:
 
 
 def on_grid(roots: "npt.NDArray[np.complex128]") -> "npt.NDArray[np.bool_]":
-    """Tell which roots, in units of the mesh, lie on the grid."""
+    """Find which roots, in units of the mesh, lie on the grid."""
     import numpy as np
 
     found: npt.NDArray[np.bool_] = np.abs(roots - (np.round(roots.real) + 1j * np.round(roots.imag))) < 1e-3

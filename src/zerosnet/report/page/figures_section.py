@@ -28,7 +28,7 @@ def modulus_section(found: Sequence[Measured], evidence: Evidence) -> list[Html]
 
 
 def is_noise(name: str) -> bool:
-    """Tell whether results of this name, such as "paper-noise+images=500", are those of the paper's noises."""
+    """Check if results of this name, such as "paper-noise+images=500", are those of the paper's noises."""
     return name.partition("+")[0] == _NOISE
 
 

@@ -49,7 +49,7 @@ def own_runs_section(panels: Sequence[tuple[Panel, Sequence[NetworkFacts]]]) -> 
 
 
 def _is_screening(panel: Panel) -> bool:
-    """Tell whether the order of these networks counts, and not their accuracies."""
+    """Check if the order of these networks counts, and not their accuracies."""
     return panel.members[0].runs[0].record.spec.recipe.name == RECIPE
 
 

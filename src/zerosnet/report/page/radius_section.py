@@ -96,7 +96,7 @@ def _attack_table(networks: Sequence[AttackedNetwork], recipe: str) -> Html:
 
 
 def _images(network: AttackedNetwork) -> str:
-    """Write down how many images were attacked; method by method if they differ."""
+    """Write how many images were attacked; method by method if they differ."""
     if len(set(network.images.values())) == 1:
         return f"{next(iter(network.images.values())):,}"
     return ", ".join(f"{method} {count:,}" for method, count in network.images.items())

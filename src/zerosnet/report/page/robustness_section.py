@@ -38,7 +38,7 @@ _COMPARED = (
     "noise",
     "equal clean accuracy",
     "beside clean accuracy",
-    "equal predicted depth",
+    "equal effective parameters",
     "the same in two scales",
 )
 _ABOUT = (
@@ -155,7 +155,7 @@ def _line(network: CorruptedNetwork, compared: bool) -> list[object]:
 
 
 def _first_of_each(networks: Sequence[CorruptedNetwork]) -> list[tuple[CorruptedNetwork, bool]]:
-    """Tell which network is the first on its side of the root condition: it stands in the legend."""
+    """Find which network is the first on its side of the root condition: it stands in the legend."""
     seen: set[bool | None] = set()
     found = []
     for one in networks:

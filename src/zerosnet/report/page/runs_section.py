@@ -39,7 +39,7 @@ def in_stores(evidence: Evidence) -> Html:
 
 
 def no_runs(evidence: Evidence) -> str | None:
-    """Say that stores hold no run, or none that can be read; None if they do."""
+    """Report that stores hold no run, or none that can be read; None if they do."""
     if evidence.runs:
         return None
     where = f" in {', '.join(map(str, evidence.stores))}" if evidence.stores else ""

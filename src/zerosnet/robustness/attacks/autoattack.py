@@ -55,7 +55,7 @@ def ensemble(model: nn.Module, eps: float, device: str, *, version: str = "stand
 
 
 def under_autoattack(target: Subject, eps: float) -> Tensor:
-    """Tell which images one network gets right under AutoAttack, (N, 1); judged by the same code as all attacks."""
+    """Find which images one network gets right under AutoAttack, (N, 1); judged by the same code as all attacks."""
     batch = min(target.batch, MOST)
     model = FewSizes(target.model, batch) if target.images.is_cuda else target.model
     attack = ensemble(model, eps, str(target.images.device))

@@ -244,5 +244,5 @@ def _judge(model: nn.Module, images: Tensor, labels: Tensor, targeted: bool) -> 
 
 
 def _is_shared(model: nn.Module, images: Tensor) -> bool:
-    """Tell whether all replicas get the same images; a `Normalised` network knows how many channels an image has."""
+    """Check if all replicas get the same images; a `Normalised` network knows how many channels an image has."""
     return images.shape[1] == getattr(model, "channels", images.shape[1] // replicas_of(model))

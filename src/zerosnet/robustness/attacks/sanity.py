@@ -26,7 +26,7 @@ def chance(row: ResultRow) -> int:
 
 
 def clearly_more(one: ResultRow, other: ResultRow) -> bool:
-    """Tell whether the first row has more images right than the second, beyond chance."""
+    """Check if the first row has more images right than the second, beyond chance."""
     return one.correct > other.correct + chance(one)
 
 

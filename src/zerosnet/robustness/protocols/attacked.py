@@ -116,7 +116,7 @@ Versions = Callable[[Tensor, Tensor, Tensor], Iterable[Tensor]]
 
 @torch.no_grad()
 def under(target: Subject, count: int, versions: Versions, passes: int | None = None) -> Tensor:
-    """Tell which images each replica gets right in each of `count` versions of them, (count, N, K).
+    """Find which images each replica gets right in each of `count` versions of them, (count, N, K).
 
     `versions` yields the versions, made from the images, labels and index of a batch; `passes` is what an image costs.
     """
@@ -132,7 +132,7 @@ def under(target: Subject, count: int, versions: Versions, passes: int | None = 
 
 
 def under_noises(target: Subject, noises: Sequence[Noise], seed: int = NOISE_SEED) -> Tensor:
-    """Tell which noisy images each replica gets right, (noises, N, K); levels of one kind share their field."""
+    """Find which noisy images each replica gets right, (noises, N, K); levels of one kind share their field."""
     kinds = {noise.field for noise in noises if noise.field is not None}
 
     def noisy(images: Tensor, labels: Tensor, index: Tensor) -> Iterator[Tensor]:
@@ -144,7 +144,7 @@ def under_noises(target: Subject, noises: Sequence[Noise], seed: int = NOISE_SEE
 
 
 def under_attack(target: Subject, attack: Attack, resisting: Tensor | None = None) -> Tensor:
-    """Tell which images each replica gets right under every restart of an attack that sees its gradients, (N, K).
+    """Find which images each replica gets right under every restart of an attack that sees its gradients, (N, K).
 
     `resisting` marks the images to attack (all by default). If it marks those that are right when clean, the image
     itself counts as an attack, as it should. A restart skips images on which every replica has already been fooled.
@@ -164,7 +164,7 @@ def under_attack(target: Subject, attack: Attack, resisting: Tensor | None = Non
 
 
 def under_transfer(target: Subject, attacks: Sequence[Attack]) -> Tensor:
-    """Tell which examples each replica gets right, (attacks, N, K); they are made on the surrogate alone."""
+    """Find which examples each replica gets right, (attacks, N, K); they are made on the surrogate alone."""
     surrogate = target.surrogate
     if surrogate is None:
         raise InputError("a transfer attack needs a surrogate, and there is none")

@@ -207,7 +207,7 @@ def corruptions(target: Subject, options: ProtocolOptions) -> list[Measurement]:
 
 
 def corruption_notes(options: ProtocolOptions) -> tuple[str, ...]:
-    """Tell where the corrupted images are from."""
+    """Note where the corrupted images are from."""
     if options.corruptions is not None:
         return (f"corruptions are published: read from the files in {options.corruptions.folder.name}",)
     return ("corruptions are regenerated: made by code; frost is a generated texture, outside the mean",)

@@ -131,7 +131,7 @@ def _published(records: Iterable[RunRecord], data: Path) -> dict[str, Corruption
 
 
 def _is_regenerated(result: Measurement) -> bool:
-    """Tell whether a result is of corruptions made by code, which published files replace."""
+    """Check if a result is of corruptions made by code, which published files replace."""
     return any(row.settings.get("source") == "regenerated" for row in result.rows)
 
 

@@ -175,7 +175,7 @@ class FusedTrainer:
 
     @torch.no_grad()
     def diverged(self) -> list[bool]:
-        """Tell which replicas have a loss or a parameter that is not finite; they are frozen from then on."""
+        """Find which replicas have a loss or a parameter that is not finite; they are frozen from then on."""
         flat = self.optimizer.flat
         if not flat.values.isfinite().all():
             self.alive &= torch.stack([row.isfinite().all(1) for row in flat.rows(flat.values)]).all(0)

@@ -255,7 +255,7 @@ class StreamedTrainer:
 
     @torch.no_grad()
     def diverged(self) -> list[bool]:
-        """Tell whether a loss or a parameter is not finite; the network is frozen from then on."""
+        """Check if a loss or a parameter is not finite; the network is frozen from then on."""
         self.alive &= torch.stack([parameter.isfinite().all() for parameter in self.parameters]).all()
         return [not bool(self.alive)]
 
