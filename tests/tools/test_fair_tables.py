@@ -31,7 +31,7 @@ def noisy(clean: float, left: float, stable: bool = False, kind: type[NoisyNetwo
 
 def lossy(parameters: float, lost: float, stable: bool) -> tuple[CorruptedNetwork, float]:
     errors = CorruptionErrors(10.0, {"fog": (10.0 + lost,) * 5}, "regenerated")
-    return CorruptedNetwork("n", "paper", stable, errors, None, None, 1), parameters
+    return CorruptedNetwork("n", "paper", stable, errors, None, None, 10_000, 1), parameters
 
 
 def test_a_truncated_network_is_paired_with_the_nearest_within_a_point():

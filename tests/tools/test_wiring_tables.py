@@ -63,6 +63,4 @@ def test_deeper_networks_are_listed_once_one_of_the_new_wirings_is_trained(tmp_p
 def test_every_wiring_of_the_sweep_has_a_name_and_a_cost() -> None:
     assert {wiring_tables._kind(spec)[0] for spec in SPECS} == set(wiring_tables.NAMES)
     seconds = {model: cost([of(model)]).gpu_seconds or 0.0 for model in ("preresnet56", "preresnet56_x0", "streams56")}
-    assert seconds["streams56"] == pytest.approx(2 * seconds["preresnet56_x0"]) and (
-        seconds["preresnet56_x0"] > 4 * seconds["preresnet56"]
-    )
+    assert 4 * seconds["preresnet56"] > seconds["streams56"] > seconds["preresnet56_x0"] > seconds["preresnet56"]
