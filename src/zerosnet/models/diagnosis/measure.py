@@ -5,7 +5,7 @@ needs no more of a layer than that it can be run (a forward derivative would nee
 and float64 leaves ten digits to the difference even if the state reaches 1e15. Backwards the gradient is exact.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -44,7 +44,13 @@ def diagnose(  # type: ignore[overload-overlap]
 
 @overload
 def diagnose(
-    model: nn.Module, images: Example, labels: None = ..., *, statistics: str | None = ..., seed: int = ...
+    model: nn.Module,
+    images: Example,
+    labels: None = ...,
+    *,
+    blocks: Iterable[str] | None = ...,
+    statistics: str | None = ...,
+    seed: int = ...,
 ) -> WiringDiagnosis: ...
 
 
@@ -54,6 +60,7 @@ def diagnose(
     images: Any,
     labels: Tensor | None = None,
     *,
+    blocks: Iterable[str] | None = None,
     statistics: str | None = None,
     seed: int = 0,
 ) -> Diagnosis | WiringDiagnosis:
@@ -65,6 +72,7 @@ def diagnose(
     Args:
         labels: The loss whose gradient is followed is then cross-entropy (else the logits along a random direction),
             and accuracies are taken, also with f switched off from each block on.
+        blocks: Names of modules that are residual blocks, for a network of another package whose blocks are not found.
         statistics: "running": batch norms as in eval mode; "batch": as in training. By default running ones if the
             network has any, and those of the batch if it was never trained: batch norm is then the identity in eval
             mode, and f grows with y, which it never does in training.
@@ -83,8 +91,12 @@ def diagnose(
             )
         if isinstance(model, Network):
             require_single(model)
-        return diagnose_network(model, images, statistics=statistics, seed=seed)
+        return diagnose_network(model, images, blocks=blocks, statistics=statistics, seed=seed)
     require_single(model)
+    if blocks is not None:
+        raise InputError(
+            "blocks is given for a network of zerosnet, whose blocks are known; expected one from outside zerosnet"
+        )
     chosen = choose_statistics(model, statistics)
     require_batch(images, labels, model.num_classes)
     images = images.clone() if images.is_inference() else images
@@ -104,7 +116,7 @@ def diagnose(
     ahead, behind = envelopes(schemes, _starts(network))
     predicted: Sequence[float | None] = predicted_shares(model) or [None] * len(steps)
     stages = stage_of_blocks(model)
-    blocks = tuple(
+    found = tuple(
         BlockDiagnosis(
             index=step.index,
             stage=stages[n],
@@ -120,7 +132,7 @@ def diagnose(
         )
         for n, step in enumerate(steps)
     )
-    return Diagnosis(network_name(model), len(images), chosen, blocks, accuracy)
+    return Diagnosis(network_name(model), len(images), chosen, found, accuracy)
 
 
 def has_streams(model: Network) -> bool:
