@@ -215,3 +215,7 @@ def test_networks_with_trained_coefficients_have_the_shares_that_a_diagnosis_pre
 def test_options_of_schemes_are_refused_for_a_network(refused) -> None:
     refused(["predict", "preresnet20_x0", "--layers", "56"], "--layers is given beside preresnet20_x0")
     refused(["predict", "preresnet20_x0", "euler"], "euler is given beside preresnet20_x0")
+
+
+def test_a_network_of_another_package_is_sent_to_diagnose(refused) -> None:
+    refused(["predict", "timm:resnet18"], "is a network of another package", "zerosnet diagnose timm:resnet18")

@@ -95,9 +95,15 @@ def _parse(text: str) -> "Scheme":
 
 
 def _refuse_network(text: str) -> None:
-    """Refuse a network's name in a scheme's place, and tell the scheme that it has."""
+    """Refuse a network's name in a scheme's place, and name the scheme that it has."""
+    from zerosnet.cli.other_network import is_other
     from zerosnet.models import find_name
 
+    if is_other(text):
+        raise InputError(
+            f'{text!r} is a network of another package; expected a scheme such as "zerosnet(-9/5)", or to measure the '
+            f"network: zerosnet diagnose {text}"
+        )
     scheme = _SCHEMES_OF_NETWORKS.get(text.lower().rstrip("-_0123456789"))
     if scheme is None:
         try:
