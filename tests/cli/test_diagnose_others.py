@@ -2,11 +2,14 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from torch import nn
 
 from zerosnet.cli.main import run
-from zerosnet.cli.other_network import find_other
+from zerosnet.cli.other_network import OtherNetwork, find_other
+from zerosnet.errors import InputError
 from zerosnet.models import diagnose
 
 BUILDERS = """
@@ -114,6 +117,34 @@ def test_types_that_are_too_large_are_cut_and_the_output_tells_so(
     assert sum(p.numel() for p in subject.model.parameters()) < 1e8
     found = diagnose(subject.model, subject.batch(2, 0))
     assert (len(found.blocks), found.wiring.streams) == (12, streams)
+
+
+@pytest.mark.parametrize("kind", ["vit", "beit"])
+def test_transformers_of_images_get_images_of_their_size(kind: str) -> None:
+    pytest.importorskip("transformers")
+    subject = find_other(f"transformers:{kind}", seed=0)
+    assert subject.batch(2, 0).shape == (2, 3, 224, 224)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("clip", "expected one of them: transformers:clip_vision_model or transformers:clip_text_model"),
+        ("siglip_text_model", "names a part that AutoModel does not build"),
+    ],
+)
+def test_types_without_one_network_of_their_own_are_refused(kind: str, message: str) -> None:
+    pytest.importorskip("transformers")
+    with pytest.raises(InputError, match=message):
+        find_other(f"transformers:{kind}", seed=0)
+
+
+@pytest.mark.parametrize(("size", "shape"), [(12, (12, 12)), ([12, 16], (12, 16))])
+def test_images_have_the_size_of_the_configuration(size: int | list[int], shape: tuple[int, int]) -> None:
+    model = nn.Sequential(nn.Conv2d(3, 8, 3))
+    model.config = SimpleNamespace(image_size=size, vocab_size=9)
+    model.main_input_name = "pixel_values"
+    assert OtherNetwork(model, "stub").batch(2, 0).shape == (2, 3, *shape)
 
 
 def test_weights_of_a_backbone_are_not_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,8 +31,9 @@ class OtherNetwork:
             return self.example
         generator = torch.Generator().manual_seed(seed)
         config: Any = getattr(self.model, "config", None)
-        if hasattr(config, "vocab_size"):
-            return torch.randint(config.vocab_size, (count, _TOKENS), generator=generator)
+        words = getattr(config, "vocab_size", None) or getattr(getattr(config, "text_config", None), "vocab_size", None)
+        if words is not None and getattr(self.model, "main_input_name", None) != "pixel_values":
+            return torch.randint(words, (count, _TOKENS), generator=generator)
         like = example_of(self.model)
         return torch.randn(count, *like.shape[1:], generator=generator).to(like)
 

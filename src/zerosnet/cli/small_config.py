@@ -47,6 +47,11 @@ def transformers_network(name: str, default: Any) -> "tuple[nn.Module, str]":
     import transformers
 
     causal = type(default) in transformers.MODEL_FOR_CAUSAL_LM_MAPPING
+    if not causal:
+        _refuse_towers(name)
+    if not causal and type(default) not in transformers.MODEL_MAPPING:
+        raise InputError(f"transformers:{name} names a part that AutoModel does not build; expected "
+                         "package.module:function, which builds it")  # fmt: skip
     kind: Any = transformers.AutoModelForCausalLM if causal else transformers.AutoModel
     count = _parameters(kind, default)
     if count <= MOST_PARAMETERS:
@@ -65,6 +70,18 @@ def transformers_network(name: str, default: Any) -> "tuple[nn.Module, str]":
         f"(its default size has {count:.1e} parameters, more than {MOST_PARAMETERS:.0e})"
     )
     return model, note
+
+
+def _refuse_towers(name: str) -> None:
+    """Refuse a type that is two networks, one for images and one for texts."""
+    import transformers
+
+    known = transformers.CONFIG_MAPPING
+    towers = [f"{name}_{part}_model" for part in ("vision", "text")]
+    built = [tower for tower in towers if tower in known and known[tower] in transformers.MODEL_MAPPING]
+    if built and all(tower in known for tower in towers):
+        ones = " or ".join(f"transformers:{tower}" for tower in built)
+        raise InputError(f"transformers:{name} is two networks, for images and for texts; expected one of them: {ones}")
 
 
 def _parameters(kind: Any, config: Any) -> int:

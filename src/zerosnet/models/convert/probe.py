@@ -75,15 +75,22 @@ def example_for(model: nn.Module) -> Tensor:
 
 
 def _image_size(model: nn.Module) -> tuple[int, int]:
-    """Find the image size that a network needs (patches, timm's or torchvision's attribute); else a small one."""
+    """Find the image size that a network needs (patches, timm, transformers, torchvision); else a small one."""
     config = getattr(model, "pretrained_cfg", None) or {}
     embedded = getattr(getattr(model, "patch_embed", None), "img_size", None)
     if embedded:
         return embedded[0], embedded[1]
     if config.get("fixed_input_size"):
         return config["input_size"][-2], config["input_size"][-1]
-    side = getattr(model, "image_size", _SIDE)
-    return side, side
+    side = _configured_size(model) or getattr(model, "image_size", _SIDE)
+    return (side, side) if isinstance(side, int) else (side[0], side[1])
+
+
+def _configured_size(model: nn.Module) -> Any:
+    """Read the image size in a configuration as transformers has them, or in the part of it that is for images."""
+    config: Any = getattr(model, "config", None)
+    vision: Any = getattr(config, "vision_config", None)
+    return getattr(config, "image_size", None) or getattr(vision, "image_size", None)
 
 
 @dataclass
