@@ -105,7 +105,7 @@ def test_networks_of_timm_and_torchvision_are_diagnosed_by_name(capsys: pytest.C
         assert data["blocks"][0]["name"].startswith(first)
 
 
-@pytest.mark.parametrize(("kind", "streams"), [("llama", 1), ("deepseek_v4", 4)])
+@pytest.mark.parametrize(("kind", "streams"), [("llama", 1), ("mixtral", 1), ("qwen2_moe", 1), ("deepseek_v4", 4)])
 def test_types_that_are_too_large_are_cut_and_the_output_tells_so(
     kind: str, streams: int, capsys: pytest.CaptureFixture[str]
 ) -> None:

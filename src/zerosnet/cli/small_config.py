@@ -99,6 +99,4 @@ def _small(default: Any) -> Any:
         token = getattr(default, name, None)
         if isinstance(token, int) and token >= chosen.get("vocab_size", token + 1):
             chosen[name] = 0
-    config = type(default)(**chosen)
-    config._experts_implementation = "eager"
-    return config
+    return type(default)(**chosen)
