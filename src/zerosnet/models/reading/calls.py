@@ -96,6 +96,15 @@ def check_call(model: Any, example: Example, seed: Any = 0) -> None:
         raise InputError(f"seed is {seed!r}; expected a whole number from 0 to 2^63 - 1")
 
 
+def draws_chance(model: nn.Module, example: Example, statistics: str = "running") -> bool:
+    """Run a network in evaluation mode, and check if it draws random numbers."""
+    args, kwargs = copied_arguments(example)
+    with evaluation(model, statistics), torch.no_grad(), refusing(model, example):
+        before = torch.get_rng_state()
+        model(*args, **kwargs)
+        return not torch.equal(before, torch.get_rng_state())
+
+
 @contextmanager
 def refusing(model: nn.Module, example: Example) -> Iterator[None]:
     """Turn whatever a foreign network raises on an example into an `InputError`."""

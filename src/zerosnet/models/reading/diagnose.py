@@ -12,7 +12,14 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from zerosnet.errors import InputError
 from zerosnet.models.reading.branches import folded, passage_gains, rms
-from zerosnet.models.reading.calls import Example, arguments, require_weights, untrained_batch_norms
+from zerosnet.models.reading.calls import (
+    Example,
+    arguments,
+    check_call,
+    draws_chance,
+    require_weights,
+    untrained_batch_norms,
+)
 from zerosnet.models.reading.diagnosis import BranchDiagnosis, WiringDiagnosis
 from zerosnet.models.reading.features import axis_in, feature_axes
 from zerosnet.models.reading.gains import StateDisturbance, backward_gains, same_operations
@@ -25,6 +32,12 @@ from zerosnet.models.reading.unread import require_most
 
 READ_WITH = 2
 """Number of examples that are enough to read a wiring."""
+
+_DRAWS = 8
+"""Number of readings with other random numbers: two of them hardly ever agree if blocks are skipped by chance."""
+
+_CHANCE = 0.05
+"""Numbers of a wiring that differ by more depend on chance: a block that is skipped changes one by its whole size."""
 
 _STATISTICS = ("running", "batch")
 
@@ -49,7 +62,7 @@ def diagnose_network(
         raise InputError(f"statistics is {statistics!r}; expected {' or '.join(_STATISTICS)}")
     require_weights(model)
     chosen = statistics or ("batch" if untrained_batch_norms(model) else "running")
-    reading = read_network(model, _first(example, READ_WITH), blocks=blocks, seed=seed, statistics=chosen)
+    reading = _read(model, example, blocks, seed, chosen)
     require_most(model, reading.wiring)
     states, reads = followed_states(reading.plan), reads_of(reading.plan)
     keep = {v for part, linear in reading.parts for s in resolved(reading.plan.flow, part).sums
@@ -95,6 +108,43 @@ def diagnose_network(
         )
     count = next((len(t) for t in tree_leaves(arguments(example)) if isinstance(t, Tensor)), 1)
     return WiringDiagnosis(type(model).__name__, count, chosen, reading.wiring, tuple(found))
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def _read(
+    model: nn.Module, example: Example, blocks: Iterable[str] | None, seed: int, statistics: str
+) -> NetworkReading:
+    """Read the wiring on the first few examples, and again with other random numbers if the network draws some."""
+    few = _first(example, READ_WITH)
+    check_call(model, few, seed)
+    names = list(blocks) if isinstance(blocks, Iterable) and not isinstance(blocks, str) else blocks
+    drawn = draws_chance(model, few, statistics)
+    reading = read_network(model, few, blocks=names, seed=seed, statistics=statistics)
+    if drawn and not all(_agrees(model, few, reading, names, seed, statistics, draw) for draw in range(_DRAWS)):
+        raise InputError(f"{type(model).__name__} does not run the same way twice, its blocks depend on random "
+                         "numbers; expected a network without chance in evaluation mode")  # fmt: skip
+    return reading
+
+
+def _agrees(
+    model: nn.Module,
+    example: Example,
+    reading: NetworkReading,
+    blocks: Sequence[str] | None,
+    seed: int,
+    statistics: str,
+    draw: int,
+) -> bool:
+    """Read the wiring with other random numbers, and check that it is the same."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(draw)
+        try:
+            other = read_network(model, example, blocks=blocks, seed=seed, statistics=statistics).wiring
+        except InputError:  # such as one without blocks
+            return False
+    return other.names == reading.wiring.names and other.difference(reading.wiring) <= _CHANCE
 
 
 # -- where things are --------------------------------------------------------------------------------------------------
