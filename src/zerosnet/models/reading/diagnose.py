@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils._pytree import tree_leaves, tree_map
 
-from zerosnet.errors import InputError
+from zerosnet.errors import ExampleError, InputError
 from zerosnet.models.reading.branches import folded, passage_gains, rms
 from zerosnet.models.reading.calls import (
     Example,
@@ -116,16 +116,27 @@ def diagnose_network(
 def _read(
     model: nn.Module, example: Example, blocks: Iterable[str] | None, seed: int, statistics: str
 ) -> NetworkReading:
-    """Read the wiring on the first few examples, and again with other random numbers if the network draws some."""
-    few = _first(example, READ_WITH)
-    check_call(model, few, seed)
+    """Read the wiring on a few examples, and again with other random numbers if the network draws some."""
+    few, drawn = _few(model, example, seed, statistics)
     names = list(blocks) if isinstance(blocks, Iterable) and not isinstance(blocks, str) else blocks
-    drawn = draws_chance(model, few, statistics)
     reading = read_network(model, few, blocks=names, seed=seed, statistics=statistics)
     if drawn and not all(_agrees(model, few, reading, names, seed, statistics, draw) for draw in range(_DRAWS)):
         raise InputError(f"{type(model).__name__} does not run the same way twice, its blocks depend on random "
                          "numbers; expected a network without chance in evaluation mode")  # fmt: skip
     return reading
+
+
+def _few(model: nn.Module, example: Example, seed: int, statistics: str) -> tuple[Example, bool]:
+    """Return the first few examples, or all if the network runs only on these, and check if it draws random numbers."""
+    few = _first(example, READ_WITH)
+    check_call(model, few, seed)
+    try:
+        return few, draws_chance(model, few, statistics)
+    except ExampleError as error:  # such as a mask that has the batch's length by coincidence, and was cut as well
+        try:
+            return example, draws_chance(model, example, statistics)
+        except ExampleError:
+            raise error from None
 
 
 def _agrees(
