@@ -1,8 +1,10 @@
 """Examples of odd shapes, and networks that cannot be called as others."""
 
+import pytest
 import torch
 from torch import Tensor, nn
 
+from zerosnet.errors import InputError
 from zerosnet.models import diagnose
 
 
@@ -24,3 +26,11 @@ class Attends(nn.Module):
 def test_a_mask_as_long_as_the_batch_is_not_cut() -> None:
     found = diagnose(Attends(), (torch.randn(4, 4, 8), torch.zeros(4, 4)))
     assert [block.name for block in found.blocks] == ["blocks.0", "blocks.1"]
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_an_exported_network_is_refused(inside: bool) -> None:
+    example = (torch.randn(4, 4, 8), torch.zeros(4, 4))
+    network = torch.export.export(Attends(), example).module()
+    with pytest.raises(InputError, match=r"has no evaluation mode .*; expected a network before torch\.export"):
+        diagnose(nn.Sequential(network) if inside else network, example)

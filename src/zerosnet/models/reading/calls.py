@@ -26,13 +26,13 @@ def evaluation(model: nn.Module, statistics: str = "running") -> Iterator[None]:
     norms = [module for module in modes if isinstance(module, BatchNorms) and statistics == "batch"]
     kept = [(norm.momentum, getattr(norm, "num_batches_tracked", None)) for norm in norms]
     with torch.random.fork_rng(devices=[]):
-        model.eval()
-        for norm in norms:
-            norm.training = True
-            norm.momentum = 0.0
-            if not isinstance(norm, BatchNorm):
-                norm.num_batches_tracked = None  # not counted
         try:
+            _switch_to_evaluation(model)
+            for norm in norms:
+                norm.training = True
+                norm.momentum = 0.0
+                if not isinstance(norm, BatchNorm):
+                    norm.num_batches_tracked = None  # not counted
             yield
         finally:
             for module, mode in modes.items():
@@ -41,6 +41,14 @@ def evaluation(model: nn.Module, statistics: str = "running") -> Iterator[None]:
                 norm.momentum = momentum
                 if not isinstance(norm, BatchNorm):
                     norm.num_batches_tracked = counted
+
+
+def _switch_to_evaluation(model: nn.Module) -> None:
+    try:
+        model.eval()
+    except NotImplementedError as error:  # of what torch.export makes
+        raise InputError(f"model is {type(model).__name__}, which has no evaluation mode ({error}); expected a network "
+                         "before torch.export") from None  # fmt: skip
 
 
 def untrained_batch_norms(model: nn.Module) -> bool:
