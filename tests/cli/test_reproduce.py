@@ -33,7 +33,26 @@ def test_list_counts_the_papers_numbers_that_are_measured_and_their_seeds(tmp_pa
     assert listed["table-zerosnet-cifar10"]["numbers"] == 30 > listed["table-imagenet"]["measured"]
     assert command(["reproduce", "--list", "--store", str(tmp_path)]) == 0
     counted = sum(one["measured"] for name, one in listed.items() if name.startswith("table-"))
-    assert f"{counted} of 505" in capsys.readouterr().out
+    assert f"all tables of the paper together: {counted} of 505" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("names", "last"),
+    [
+        (["table-pgd"], "seeds: how many runs each of these numbers is the mean of"),
+        (["table-pgd", "table-fgsm"], "these tables of the paper together: 56 of 56 numbers"),
+    ],
+)
+def test_only_listed_tables_are_counted_together(names, last, tmp_path, capsys):
+    assert command(["reproduce", *names, "--list", "--store", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == last
+
+
+def test_the_list_tells_runs_in_the_store_from_recorded_numbers(tmp_path, capsys):
+    assert command(["reproduce", "table-robustness", "--list", "--scale", "full", "--store", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert "runs: how many ended in the store (--store)" in text
+    assert "measured at full scale, in the store or in our records" in text
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def reproduce(
         if session.json:
             print_json([one.to_json() for one in listed])
         else:
-            _show_list(listed)
+            _show_list(listed, named=bool(names))
         return
     from zerosnet.experiments import collect, findings, pair_findings, what_is_left
     from zerosnet.experiments import reproduce as run
@@ -146,7 +146,7 @@ def _write_report(page: Path, evidence: "Evidence", names: Sequence[str]) -> Non
     print(f"report: {write_report(page, evidence, named=names)}", file=sys.stderr)
 
 
-def _show_list(listed: "Sequence[Listed]") -> None:
+def _show_list(listed: "Sequence[Listed]", *, named: bool) -> None:
     rows = [
         (
             one.name,
@@ -163,12 +163,13 @@ def _show_list(listed: "Sequence[Listed]") -> None:
     print_table(f"Experiments at scale {listed[0].scale}", heads, rows, right=heads[2:])
     if any(one.status in _NO_RUNS for one in listed):
         print("runs: done and all of this scale; none: the experiment needs a larger one")
-    print("H200, 2 cores: time left")
-    print("numbers: how many of the table's are measured at full scale, here or when this package was made")
+    print("runs: how many ended in the store (--store); H200, 2 cores: time left for the others")
+    print("numbers: how many of the table's are measured at full scale, in the store or in our records")
     print("seeds: how many runs each of these numbers is the mean of")
     printed = [one for one in listed if one.name.startswith("table-")]
     measured, numbers = sum(one.measured for one in printed), sum(one.numbers for one in printed)
-    print(f"all tables of the paper together: {measured} of {numbers} numbers")
+    if len(printed) > 1:
+        print(f"{'these' if named else 'all'} tables of the paper together: {measured} of {numbers} numbers")
 
 
 _NO_RUNS = {"not at this scale": "none"}
