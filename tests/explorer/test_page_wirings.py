@@ -49,7 +49,7 @@ def test_gains_of_one_are_a_residual_network_and_larger_ones_outgrow_it(wirings)
     assert len(texts(browser, "#wirings .forecast rect.stage title")) == 54
     fill(browser, one(browser, "#wirings .exact"), "2")
     eventually(lambda: "outgrows" in texts(browser, "#wirings .badge strong")[0])
-    assert "10^8-fold" in texts(browser, "#wirings .reason")[0]
+    assert "10⁸-fold" in texts(browser, "#wirings .reason")[0]
     eventually(lambda: address_bar(browser).get("keep") == "2")
     assert "forward: 10⁸-fold" in label(browser, "#wirings .gains svg")
 
@@ -128,6 +128,23 @@ def test_an_error_about_a_wiring_stands_beside_the_old_view(browser, wirings):
     eventually(lambda: not one(browser, "#wirings .problem").is_displayed())
     refused = [entry["message"] for entry in browser.get_log("browser")]  # Chromium logs every answer of 422 itself
     assert all("422" in message for message in refused)
+
+
+def test_a_link_with_a_wrong_wiring_shows_the_error_alone(page):
+    browser = page("?view=wirings&form=matrix&matrix=1,2;3&layers=20", shown=("#wirings .controls",))
+    eventually(lambda: "matrix has 2 rows" in one(browser, "#wirings .problem").text)
+    assert not one(browser, "#wirings .panels").is_displayed() and not one(browser, "#wirings .more").is_displayed()
+    fill(browser, one(browser, "textarea"), "1 0\n0 1")
+    eventually(lambda: one(browser, "#wirings .matrices").is_displayed())
+    assert one(browser, "#wirings .more").is_displayed()
+    browser.get_log("browser")  # Chromium logs the answer of 422 itself
+
+
+def test_on_a_phone_the_numbers_come_before_the_plots(wirings):
+    browser = wirings(width=420, height=844)
+    top = "return document.querySelector(arguments[0]).getBoundingClientRect().top"
+    numbers, plots = (browser.execute_script(top, selector) for selector in ("#wirings .facts", "#wirings .panels"))
+    assert numbers < plots
 
 
 @pytest.mark.parametrize("form", ["first-state", "matrix", "free", "lists"])

@@ -46,3 +46,6 @@ export function fold(log10) {
   if (log10 === null) return "0";
   return log10 < 5 ? short(10 ** log10, 3) : `10${superscript(Math.round(log10))}`;
 }
+
+// a sentence with "10^24" as "10²⁴"
+export const powers = (text) => text.replace(/10\^(-?\d+)/g, (all, power) => `10${superscript(Number(power))}`);

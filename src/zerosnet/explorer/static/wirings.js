@@ -4,7 +4,7 @@ import { Live, persist } from "./api.js";
 import { copyText } from "./copy.js";
 import { html, math } from "./dom.js";
 import { drawBlocks } from "./forecast.js";
-import { fold, short } from "./numbers.js";
+import { fold, powers, short } from "./numbers.js";
 import { WiringControls } from "./wiringcontrols.js";
 import { drawGains, drawLikeness, drawMatrices, drawSteps } from "./wiringplots.js";
 import { readWiring, wiringAddress, wiringQuery } from "./wiringstate.js";
@@ -55,10 +55,11 @@ export class Wirings {
     const [tone, sign, words] = KINDS[wiring.limit.kind];
     rooms.verdict.replaceChildren(
       html("p", { class: `badge ${tone}` }, html("span", { "aria-hidden": "true" }, sign), html("strong", {}, words)),
-      html("p", { class: "reason" }, wiring.limit.sentence));
+      html("p", { class: "reason" }, powers(wiring.limit.sentence)));
     rooms.recursion.replaceChildren(...recursion(wiring));
     rooms.facts.replaceChildren(...facts(wiring).map(([name, value]) => html("div", {}, html("dt", {}, name), html("dd", {}, value))));
     drawBlocks(rooms, legends.blocks, { ...wiring, line: wiring.parts.map(() => wiring.heard_from), noted: `from a part of ${short(wiring.heard_from, 2)} a block reaches the head` });
+    this.panels.hidden = this.more.hidden = false;
     this.panels.classList.toggle("two", wiring.streams === 1);
     for (const [name, , , drawPanel, wanted] of PANELS) {
       this.sections[name].hidden = !wanted(wiring.streams);
@@ -83,11 +84,12 @@ export class Wirings {
       html("section", { class: "panel forecast", "aria-labelledby": "blocks-title" }, html("h3", { id: "blocks-title" }, "At initialisation: what every block adds"),
         html("div", { class: "bars" }, this.rooms.shares, this.rooms.parts), this.legends.blocks),
       Object.values(this.sections));
+    this.more = html("div", { class: "card more" }, this.rooms.facts);
     const copy = html("button", { type: "button", class: "small", "data-copy": "wiring", onclick: () => this.#wiring && copyText(this.#wiring.copy.python, "Python") }, "Python");
     this.element = html("section", { class: "side", "aria-label": "Wiring" },
       this.controls.element,
       html("div", { class: "card" }, this.problem, this.rooms.verdict, this.rooms.recursion, html("p", { class: "copies" }, html("span", { class: "hint" }, "Copy as "), copy)),
-      html("div", { class: "card more" }, this.rooms.facts),
+      this.more,
       this.panels);
     this.room.replaceChildren(this.element);
   }
@@ -107,6 +109,7 @@ export class Wirings {
     this.problem.hidden = false;
     this.element.classList.add("stale");
     this.controls.refused(error.parameter);
+    this.panels.hidden = this.more.hidden = this.#wiring === null; // nothing to show beside the error
   }
 }
 
