@@ -11,7 +11,7 @@ from torch.nn import functional
 from torch.utils._pytree import tree_leaves, tree_map
 
 from zerosnet.errors import ExampleError, InputError
-from zerosnet.models.reading.branches import folded, passage_gains, rms
+from zerosnet.models.reading.branches import folded, name_of_branch, passage_gains, rms
 from zerosnet.models.reading.calls import (
     Example,
     arguments,
@@ -24,7 +24,7 @@ from zerosnet.models.reading.diagnosis import BranchDiagnosis, WiringDiagnosis
 from zerosnet.models.reading.features import axis_in, feature_axes
 from zerosnet.models.reading.gains import StateDisturbance, backward_gains, same_operations
 from zerosnet.models.reading.linear import base_numel, stem_size, stream_roots
-from zerosnet.models.reading.plan import resolved
+from zerosnet.models.reading.plan import plan_of, resolved
 from zerosnet.models.reading.read import NetworkReading, read_network
 from zerosnet.models.reading.reads import followed_states, reads_of
 from zerosnet.models.reading.trace import Trace, check_finite, run
@@ -32,6 +32,9 @@ from zerosnet.models.reading.unread import require_most
 
 READ_WITH = 2
 """Number of examples that are enough to read a wiring."""
+
+_MOST_NAMES = 5
+"""Number of modules that an error names."""
 
 _DRAWS = 8
 """Number of readings with other random numbers: two of them hardly ever agree if blocks are skipped by chance."""
@@ -54,7 +57,7 @@ def diagnose_network(
 
     Args:
         example: A tensor, a tuple of arguments or a dictionary of keyword arguments, with a few images or texts.
-        blocks: Names of residual blocks, if they are not found; see `wiring_of`.
+        blocks: Names of residual blocks, or of the branch that each adds, if they are not found; see `wiring_of`.
         statistics: "running" or "batch", what batch norms use; by default the batch's if they were never trained.
         seed: Of disturbances, and of the direction in which the output's gradient is taken.
     """
@@ -118,12 +121,54 @@ def _read(
 ) -> NetworkReading:
     """Read the wiring on a few examples, and again with other random numbers if the network draws some."""
     few, drawn = _few(model, example, seed, statistics)
-    names = list(blocks) if isinstance(blocks, Iterable) and not isinstance(blocks, str) else blocks
+    names = blocks
+    if isinstance(blocks, Iterable) and not isinstance(blocks, str):
+        names = _modules(model, run(model, few, statistics=statistics), list(blocks))
     reading = read_network(model, few, blocks=names, seed=seed, statistics=statistics)
     if drawn and not all(_agrees(model, few, reading, names, seed, statistics, draw) for draw in range(_DRAWS)):
         raise InputError(f"{type(model).__name__} does not run the same way twice, its blocks depend on random "
                          "numbers; expected a network without chance in evaluation mode")  # fmt: skip
     return reading
+
+
+def _modules(model: nn.Module, trace: Trace, blocks: Sequence[str]) -> list[str]:
+    """Replace the names of branches by those of the modules that add them; refuse others."""
+    found = [(name, _module_of(trace, name)) for name in blocks]
+    for name, module in found:
+        if module is None:
+            try:
+                plan_of(trace, [name])
+            except InputError as error:
+                raise InputError(f"{error}; {_fitting(model, trace)}") from None
+    return [module for _, module in found if module is not None]
+
+
+def _module_of(trace: Trace, name: str) -> str | None:
+    """Find the module that is a block: the one of that name, or the one around it that adds its output and no other."""
+    if _branches_of(trace, name):
+        return name
+    parts = str(name).split(".")
+    around = (".".join(parts[:n]) for n in range(len(parts) - 1, 0, -1))
+    return next((module for module in around if _branches_of(trace, module) == {name}), None)
+
+
+def _branches_of(trace: Trace, module: str) -> set[str]:
+    """List the names of the branches that a module adds to its input."""
+    try:
+        plan = plan_of(trace, [module])
+    except InputError:
+        return set()
+    return {name_of_branch(plan, part, v) for part in plan.steps for s in part.sums for v in s.branches}
+
+
+def _fitting(model: nn.Module, trace: Trace) -> str:
+    called = {call.name for call in trace.calls}
+    fit = [name for name, _ in model.named_modules() if name and name in called and _branches_of(trace, name)]
+    inner = [name for name in fit if not any(other.startswith(f"{name}.") for other in fit)]
+    if not inner:
+        return "no module's output is such a sum: leave blocks out, and sums are searched for"
+    more = f" and {len(inner) - _MOST_NAMES} more" if len(inner) > _MOST_NAMES else ""
+    return f"modules that add to their input: {', '.join(inner[:_MOST_NAMES])}{more}"
 
 
 def _few(model: nn.Module, example: Example, seed: int, statistics: str) -> tuple[Example, bool]:
@@ -143,7 +188,7 @@ def _agrees(
     model: nn.Module,
     example: Example,
     reading: NetworkReading,
-    blocks: Sequence[str] | None,
+    blocks: Iterable[str] | None,
     seed: int,
     statistics: str,
     draw: int,
