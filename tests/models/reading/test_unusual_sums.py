@@ -166,3 +166,34 @@ def test_streams_that_are_multiplied_and_added_are_read() -> None:
     for step in found.steps:
         assert np.array(step.A, dtype=float) == pytest.approx(np.eye(5), abs=1e-6)
         assert list(step.b) == pytest.approx([*FULL[0], *FULL[1][:2]], abs=1e-6)
+
+
+def read_by_the_mixing(f: nn.Module, mix: Tensor, write: Tensor, X: Tensor) -> Tensor:
+    mixed = mix.T @ X
+    return write[:, None] * f(mixed[..., 0, :])[..., None, :] + mixed[..., 1:, :]
+
+
+def joined_before_the_mixing(f: nn.Module, mix: Tensor, write: Tensor, X: Tensor) -> Tensor:
+    joined = torch.cat([X, f(mix[:, 0] @ X)[..., None, :]], -2)
+    return torch.cat([mix[:, 1:].T, write[:, None]], 1) @ joined
+
+
+@pytest.mark.parametrize("m", [1, 2, 4])
+@pytest.mark.parametrize("block", [read_by_the_mixing, joined_before_the_mixing])
+def test_mixing_and_reading_in_one_product_is_read(block: Callable[..., Tensor], m: int) -> None:
+    generator = torch.Generator().manual_seed(2)
+    mixes = torch.randn(4, m, m + 1, generator=generator, dtype=torch.float64)
+    writes = torch.randn(4, m, generator=generator, dtype=torch.float64)
+
+    def apply(model: Written, x: Tensor) -> Tensor:
+        X = x[:, :, None].repeat(1, 1, m, 1)
+        for f, mix, write in zip(model.f, mixes.to(x.dtype), writes.to(x.dtype)):
+            X = block(f, mix, write, X)
+        return X.sum(2)
+
+    found = diagnose(Written(apply), tokens()).wiring
+    assert found.names == ("f.0", "f.1", "f.2", "f.3")
+    for step, mix, write in zip(found.steps, mixes, writes):
+        assert np.array(step.A, dtype=float) == pytest.approx(mix[:, 1:].T.numpy(), abs=1e-9)
+        assert list(step.b) == pytest.approx(write.tolist(), abs=1e-9)
+        assert list(step.c) == pytest.approx(mix[:, 0].tolist() if m > 1 else [1.0], abs=1e-9)

@@ -110,6 +110,9 @@ def _coalesced(flow: Flow, parts: list[Part]) -> list[Part]:
 def _joined(flow: Flow, parts: list[Part], n: int) -> tuple[Part, int] | None:
     """Join part n with the fewest later ones that make it a step; return it and the place of the next part."""
     first = parts[n]
+    whole = _returned(flow, parts, n)
+    if whole is not None:
+        return whole, n + 2
     unfinished = first.kind == "step" and any(s.branches and not s.states for s in first.sums)
     if first.kind in ("step", "opening") and not unfinished:
         return None
@@ -122,6 +125,19 @@ def _joined(flow: Flow, parts: list[Part], n: int) -> tuple[Part, int] | None:
         if whole.kind == "step" and all(s.states for s in whole.sums) and not _in_series(flow, whole):
             return whole, m + 1
     return None
+
+
+def _returned(flow: Flow, parts: list[Part], n: int) -> Part | None:
+    """Join two parts if only the tensor between them has more streams: as in (A | b) cat(X, f), or what reads first."""
+    pair = parts[n : n + 2]
+    if sorted(part.kind for part in pair) != ["passage", "step"] or not all(s.states for p in pair for s in p.sums):
+        return None
+    first, second = pair
+    less, more = _numel(flow, first.before), _numel(flow, first.after)
+    if len(first.before) > 1 or len(first.after) > 1 or not less == _numel(flow, second.after) < more:
+        return None
+    whole = _part(flow, first.before, second.after, first.begin, second.end)
+    return whole if whole.kind == "step" and not _in_series(flow, whole) else None
 
 
 def _numel(flow: Flow, state: State) -> int:
