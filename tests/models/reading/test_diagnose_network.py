@@ -14,7 +14,7 @@ from tests.models.reading.zoo import (
     ScaledBefore,
     WrittenOver,
 )
-from torch import nn
+from torch import Tensor, nn
 
 from zerosnet.errors import InputError
 from zerosnet.models import WiringDiagnosis, create_model, diagnose, diagnose_network
@@ -136,6 +136,30 @@ def test_what_scales_the_state_between_blocks_is_counted_once(build: Callable[[]
     model = build()
     width = next(p for p in model.parameters() if p.dim() == 2).shape[1]
     found = diagnose(model, torch.randn(4, 16, width))
+    assert found.prediction_error < 0.05
+
+
+class AddedBranch(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.f = nn.Sequential(nn.BatchNorm2d(width), nn.ReLU(), nn.Conv2d(width, width, 3, padding=1))
+
+    def forward(self, y: Tensor) -> Tensor:
+        return y + self.f(y)
+
+
+class Halved(nn.Module):
+    def forward(self, y: Tensor) -> Tensor:
+        return y / 2
+
+
+@pytest.mark.parametrize("scaling", [nn.BatchNorm2d(16), Halved()])
+def test_what_scales_the_state_after_a_convolution_belongs_to_no_block(scaling: nn.Module) -> None:
+    torch.manual_seed(0)
+    passage = nn.Sequential(nn.Conv2d(8, 16, 3, 2, padding=1), scaling)
+    model = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), AddedBranch(8), passage, AddedBranch(16), AddedBranch(16))
+    found = diagnose(model, torch.randn(4, 3, 16, 16))
+    assert [(float(step.A[0][0]), float(step.b[0])) for step in found.wiring.steps] == [(1.0, 1.0)] * 3
     assert found.prediction_error < 0.05
 
 

@@ -129,12 +129,12 @@ def folded(plan: StepPlan, earlier: Part, later: Part) -> list[tuple[int, int]]:
     """List what scales the state between two blocks and is taken for a part of the first: tensors given and made."""
     first, last = (plan.parts.index(part) for part in (earlier, later))
     found = []
-    for n in range(first + 1, last):
+    for n in filter(lambda n: folds(plan, n), range(first + 1, last)):
         part = plan.parts[n]
-        if part.kind == "mixing" and len(part.before) == len(part.after) == 1:
-            found.append((min(part.before), part.sums[0].target))
-        elif folds(plan, n):
+        if part.kind != "mixing":
             found.append((normed(plan.flow, part), part.sums[0].target))
+        elif len(part.before) == len(part.after) == 1:
+            found.append((min(part.before), part.sums[0].target))
     return found
 
 
@@ -148,12 +148,36 @@ def _rms_of(tensors: Sequence[Tensor]) -> float:
 
 
 def folds(plan: StepPlan, n: int) -> bool:
-    """Check if a passage is a norm of the state that a step in the same shape follows, as in post-norm blocks."""
-    if not is_norm(plan.flow, plan.parts[n]):
+    """Check if mixing or a norm, as in post-norm blocks, belongs to the step before it.
+
+    What scales one stream does so only if nothing but mixing and norms is between them; a norm only if a step in the
+    same shape follows.
+    """
+    part, flow = plan.parts[n], plan.flow
+    if part.kind == "mixing":
+        return _adjoins(plan, n) or _leaves_several(plan, n)
+    if not is_norm(flow, part) or not _adjoins(plan, n):
         return False
     later = next(m for m in range(n + 1, len(plan.parts)) if plan.parts[m].kind in ("step", "opening"))
-    between = [v for part in plan.parts[n : later + 1] for v in part.before]
-    return plan.parts[later].kind == "step" and len({plan.flow.vertices[v].numel for v in between}) == 1
+    between = [v for one in plan.parts[n : later + 1] for v in one.before]
+    return plan.parts[later].kind == "step" and len({flow.vertices[v].numel for v in between}) == 1
+
+
+def _adjoins(plan: StepPlan, n: int) -> bool:
+    """Check if only mixing and norms are between a part and the step before it."""
+    between = plan.parts[_step_before(plan, n) + 1 : n]
+    return all(part.kind == "mixing" or is_norm(plan.flow, part) for part in between)
+
+
+def _leaves_several(plan: StepPlan, n: int) -> bool:
+    """Check if the step before a part leaves several streams."""
+    vertices, step = plan.flow.vertices, plan.parts[_step_before(plan, n)]
+    branch = min(vertices[v].numel for s in step.sums for v in s.branches)
+    return sum(vertices[v].numel for v in step.after) > branch
+
+
+def _step_before(plan: StepPlan, n: int) -> int:
+    return next(m for m in range(n - 1, -1, -1) if plan.parts[m].kind in ("step", "opening"))
 
 
 def rms(tensor: Tensor) -> float:

@@ -137,7 +137,7 @@ def _measured_parts(
             if entries.get(n, 0) is None:
                 raise InputError(_several_readings(plan, part))
             found.append((n, part, measure_part(plan, part, entries.get(n), run_)))
-        elif part.kind == "mixing" or folds(plan, n):
+        elif folds(plan, n):
             place, step, linear = found[-1]
             found[-1] = place, step, _followed_by(linear, plan, part, run_)
     return found
