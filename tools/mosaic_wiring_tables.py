@@ -8,7 +8,6 @@ from typing import Any
 
 from tools.markdown_tables import span, table
 from tools.mosaic_wirings import EQUAL, HERE, LAYERS, NAMES, REFERENCE
-from zerosnet.experiments import spearman
 
 NOISE = "Gaussian 0.04"
 Runs = list[dict[str, Any]]
@@ -98,18 +97,10 @@ def right(law: str) -> str:
     return f"{sum(found)} of {len(found)}"
 
 
-def _rank(layers: int) -> str:
-    """Write the rank correlation of accuracy with the predicted effective depth over the wirings of a depth."""
-    models = [name.format(layers) for name in NAMES]
-    found = spearman([predicted()[m]["effective_depth"] for m in models], [mean(accuracies(m)) for m in models])
-    return "" if found is None else f"{found.rho:+.2f}"
-
-
 TABLES: dict[str, Callable[[], str]] = {
     **{f"mosaic wirings, {layers}": partial(networks, layers) for layers in LAYERS},
-    **{f"mosaic wirings, trained, {layers}": partial(trained, layers) for layers in LAYERS},
+    **{f"mosaic wirings, trained, {layers}": partial(trained, layers) for layers in (56, 110)},
 }
 VALUES: dict[str, Callable[[], str]] = {
-    **{f"mosaic wirings, right by {law}": partial(right, law) for law in ("survivors", "root_condition")},
-    **{f"mosaic wirings, rank, {layers}": partial(_rank, layers) for layers in LAYERS},
+    f"mosaic wirings, right by {law}": partial(right, law) for law in ("survivors", "root_condition")
 }
