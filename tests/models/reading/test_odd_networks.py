@@ -231,3 +231,29 @@ def test_these_are_read_and_converted(build, example, blocks: int) -> None:
     same = multistep(model, "1;1", example=example)
     given = example if isinstance(example, dict) else {"x": example}
     assert torch.equal(same(**given), model(**given))
+
+
+class Streams(nn.Module):
+    def __init__(self, m: int, *, dynamic: bool) -> None:
+        super().__init__()
+        self.m, self.f = m, nn.ModuleList(nn.Linear(8, 8) for _ in range(3))
+        self.mix, self.from_state = nn.Parameter(torch.eye(m).repeat(3, 1, 1)), nn.Linear(8, m) if dynamic else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        X = x[:, :, None].repeat(1, 1, self.m, 1)
+        for f, mix in zip(self.f, self.mix):
+            mix = mix if self.from_state is None else mix + self.from_state(X)
+            X = mix @ X + f(X.mean(2))[:, :, None]
+        return X.sum(2)
+
+
+@pytest.mark.parametrize(
+    ("model", "limit"),
+    [
+        (Streams(17, dynamic=False), "sums over 17 entries; at most 16 are read as streams"),
+        (Streams(4, dynamic=True), "coefficients of streams have less than 1/4 of the entries of a state"),
+    ],
+)
+def test_an_error_names_the_limit_on_streams(model: nn.Module, limit: str) -> None:
+    with pytest.raises(InputError, match=limit):
+        wiring_of(model, torch.randn(2, 5, 8))

@@ -16,6 +16,7 @@ from tests.models.reading.zoo import (
     ListOfStreams,
     Parallel,
     Permuted,
+    Positions,
     PostNorm,
 )
 from torch import nn
@@ -216,3 +217,10 @@ def test_averages_over_all_earlier_states_are_one_stream_each(blocks: int) -> No
 
 def as_array(values: object) -> np.ndarray:
     return np.array(values, dtype=float)
+
+
+@pytest.mark.parametrize("each", [False, True])
+def test_embeddings_that_are_added_are_no_blocks(each: bool) -> None:
+    found = wiring_of(Positions(each=each), torch.arange(15).reshape(3, 5))
+    assert found.names == ("branches.0", "branches.1", "branches.2")
+    assert [float(step.b[0]) for step in found.steps] == [1.0] * 3

@@ -142,3 +142,40 @@ class _Residual(nn.Module):
 
     def forward(self, y: Tensor) -> Tensor:
         return y + self.f(y)
+
+
+class Adding(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.f = Branch(16)
+
+    def forward(self, y: Tensor) -> Tensor:
+        return y + self.f(y)
+
+
+class GlobalSkip(Branches):
+    """Blocks and a last layer, with a skip connection around all of them."""
+
+    def __init__(self, *, adding: bool) -> None:
+        super().__init__()
+        self.adding, self.tail = adding, nn.Linear(16, 16)
+        self.f = nn.ModuleList(Adding() for _ in range(3)) if adding else self.f[:3]
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = first = self.stem(x)
+        for f in self.f:
+            y = f(y) if self.adding else y + f(y)
+        return self.head(self.tail(y) + first)
+
+
+@pytest.mark.parametrize("adding", [False, True])
+def test_sums_inside_a_branch_are_named(adding: bool) -> None:
+    found = wiring_of(GlobalSkip(adding=adding), torch.randn(3, 5, 8))
+    assert found.names == ("tail",)
+    assert found.note.startswith("not read: f.0, f.1, f.2 (in a sum inside the branch tail")
+
+
+def test_blocks_under_a_global_skip_are_read_by_name() -> None:
+    found = wiring_of(GlobalSkip(adding=True), torch.randn(3, 5, 8), blocks=["f.0", "f.1", "f.2"])
+    assert found.names == ("f.0.f", "f.1.f", "f.2.f")
+    assert [(step.A, step.b) for step in found.steps] == [(((1.0,),), (1.0,))] * 3

@@ -197,3 +197,50 @@ def test_mixing_and_reading_in_one_product_is_read(block: Callable[..., Tensor],
         assert np.array(step.A, dtype=float) == pytest.approx(mix[:, 1:].T.numpy(), abs=1e-9)
         assert list(step.b) == pytest.approx(write.tolist(), abs=1e-9)
         assert list(step.c) == pytest.approx(mix[:, 0].tolist() if m > 1 else [1.0], abs=1e-9)
+
+
+CONSTANTS = {
+    "ones_like": torch.ones_like,
+    "new_ones": lambda x: x.new_ones(x.shape),
+    "to": lambda x: torch.ones(WIDTH).to(x),
+}
+
+
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_a_tensor_that_takes_its_form_from_a_state_is_no_branch(name: str) -> None:
+    def apply(model: Written, x: Tensor) -> Tensor:
+        x = model.f[0](x)
+        x = x + 0.1 * CONSTANTS[name](x)
+        for f in model.f[1:]:
+            x = x + f(x)
+        return x
+
+    assert wiring_of(Written(apply), tokens()).names == ("f.1", "f.2", "f.3")
+
+
+def test_a_state_that_is_written_into_new_memory_is_read() -> None:
+    def apply(model: Written, x: Tensor) -> Tensor:
+        for f in model.f:
+            memory = torch.empty_like(x)
+            memory[...] = x
+            memory += 0.5 * f(x)
+            x = memory
+        return x
+
+    found = wiring_of(Written(apply), tokens())
+    assert found.names == ("f.0", "f.1", "f.2", "f.3")
+    assert [(float(step.A[0][0]), float(step.b[0])) for step in found.steps] == [pytest.approx((1.0, 0.5))] * 4
+
+
+@pytest.mark.parametrize("product", [torch.matmul, lambda mix, X: torch.einsum("mn,btnd->btmd", mix, X)])
+def test_a_matrix_may_be_a_parameter_at_any_width(product: Callable[[Tensor, Tensor], Tensor]) -> None:
+    lift = torch.randn(WIDTH, 32, generator=torch.Generator().manual_seed(5))
+
+    def apply(model: Written, x: Tensor) -> Tensor:
+        X = (x @ lift.to(x.dtype))[:, :, None].repeat(1, 1, 3, 1)
+        for f in model.f:
+            X = product(model.matrix, X) + f(X.mean(2)[..., :WIDTH]).repeat(1, 1, 4)[:, :, None]
+        return X.mean(2)[..., :WIDTH]
+
+    for step in wiring_of(Written(apply), tokens()).steps:
+        assert np.array(step.A, dtype=float) == pytest.approx(np.array(FULL), abs=1e-6)

@@ -247,3 +247,23 @@ class WrittenOver(nn.Module):
         for f in self.branches:
             x += f(x)
         return x
+
+
+class Positions(nn.Module):
+    """Embeddings of tokens, positions and segments, added one by one; with `each`, positions before every block."""
+
+    def __init__(self, *, each: bool = False) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.words, self.positions, self.segments = (nn.Embedding(20, WIDTH) for _ in range(3))
+        self.branches, self.head = nn.ModuleList(Branch() for _ in range(3)), nn.Linear(WIDTH, 3)
+        self.each = each
+
+    def forward(self, texts: Tensor) -> Tensor:
+        positions = (texts != 0).cumsum(1)
+        y = self.words(texts) + self.segments(torch.zeros_like(texts))
+        y = y + self.positions(positions)
+        for f in self.branches:
+            y = y + self.positions(positions) if self.each else y
+            y = y + f(y)
+        return self.head(y)

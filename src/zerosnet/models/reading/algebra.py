@@ -63,6 +63,23 @@ def carriers(vertices: Sequence[Vertex], vertex: Vertex) -> tuple[int, ...]:
     return tuple(v.index for v in inputs if v.numel * COEFFICIENT_PART > largest)
 
 
+def limit_reached(vertices: Sequence[Vertex]) -> str:
+    """Describe the limit on streams that a product is over, with its place, in brackets; "" if there is none."""
+    added = {i for v in vertices if v.operation in SUMS for i in v.inputs}
+    for v in vertices:
+        inputs = [vertices[i] for i in dict.fromkeys(v.inputs) if vertices[i].data]
+        if v.operation not in PRODUCTS or not inputs:
+            continue
+        place, summed = v.module or "the network itself", _summed(vertices, v)
+        if MOST_STREAMS < summed <= 4 * MOST_STREAMS:
+            return f" ({v.operation} in {place} sums over {summed} entries; at most {MOST_STREAMS} are read as streams)"
+        if v.index in added and len(carriers(vertices, v)) > 1:
+            sizes = " and ".join(str(one.numel) for one in inputs)
+            return (f" ({v.operation} in {place} multiplies tensors of {sizes} entries; coefficients of streams have "
+                    f"less than 1/{COEFFICIENT_PART} of the entries of a state)")  # fmt: skip
+    return ""
+
+
 def blended(vertices: Sequence[Vertex], vertex: Vertex) -> tuple[int, ...]:
     """List the two terms of a blend; none if the second one is a product of tensors that are no coefficients."""
     first, *others = dict.fromkeys(i for i in vertex.inputs if vertices[i].data)
@@ -88,7 +105,7 @@ def _as_large(vertices: Sequence[Vertex], vertex: Vertex) -> list[int]:
 
 def _summed(vertices: Sequence[Vertex], vertex: Vertex) -> int:
     """Count the entries that a product of matrices sums over."""
-    shapes = [vertices[i].shape for i in vertex.inputs]
+    shapes = vertex.operands or [vertices[i].shape for i in vertex.inputs]
     if vertex.operation == "einsum":
         return _summed_by_einsum(vertex.equation, shapes)
     if len(shapes) == 2:

@@ -158,8 +158,10 @@ def _part(flow: Flow, before: State, after: State, begin: int, end: int) -> Part
 
 
 def _kind(flow: Flow, before: State, sums: tuple[Sum, ...]) -> Kind:
-    branches = any(s.branches for s in sums)
+    branches = {v for s in sums for v in s.branches}
     if any(s.states for s in sums):
+        if branches and not any(_origins(flow, before, v) for v in branches):
+            return "passage"  # what is added, such as embeddings of positions, reads no state
         return "step" if branches else "passage" if _reshapes(flow, before, sums) else "mixing"
     if branches and _opening(flow, before, sums):
         return "opening"
@@ -234,13 +236,16 @@ def _of_blocks(flow: Flow, trace: Trace, names: list[str]) -> list[Part]:
         raise InputError(f"blocks has {missing[0]!r}; expected names of modules that the network calls, such as "
                          f"{', '.join(list(calls)[:5])}")  # fmt: skip
     parts = []
-    for call in sorted((calls[name] for name in names), key=lambda call: call.begin):
+    ordered = sorted((calls[name] for name in names), key=lambda call: call.begin)
+    for call, later in zip(ordered, [*ordered[1:], None]):
         inputs = frozenset(flow.root[i] for i in call.inputs if flow.vertices[i].data)
         outputs = [i for i in call.outputs if flow.used[i] and flow.root[i] not in inputs]
         if not inputs or not outputs:
             raise InputError(f"blocks has {call.name!r}, a module whose output does not reach the network's output "
                              "or whose input does not depend on the example; expected a residual block")  # fmt: skip
-        after = frozenset(flow.root[i] for i in outputs) | (inputs & _alive_later(flow, inputs, max(outputs)))
+        kept = _alive_later(flow, inputs, max(outputs))
+        kept = kept if later is None else kept.intersection(flow.root[i] for i in later.inputs)
+        after = kept.union(flow.root[i] for i in outputs)
         part = _part(flow, inputs, after, call.begin, max(outputs))
         if part.kind not in ("step", "opening"):
             raise InputError(f"blocks has {call.name!r}, whose output is {_seen(flow, part)}; expected a sum of its "

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.errors import InputError
-from zerosnet.models.reading.algebra import is_gated
+from zerosnet.models.reading.algebra import is_gated, limit_reached
 from zerosnet.models.reading.branches import block_names, folds, passage_gains, rms
 from zerosnet.models.reading.calls import Example, check_call
 from zerosnet.models.reading.disturb import DisturbedRun, disturbed_run
@@ -22,7 +22,7 @@ from zerosnet.models.reading.measured import MeasuredStep, MeasuredWiring
 from zerosnet.models.reading.plan import Part, StepPlan, normed, plan_of
 from zerosnet.models.reading.reads import entries_of, head_entry, trimmed
 from zerosnet.models.reading.trace import run
-from zerosnet.models.reading.unread import unread_siblings
+from zerosnet.models.reading.unread import unread_modules
 from zerosnet.numerics import Stage, Step
 
 _SNAP = 1e-8
@@ -121,7 +121,7 @@ def read_network(
         stem_size=stem_size(plan, steps[0][2], disturbed.before),
         passage_gains=passage_gains(plan, [part for _, part, _ in steps], disturbed.before),
         deviations=tuple(_deviations(linear) for _, _, linear in steps),
-        unread=() if blocks is not None else unread_siblings(model, trace, plan, _branches(steps)),
+        unread=() if blocks is not None else unread_modules(model, trace, plan, _branches(steps)),
     )
     parts = tuple((part, linear) for _, part, linear in steps)
     return NetworkReading(wiring, plan, parts, tuple(entries.get(n) for n, _, _ in steps), head)
@@ -265,6 +265,7 @@ def _nothing_found(model: nn.Module, plan: StepPlan) -> str:
     gated = [v for v in used if is_gated(flow.vertices, v)]
     if gated:
         seen += f", and in {len(gated)} of them weights that differ for every entry, as in highway networks"
+    seen += limit_reached(flow.vertices) if sums and not gated else ""
     return (
         f"{type(model).__name__} has no residual blocks that can be found: among {len(used)} operations between the "
         f"example and the output there are {seen}; expected sums of a state and a branch"

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from zerosnet.errors import InputError
-from zerosnet.models.reading.algebra import COPIES, PICKS, SCALES
+from zerosnet.models.reading.algebra import COPIES, PICKS, SCALES, limit_reached
 from zerosnet.models.reading.branches import entry_of, joining, taken
 from zerosnet.models.reading.linear import base_numel, stream_roots
 from zerosnet.models.reading.plan import Part, StepPlan, ancestors, resolved
@@ -63,8 +63,8 @@ def _joined(flow: Flow, part: Part) -> str:
     shapes = sorted({flow.vertices[v].shape for s in part.sums for v in (*s.states, *s.branches)})
     return (
         f"the last state is made by {where} of tensors of shapes {', '.join(map(str, shapes))}, which are joined and "
-        "not added, as in U-Nets, DenseNets and class attention; expected blocks that add a branch "
-        "to a state of its shape, or their names (blocks=, in the shell --block)"
+        f"not added, as in U-Nets, DenseNets and class attention{limit_reached(flow.vertices)}; expected blocks "
+        "that add a branch to a state of its shape, or their names (blocks=, in the shell --block)"
     )
 
 

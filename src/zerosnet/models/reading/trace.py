@@ -32,6 +32,12 @@ RETURNS_ITS_ARGUMENT = words(
 )
 """Operations that may hand back the tensor that they were given, unchanged."""
 
+TAKES_ITS_FORM = words("to type_as view_as reshape_as expand_as")
+"""Operations that take numbers from their first argument; from another one they take the shape or type alone."""
+
+MULTIPLIES = words("matmul __matmul__ bmm einsum")
+"""Products of which the shapes of all factors are kept."""
+
 PERMUTES = words("transpose transpose_ permute movedim moveaxis swapaxes swapdims t T mT H mH adjoint")
 """Operations that put the axes of a tensor in another order."""
 
@@ -46,6 +52,7 @@ class Vertex:
         module: Name of the module that called the function; "" is the network itself.
         data: It is a floating-point tensor that depends on what the example holds, not only on its shape.
         equation: The first argument of an einsum.
+        operands: The shapes of all tensors that a product was given, those that are no vertices among them.
         order: For an operation that permutes axes, which axis of its input every axis was.
     """
 
@@ -57,6 +64,7 @@ class Vertex:
     data: bool
     equation: str = ""
     order: tuple[int, ...] = ()
+    operands: tuple[tuple[int, ...], ...] = ()
 
     @property
     def numel(self) -> int:
@@ -118,10 +126,10 @@ class _Recorder(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = kwargs or {}
-        sources = self.numbers((args, given))
+        operation = _name(func)
+        sources = self.numbers(args[:1] if operation in TAKES_ITS_FORM else (args, given))
         result = func(*args, **given)
         outputs = list(tensors_of(result))
-        operation = _name(func)
         written = _writes(operation)
         if operation == "__setitem__":
             outputs = [args[0]]
@@ -130,12 +138,13 @@ class _Recorder(TorchFunctionMode):
         old = {id(tensor) for tensor in tensors_of((args, given))}
         equation = args[0] if operation == "einsum" and isinstance(args[0], str) else ""
         order = _order(func, args, given) if operation in PERMUTES else ()
+        operands = tuple(tuple(t.shape) for t in tensors_of((args, given))) if operation in MULTIPLIES else ()
         replaced: dict[int, Tensor] = {}
         for tensor in outputs:
             if id(tensor) in old and operation not in RETURNS_ITS_ARGUMENT:
                 written = True  # such as relu with inplace=True
             data = tensor.is_floating_point() and self._is_data(operation, sources)
-            vertex = self._new(tensor, operation, sources, data, equation, order)
+            vertex = self._new(tensor, operation, sources, data, equation, order, operands)
             if not tensor.is_floating_point() and self._tainted.intersection(sources):
                 self._tainted.add(vertex)
             changed = self._visit(vertex, tensor, written)
@@ -144,6 +153,8 @@ class _Recorder(TorchFunctionMode):
         return result if not replaced else _exchange(result, replaced)
 
     def _is_data(self, operation: str, sources: tuple[int, ...]) -> bool:
+        if (operation.endswith("_like") or operation.startswith("new_")) and "zeros" not in operation:
+            return False  # a shape is all that it takes; a stream may begin with zeros, such as the speed of momentum
         if operation == "embedding":
             return bool(self._tainted.intersection(sources))
         return any(self.trace.vertices[source].data for source in sources)
@@ -156,9 +167,10 @@ class _Recorder(TorchFunctionMode):
         data: bool,
         equation: str = "",
         order: tuple[int, ...] = (),
+        operands: tuple[tuple[int, ...], ...] = (),
     ) -> int:
         index = len(self.trace.vertices)
-        made = Vertex(index, operation, inputs, tuple(tensor.shape), self.modules[-1], data, equation, order)
+        made = Vertex(index, operation, inputs, tuple(tensor.shape), self.modules[-1], data, equation, order, operands)
         self.trace.vertices.append(made)
         self._numbers[tensor] = index
         return index

@@ -1,6 +1,6 @@
-"""Find modules that stand beside blocks, ran as they did, and were not read as blocks."""
+"""Find modules that were not read as blocks: those beside blocks that ran as they did, and those inside a branch."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from torch import nn
 
@@ -8,16 +8,30 @@ from zerosnet.errors import InputError
 from zerosnet.models.reading.branches import name_of_branch
 from zerosnet.models.reading.measured import MeasuredWiring, Unread
 from zerosnet.models.reading.plan import Part, StepPlan, ancestors
-from zerosnet.models.reading.trace import ModuleCall, Trace
+from zerosnet.models.reading.states import State
+from zerosnet.models.reading.trace import ModuleCall, Trace, words
+
+_WEIGHTED = words(
+    "linear addmm bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d matmul __matmul__ "
+    "bmm einsum multi_head_attention_forward scaled_dot_product_attention"
+)
 
 _UNUSED = "not used by the first output"
 _SHAPE = "changes shape"
 _NO_SUM = "no residual sum found there"
+_NAMING = "blocks= names modules that return sums, in the shell --block"
 
 
-def unread_siblings(
-    model: nn.Module, trace: Trace, plan: StepPlan, blocks: Iterable[tuple[Part, tuple[tuple[int, float], ...]]]
-) -> tuple[Unread, ...]:
+Blocks = Sequence[tuple[Part, tuple[tuple[int, float], ...]]]
+"""Parts of a plan, and the vertices and weights of their branches."""
+
+
+def unread_modules(model: nn.Module, trace: Trace, plan: StepPlan, blocks: Blocks) -> tuple[Unread, ...]:
+    """List modules beside blocks and inside branches that were not read as blocks."""
+    return (*_unread_siblings(model, trace, plan, blocks), *_sums_inside(plan, blocks))
+
+
+def _unread_siblings(model: nn.Module, trace: Trace, plan: StepPlan, blocks: Blocks) -> tuple[Unread, ...]:
     """List entries of the same container as a block that ran, hold no block and are no part of a branch.
 
     In a Sequential they are of the same class as the block, in a ModuleList of that or with a matrix or kernel of
@@ -39,6 +53,40 @@ def unread_siblings(
         if call.name in beside
     ]
     return tuple(one for one in found if one.reason != _SHAPE or type(modules[one.name]) is not nn.Sequential)
+
+
+def _sums_inside(plan: StepPlan, blocks: Blocks) -> Iterator[Unread]:
+    """List what is added inside the branch of a block, as where a skip connection leads around a whole network."""
+    vertices = plan.flow.vertices
+    for part, branch in blocks:
+        for vertex, _ in branch:
+            inside = ancestors(plan.flow, part.before, vertex)
+            sums = [v for v in sorted(inside) if vertices[v].operation.strip("_") in ("add", "iadd", "add_")]
+            sums = [v for v in sums if vertices[v].numel == vertices[vertex].numel]
+            found = [(v, made) for v in sums if (made := _added_inside(plan, part.before, v)) is not None]
+            places = [_place(plan, part, target, made) for target, made in found]
+            where = f"in a sum inside the branch {name_of_branch(plan, part, vertex)}; {_NAMING}"
+            yield from (Unread(place, where) for place in dict.fromkeys(places) if place)
+
+
+def _place(plan: StepPlan, part: Part, target: int, made: int) -> str:
+    """Name the module that returns a sum, or the one that makes its branch if the sum is beside that of the block."""
+    vertices = plan.flow.vertices
+    outer, inner = vertices[part.sums[0].target].module, vertices[target].module
+    return name_of_branch(plan, part, made) if inner == outer else inner
+
+
+def _added_inside(plan: StepPlan, before: State, target: int) -> int | None:
+    """Find the term of a sum that is made of the other term with weights; None if there is none."""
+    vertices = plan.flow.vertices
+    terms = [i for i in dict.fromkeys(vertices[target].inputs) if vertices[i].data]
+    if len(terms) != 2 or any(vertices[i].numel != vertices[target].numel for i in terms):
+        return None
+    state, branch = sorted(terms, key=lambda i: plan.flow.root[i])
+    root = plan.flow.root[state]
+    made = ancestors(plan.flow, before | {root}, branch)
+    reads = any(plan.flow.root[i] == root for v in made for i in vertices[v].inputs)
+    return branch if reads and any(vertices[v].operation in _WEIGHTED for v in made) else None
 
 
 def require_most(model: nn.Module, wiring: MeasuredWiring) -> None:
