@@ -102,5 +102,6 @@ TABLES: dict[str, Callable[[], str]] = {
     **{f"mosaic wirings, trained, {layers}": partial(trained, layers) for layers in (56, 110)},
 }
 VALUES: dict[str, Callable[[], str]] = {
-    f"mosaic wirings, right by {law}": partial(right, law) for law in ("survivors", "root_condition")
+    "mosaic wirings, free streams, worst": lambda: f"{min(accuracies('streams110')):.0f}",
+    **{f"mosaic wirings, right by {law}": partial(right, law) for law in ("survivors", "root_condition")},
 }
