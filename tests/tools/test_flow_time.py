@@ -98,3 +98,8 @@ def test_powers_are_found_if_middles_follow_them(monkeypatch):
 def test_a_middle_between_the_last_two_betas_is_only_bounded():
     assert tables.cell("Adam, 16 epochs", tables.TRAIN) == tables.cell("32 epochs", tables.TRAIN) == "below 4.0"
     assert tables.cell("8 epochs", tables.TEST) == "9.5"
+
+
+def test_all_runs_were_trained_with_the_same_sources():
+    records = (json.loads((HERE / f"{name}.json").read_text()) for name in ("calibration", "runs"))
+    assert len({one["source"] for record in records for one in record["environments"]}) == 1
