@@ -158,16 +158,33 @@ def corrupted_with_depth() -> tuple[tuple[CorruptedNetwork, float], ...]:
 @cache
 def beside_euler() -> tuple[Difference, ...]:
     """Compare all 56-layer networks whose blocks all survive, by the law, with Euler's scheme; deviations pooled."""
+    return tuple(one for one, _ in _beside_euler())
+
+
+@cache
+def _beside_euler() -> tuple[tuple[Difference, bool], ...]:
+    """The same, each with whether the network starts near the threshold of survival."""
     results = {run.record.id: run.record.result for run in evidence().runs}
     groups: dict[tuple[str, ...], list[float]] = {}
-    euler: list[float] = []
+    near: dict[tuple[str, ...], bool] = {}
+    euler: tuple[str, ...] = ()
     for point, ids in read_groups("best"):
         if tuple(point.wiring.counts) == BLOCKS and load_law().survivors(point.wiring).all():
             found = [results[run] for run in ids]
             groups[ids] = [100 * (one.best_test_accuracy or 0.0) for one in found if one is not None]
-            euler = groups[ids] if point.scheme == EULER else euler
-    compared = [pooled_difference(values, euler, groups.values()) for values in groups.values() if values is not euler]
-    return tuple(one for one in compared if one is not None)
+            near[ids] = load_law().is_near(point.wiring)
+            euler = ids if point.scheme == EULER else euler
+    compared = [
+        (pooled_difference(values, groups[euler], groups.values()), near[ids])
+        for ids, values in groups.items()
+        if ids != euler
+    ]
+    return tuple((one, close) for one, close in compared if one is not None)
+
+
+def worse_near() -> str:
+    """Count the networks worse than Euler's scheme that start near the threshold of survival."""
+    return str(sum(close for one, close in _beside_euler() if _worse(one)))
 
 
 def beside_euler_words() -> str:
@@ -222,5 +239,6 @@ VALUES: dict[str, Callable[[], str]] = {
     "euler, compared": lambda: str(len(beside_euler())),
     "euler, outcome": beside_euler_words,
     "euler, worse by Holm": worse_by_holm,
+    "euler, worse near": worse_near,
     "euler, at most": lambda: f"{ceil(10 * max(one.high for one in beside_euler())) / 10:.1f}",
 }

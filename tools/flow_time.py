@@ -87,11 +87,14 @@ def beta_of(wanted: float) -> float | None:
     return sqrt(low * high)
 
 
-def middle_of(accuracies: list[float]) -> float:
-    """Find the beta at which accuracy is half-way up: accuracies are in the order of BETAS, from large to small."""
+def middle_of(accuracies: list[float], level: float = 0.5) -> float:
+    """Find the beta at which accuracy is half-way up: accuracies are in the order of BETAS, from large to small.
+
+    level: Another part of the way from the accuracy of the smallest beta to the best one.
+    """
     betas = [float(Scheme.parse(f"1;{beta}").betas[0]) for beta in BETAS]
     best = int(np.argmax(accuracies))
-    half = (accuracies[best] + accuracies[-1]) / 2
+    half = accuracies[-1] + level * (accuracies[best] - accuracies[-1])
     for i in range(best, len(betas) - 1):
         above, below = accuracies[i], accuracies[i + 1]
         if above >= half > below:

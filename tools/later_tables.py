@@ -41,9 +41,6 @@ GROUPS = {
 NEWER = ("with-floor", "threshold", "survival", "pending")
 """Files in which later forms of the law predicted what was not trained before them; the newest comes last."""
 
-KNOWN = ("plain-torch",)
-"""Groups of networks that the law was fitted on, trained in another arithmetic: no test of the law."""
-
 LAWS = {
     "parts": "newest law registered",
     "contributions": "weights in the head",
@@ -72,6 +69,7 @@ class Network(NamedTuple):
         inside: Whether the accuracy lies in the 90 % interval of the law of parts; None if that has none.
         by_package: Whether the law of parts was the one in the package, which knows which blocks survive.
         learned: Whether it fits most of its training images, in every seed.
+        calibrated: Whether the law was calibrated for its recipe and arithmetic; if not, it is no test of the law.
     """
 
     name: str
@@ -81,6 +79,7 @@ class Network(NamedTuple):
     inside: bool | None
     by_package: bool
     learned: bool
+    calibrated: bool
 
 
 class _Entry(NamedTuple):
@@ -226,7 +225,8 @@ def _network(seeds: Sequence[tuple[_Entry, dict[str, Any]]]) -> Network:
     inside = None if interval is None else interval[0] <= measured <= interval[1]
     predicted = {reading: _known(one[reading]) for reading in READINGS if reading in one}
     fits = all(has_learned(result) for _, result in seeds)
-    return Network(_name(one), predicted, measured, len(seeds), inside, by_package, fits)
+    calibrated = one.get("not_calibrated") is None
+    return Network(_name(one), predicted, measured, len(seeds), inside, by_package, fits, calibrated)
 
 
 def _known(accuracies: dict[str, float | None]) -> dict[str, float]:
@@ -281,8 +281,8 @@ def rms(values: Sequence[float]) -> float:
 
 
 def tested(results: Path = RESULTS) -> list[Network]:
-    """List the networks that were trained after their prediction, but those that a law had been fitted on."""
-    return [one for file, ones in later(results).items() if file not in KNOWN for one in ones]
+    """List the networks that test the law: trained after a prediction for which it was calibrated."""
+    return [one for ones in later(results).values() for one in ones if one.calibrated]
 
 
 def learned(results: Path = RESULTS) -> list[Network]:

@@ -3,18 +3,22 @@
 import json
 from collections.abc import Callable, Sequence
 from functools import cache
-from math import exp, log
+from math import exp
 from statistics import mean
-
-import numpy as np
 
 from tools import later_sentences, later_tables
 from tools.fit_law import read_points
 from tools.later_tables import rms
 from tools.markdown_tables import ROOT, span, table
 from zerosnet.experiments import parasitic_modulus, spearman
-from zerosnet.numerics import PAPER_ROWS, AccuracyLaw, FittedNetwork, Scheme, forecast, is_zero_stable, load_law
-from zerosnet.numerics.wirings.fit import fit_law
+from zerosnet.numerics import (
+    PAPER_ROWS,
+    FittedNetwork,
+    Scheme,
+    forecast,
+    is_zero_stable,
+    load_law,
+)
 from zerosnet.training import RunSpec
 
 PREDICTIONS = ROOT / "results/predictions"
@@ -88,68 +92,6 @@ def registered_networks() -> str:
             rows.append([f"`{_short(one['scheme'])}`", stable, f"{one['parasitic_modulus']:.2f}", *cells])
     heads = ["Scheme", "Zero-stable", "Parasitic modulus", "Predicted, shares", "Left out, parts", "Measured"]
     return table(heads, rows)
-
-
-BANDS = ((91.0, 100.0, "91 % and more"), (85.0, 91.0, "85 to 91 %"), (0.0, 85.0, "below 85 %"))
-"""Ranges of predicted accuracy, and what they are called."""
-
-
-@cache
-def left_out() -> dict[str, tuple[int, np.ndarray]]:
-    """Compute the leave-one-out misses of simple laws and of the three measures, with the number of their constants."""
-    networks = load_law().networks
-    accuracy = np.array([network.accuracy for network in networks])
-    schemes = [Scheme.parse(network.scheme) for network in networks]
-    stable = np.array([bool(is_zero_stable(scheme)) for scheme in schemes])
-    modulus = np.array([parasitic_modulus(scheme) for scheme in schemes])
-    count = np.array([log(max(1, network.wiring.blocks_above())) for network in networks])
-    log_errors = np.log(100 - accuracy)
-
-    def error(predict: Callable[[np.ndarray, int], float]) -> np.ndarray:
-        index = np.arange(len(networks))
-        return np.array([predict(index != i, i) - accuracy[i] for i in range(len(networks))])
-
-    def misses(law: AccuracyLaw) -> np.ndarray:
-        return np.array([one.left_out - one.accuracy for one in law.networks])
-
-    def line(x: np.ndarray, y: np.ndarray, others: np.ndarray, i: int) -> float:
-        slope, base = np.polyfit(x[others], y[others], 1)
-        return float(base + slope * x[i])
-
-    return {
-        "a constant": (1, error(lambda others, i: accuracy[others].mean())),
-        "root condition": (2, error(lambda others, i: accuracy[others & (stable == stable[i])].mean())),
-        "largest parasitic modulus": (2, error(lambda others, i: line(modulus, accuracy, others, i))),
-        "blocks with a share of 10 %": (2, error(lambda o, i: 100 - exp(line(count, log_errors, o, i)))),
-        "shares": (3, misses(load_law("shares"))),
-        "weights in the head": (3, misses(load_law("contributions"))),
-        "parts of what the head reads, of all blocks": (4, misses(fit_law(read_points("best"), floor=True))),
-        "**parts of what the head reads, of blocks that survive**": (5, misses(load_law("parts"))),
-    }
-
-
-def left_out_errors() -> str:
-    """List the leave-one-out errors."""
-    near = np.array([one.near for one in load_law().networks])
-    rows = [
-        [name, str(constants), *(f"{rms(found[kind]):.2f}" for kind in (near | ~near, ~near, near))]
-        for name, (constants, found) in left_out().items()
-    ]
-    heads = [f"all ({len(near)})", f"clear of the threshold ({(~near).sum()})", f"near it ({near.sum()})"]
-    return table(["Law", "Constants", *heads], rows)
-
-
-def errors_by_prediction() -> str:
-    """List the leave-one-out error of the law by the accuracy that it predicts, beside the spread of the accuracies."""
-    networks = load_law().networks
-    predicted = np.array([one.left_out for one in networks])
-    measured = np.array([one.accuracy for one in networks])
-    rows = []
-    for low, high, name in BANDS:
-        these = (predicted >= low) & (predicted < high)
-        numbers = (rms(predicted[these] - measured[these]), measured[these].std())
-        rows.append([name, str(int(these.sum())), *(f"{number:.2f}" for number in numbers)])
-    return table(["Predicted accuracy", "Networks", "Error, points", "Standard deviation of their accuracies"], rows)
 
 
 def kinds() -> str:
@@ -243,8 +185,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "law, registered errors": registered_errors,
     "law, registered networks": registered_networks,
     "law, predicted in short": predicted_in_short,
-    "law, left out": left_out_errors,
-    "law, by prediction": errors_by_prediction,
     "law, predicted later": later_tables.errors,
     "law, networks predicted later": later_tables.networks,
     "law, designs": designs,
@@ -280,6 +220,5 @@ VALUES: dict[str, Callable[[], str]] = {
     "largest miss, network": lambda: f"`{_worst().label}`",
     "law kinds": kinds,
     "law waiting": later_tables.waiting,
-    "root condition error": lambda: f"{rms(left_out()['root condition'][1].tolist()):.1f}",
     "law interval": lambda: f"{100 * (exp(load_law().log_halfwidth) - 1):.0f}",
 }

@@ -1,7 +1,7 @@
 """Tables of networks without normalisation, from the records in results/without-norm: predicted beside measured."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from itertools import pairwise
 from math import log10
@@ -117,10 +117,10 @@ def shared() -> str:
     return table((*heads, "$\\log_{10} \\kappa$, shared", "Predicted", "Learns at rates"), rows)
 
 
-def crossings(accuracy: float = LEARNED) -> list[tuple[float, float]]:
+def crossings(accuracy: float = LEARNED, depths: Sequence[int] = LAYERS) -> list[tuple[float, float]]:
     """List sensitivity and lowest rate that reaches an accuracy, as decimal logarithms, one per network that does."""
     found = []
-    for layers in LAYERS:
+    for layers in depths:
         runs = of_layers(layers)
         for name in sorted({run["scheme"] for run in runs}):
             mine = sorted((run for run in runs if run["scheme"] == name), key=lambda run: float(run["lr"]))
@@ -135,8 +135,8 @@ def crossings(accuracy: float = LEARNED) -> list[tuple[float, float]]:
     return found
 
 
-def _spread(power: float) -> str:
-    return f"{stdev(place + power * size for size, place in crossings()):.2f}"
+def _spread(power: float, depths: Sequence[int] = LAYERS) -> str:
+    return f"{stdev(place + power * size for size, place in crossings(depths=depths)):.2f}"
 
 
 def _power(accuracy: float) -> str:
@@ -189,6 +189,7 @@ VALUES: dict[str, Callable[[], str]] = {
     "without norm, known": _known,
     "without norm, spread": lambda: _spread(0),
     "without norm, spread, scaled": lambda: _spread(1 / 2),
+    "without norm, spread, scaled, 20": lambda: _spread(1 / 2, LAYERS[1:]),
     "without norm, power": lambda: _power(LEARNED),
     "without norm, power at 95 %": lambda: _power(0.95),
     "without norm, diverged": _diverged,

@@ -5,13 +5,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tools.fit_law import trained_blocks
+from tools.later_tables import predictions_of
 from tools.run_tables import evidence
 from tools.screening import grid
 
-from zerosnet.experiments import parasitic_modulus, screened_networks, screened_pairs
-from zerosnet.numerics import FittedNetwork, Scheme, depth_trade_off, is_zero_stable, load_law
+from zerosnet.experiments import parasitic_modulus, screened_networks, screened_pairs, wiring_of_run
+from zerosnet.numerics import Scheme, Wiring, depth_trade_off, is_zero_stable, load_law
 from zerosnet.report import accuracy_map, depth_design_figure, screening_map
 from zerosnet.report.figures.style import BLUE, CYCLE, GREY, INK, VERMILION, new_figure, styled
+from zerosnet.training import RunSpec
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,27 +28,17 @@ RESULTS = Path(__file__).parents[2] / "results"
 _LEAST = 1e-6  # smaller weights and shares are drawn at the edge
 
 
-def registered() -> dict[tuple[Any, ...], float]:
+def registered() -> dict[Wiring, float]:
     """Predictions of the law that were on record before training, by wiring, for networks that were trained since."""
     found = {}
-    files = ("survival", "threshold-betas")
-    entries = [
-        one for file in files for one in json.loads((RESULTS / f"predictions/{file}.json").read_text())["predictions"]
-    ]
-    for one in entries:
-        usual = one["dataset"] == "cifar10" and one["recipe"] == {"name": "paper"} and "predicted_accuracy" in one
-        if usual and (RESULTS / "runs" / one["run"] / "result.json").exists():
-            schemes = tuple(one.get("block_schemes", ()))
-            layers = int("".join(filter(str.isdigit, one["model"])))
-            stage_change = one.get("stage_change", "project-each")
-            key = (one.get("scheme") or (schemes[0] if schemes else one["model"]), schemes, layers, stage_change)
-            found[key] = one["predicted_accuracy"]["parts"]
+    for file in ("survival", "threshold-betas"):
+        for run, (one, _) in predictions_of(file).items():
+            spec = RESULTS / "runs" / run / "spec.json"
+            if spec.exists() and "not_calibrated" not in one:
+                wiring = wiring_of_run(RunSpec.from_json(json.loads(spec.read_text())))
+                if wiring is not None:
+                    found[wiring] = one["predicted_accuracy"]["parts"]
     return found
-
-
-def key_of(network: FittedNetwork) -> tuple[Any, ...]:
-    """Make the key of a network in `registered`."""
-    return network.scheme, network.block_schemes, 2 * sum(network.blocks) + 2, network.stage_change
 
 
 def law_figure() -> "Figure":
@@ -61,7 +53,7 @@ def law_figure() -> "Figure":
         for network in load_law().networks:
             scheme = Scheme.parse(network.scheme)
             look = (STABLE if is_zero_stable(scheme) else OTHER) | (HOLLOW if network.near else {})
-            before = known.get(key_of(network))
+            before = known.get(network.wiring)
             predicted.plot(network.left_out if before is None else before, network.accuracy, **look)
             if before is not None:
                 predicted.plot(before, network.accuracy, **RING)

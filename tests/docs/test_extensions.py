@@ -49,3 +49,15 @@ def test_curves_of_the_measured_figure_go_from_no_block_to_the_whole_network() -
     lines = load_file("figures/measured.py").measured_figure().axes[2].lines
     assert len(lines) == 10
     assert {(line.get_xdata()[0], line.get_xdata()[-1]) for line in lines} == {(0, 27)}
+
+
+@needs_runs
+def test_every_network_that_was_predicted_before_training_has_a_ring_if_the_law_was_fitted_on_it_since() -> None:
+    from tools.later_tables import by_package
+
+    law = load_file("figures/law.py")
+    predicted, _ = law.law_figure().axes
+    rings = [
+        line for line in predicted.lines if line.get_markersize() == law.RING["markersize"] and len(line.get_xdata())
+    ]
+    assert len(rings) == sum(one.learned for one in by_package()) > 30

@@ -90,3 +90,9 @@ def test_networks_that_were_stopped_early_keep_more_than_unstable_ones_of_equal_
     for (_, clean, left), other in found:
         assert abs(other.clean - clean) <= tables.NEAREST and not other.zero_stable
         assert left[NOISE] > other.noisy[NOISE]
+
+
+@needs_runs
+def test_some_but_not_all_networks_worse_than_eulers_start_near_the_threshold():
+    worse = sum(one.high < 0 for one in tables.beside_euler())
+    assert 0 < int(tables.worse_near()) < worse

@@ -13,6 +13,7 @@ from tools.flow_time import (
     main,
     middle_of,
     predictions,
+    recipe_of,
     specs,
     time_of,
     weight,
@@ -26,6 +27,11 @@ def test_the_middle_is_where_accuracy_is_half_way_up():
     accuracies = [best] * 5 + [worst] * 5
     assert BETAS[4:6] == ("1/4", "9/50")
     assert middle_of(accuracies) == pytest.approx(sqrt(1 / 4 * 9 / 50))
+
+
+def test_another_part_of_the_way_up_is_at_another_beta():
+    accuracies = [1.0] * 5 + [0.5] * 5
+    assert middle_of(accuracies, 0.75) > middle_of(accuracies) > middle_of(accuracies, 0.25)
 
 
 def test_accuracies_that_do_not_fall_have_no_middle():
@@ -72,3 +78,28 @@ def test_blocks_are_used_at_smaller_weights_after_more_epochs_and_with_adam():
 
 def test_weight_decay_does_not_move_the_threshold():
     assert tables.measured("8 epochs, no decay") == pytest.approx(tables.measured("8 epochs"), rel=0.05)
+
+
+def test_epochs_move_the_threshold_more_than_the_learning_rate_by_every_definition_of_the_middle():
+    for by, level in tables.DEFINITIONS:
+        (epochs, _), (rate, _) = tables.powers(by, level)
+        assert epochs < 2 * rate < 0
+
+
+def test_powers_are_found_if_middles_follow_them(monkeypatch):
+    def made_up(row: str, by: str, level: float) -> float:
+        how = recipe_of(row)
+        return 0.3 * how.epochs**-0.5 * (how.lr / (1 - how.momentum)) ** -0.25
+
+    monkeypatch.setattr(tables, "measured", made_up)
+    assert tables.powers() == [(pytest.approx(-0.5), pytest.approx(0)), (pytest.approx(-0.25), pytest.approx(0))]
+
+
+def test_a_middle_between_the_last_two_betas_is_only_bounded():
+    assert tables.cell("Adam, 16 epochs", tables.TRAIN) == tables.cell("32 epochs", tables.TRAIN) == "below 4.0"
+    assert tables.cell("8 epochs", tables.TEST) == "9.5"
+
+
+def test_all_runs_were_trained_with_the_same_sources():
+    records = (json.loads((HERE / f"{name}.json").read_text()) for name in ("calibration", "runs"))
+    assert len({one["source"] for record in records for one in record["environments"]}) == 1

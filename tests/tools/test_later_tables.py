@@ -93,6 +93,18 @@ def test_a_network_that_did_not_learn_is_listed_and_left_out_of_the_fit(results,
     assert not any(lost.id in runs for runs in fitted_on)
 
 
+def test_predictions_that_were_registered_as_not_calibrated_are_listed_and_are_no_test_of_the_law(tmp_path):
+    (tmp_path / "predictions").symlink_to(RESULTS / "predictions")
+    (tmp_path / "runs").mkdir()
+    for file in ("decay", "ten-rows"):
+        for run in later_tables.predictions_of(file):
+            (tmp_path / "runs" / run).symlink_to(RUNS / run)
+    *groups, all_of_them = rows(later_tables.errors(tmp_path))
+    assert [cells[:2] for cells in groups] == [["ten rows, other depths", "20"], ["small betas, other decay", "6"]]
+    assert all_of_them[:2] == ["**all**", "20"]
+    assert all(one.inside is not None for one in later_tables.tested(tmp_path)), "each has an interval"
+
+
 def test_laws_that_refused_to_predict_have_no_error(tmp_path):
     (tmp_path / "predictions").mkdir()
     accuracies = {"parts": 90.0, "shares": None, "root_condition": 80.0}

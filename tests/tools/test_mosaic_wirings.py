@@ -43,3 +43,16 @@ def test_a_simplex_stays_zero_stable_and_free_gains_do_not():
 
 def test_the_difference_to_eulers_scheme_is_zero_for_itself():
     assert tables.difference(REFERENCE, 56) == 0 < EQUAL
+
+
+def test_a_comparison_is_decided_if_its_interval_lies_on_one_side_of_the_bound():
+    assert tables.verdict([98.0, 98.1, 98.2], [98.0, 98.1, 98.3]) is True, "equal within two points"
+    assert tables.verdict([90.0, 90.1, 90.2], [98.0, 98.1, 98.3]) is False, "less accurate"
+    assert tables.verdict([61.0, 93.9, 97.4], [98.0, 98.1, 98.3]) is None, "seeds differ too much"
+
+
+def test_most_comparisons_at_110_layers_are_undecided():
+    assert [len(tables.decided([layers])) for layers in (20, 56, 110)] == sorted(
+        (len(tables.decided([layers])) for layers in (20, 56, 110)), reverse=True
+    )
+    assert len(tables.decided([110])) < 4

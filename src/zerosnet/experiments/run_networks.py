@@ -166,7 +166,7 @@ class TrainedWiring:
         outside: How many blocks are not: a root of the scheme, or an eigenvalue of A, outside the unit circle (or on
             it and multiple).
         largest_modulus: Of a root or an eigenvalue of any block.
-        growth: The most that products of the A_n multiply a disturbance of the streams by, up to any depth.
+        growth: The most that products A_n ... A_0 multiply a disturbance of the first streams by, up to any depth.
     """
 
     wiring: Wiring
