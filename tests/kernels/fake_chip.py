@@ -2,7 +2,7 @@
 
 Streams have vector clocks. Two accesses to the same memory, one of them a write, must be ordered by them; those of
 torch itself are seen too, on the stream that is current. While a graph is recorded, its streams may wait for work of
-the recording only, and all of them must have been waited for at its end.
+the recording only, nothing is copied from the host or to it, and all streams must have been waited for at its end.
 """
 
 import re
@@ -59,6 +59,9 @@ def _preprocessed(program: str, *definitions: str) -> str:
 def _signatures_in(text: str) -> dict[str, list[str]]:
     found = re.findall(r'extern "C" __global__ void\s+(\w+)\((.*?)\)\s*\{', text, re.DOTALL)
     return {name: [" ".join(one.split()) for one in parameters.split(",")] for name, parameters in found}
+
+
+FROM_OR_TO_THE_HOST = ("lift_fresh", "_local_scalar_dense", "nonzero", "masked_select", "_unique", "equal")
 
 
 class Race(AssertionError):
@@ -218,6 +221,8 @@ class Watch(TorchDispatchMode):
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
         schema = function._schema
+        waits = schema.name.removeprefix("aten::").startswith(FROM_OR_TO_THE_HOST)
+        assert self.chip.recording is None or not waits, f"a recording waits for the host: {function}"
         if any(one.alias_info is not None and not one.alias_info.is_write for one in schema.returns):
             return result  # a view touches nothing
         reads, writes = set(), set()

@@ -141,6 +141,26 @@ def test_a_step_can_be_recorded_and_called_again(chip, name, options):
     step(images, labels)
 
 
+@pytest.mark.parametrize(("name", "options"), MODELS)
+def test_an_evaluation_can_be_recorded(chip, name, options):
+    model, images, _ = build(name, options)
+    predict = NativePredictor(model, batch=BATCH)
+    predict(images)
+    with torch.cuda.graph(None), Watch(chip):
+        predict(images)
+    predict.refresh()
+
+
+@pytest.mark.parametrize("late", [lambda x: x + torch.tensor(0.0), lambda x: x * x.sum().item()], ids=["to", "from"])
+def test_a_recording_that_copies_from_the_host_or_to_it_is_found(chip, monkeypatch, late):
+    model, images, labels = build("streams20", {})
+    step, rows = NativeStep(model, batch=BATCH), Readings.rows
+    step(images, labels)
+    monkeypatch.setattr(Readings, "rows", lambda self, weights: late(rows(self, weights)))
+    with pytest.raises(AssertionError, match="a recording waits for the host"), torch.cuda.graph(None), Watch(chip):
+        step(images, labels)
+
+
 @pytest.mark.parametrize(("channels", "width"), WIDTHS)
 def test_the_benchmark_records_every_kernel_of_a_width(chip, monkeypatch, channels, width):
     monkeypatch.setattr(benchmark, "WARM_SECONDS", 0)
