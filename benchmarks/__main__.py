@@ -38,8 +38,11 @@ BENCHMARKS = {
     "busy": "plain CPU training beside other programs that use the cores",
     "start": "from the command to the first step of a training, cold and warm",
     "others": "networks of 164 and 326 layers and of MNIST, which have no kernels of our own (CUDA)",
+    "streams": "networks of several streams, our kernels beside plain PyTorch (CUDA)",
     "training": "seconds per epoch and network, alone and fused, against the authors' way (CUDA)",
 }
+CASES = ("training", "others", "streams", "imagenet")  # those whose cases can be chosen
+COMPILED = ("models", *CASES)  # those that torch's compiler works for
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -47,10 +50,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help=f"one or more of {', '.join(BENCHMARKS)}")
     parser.add_argument("--list", action="store_true", help="name the benchmarks and leave")
-    parser.add_argument("--only", default="", help="cases of training and others, by a part of their names; layers")
-    parser.add_argument(
-        "--compile", action="store_true", help="only fill the compiler's cache: models, training, others, imagenet"
-    )
+    parser.add_argument("--only", default="", help="cases of training, others and streams, by part of a name; layers")
+    parser.add_argument("--compile", action="store_true", help=f"only fill the compiler's cache: {', '.join(COMPILED)}")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the result files")
     options = parser.parse_args(arguments)
     if options.list:
@@ -59,10 +60,10 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     if unknown := set(options.names) - set(BENCHMARKS):
         parser.error(f"unknown benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
-    if options.only and options.names not in (["training"], ["others"], ["imagenet"]):
-        parser.error("--only is for training, others or imagenet")
-    if options.compile and (not options.names or set(options.names) - {"models", "training", "others", "imagenet"}):
-        parser.error("--compile is for models, training, others and imagenet")
+    if options.only and options.names not in ([name] for name in CASES):
+        parser.error(f"--only is for one of {', '.join(CASES)}")
+    if options.compile and (not options.names or set(options.names) - set(COMPILED)):
+        parser.error(f"--compile is for {', '.join(COMPILED)}")
     options.out.mkdir(parents=True, exist_ok=True)
     complete = True
     for name in options.names or BENCHMARKS:

@@ -37,10 +37,10 @@ def run(only: str = "", before: Result | None = None) -> Result | Iterator[Resul
     return on(torch.device("cuda"), [case for case in CASES if only in case.name], before)
 
 
-def compile_ahead(only: str = "") -> None:
+def compile_ahead(only: str = "", cases: Sequence[Case] = CASES) -> None:
     """Fill the compiler's cache, if there is a GPU; what else runs on the machine meanwhile should not be timed."""
     if torch.cuda.is_available():
-        fill_cache(_compile, [(case,) for case in CASES if only in case.name and case.kernels == "torch"])
+        fill_cache(_compile, [(case,) for case in cases if only in case.name and case.kernels == "torch"])
 
 
 def _compile(case: Case) -> None:

@@ -54,10 +54,13 @@ class Case:
     dataset: str = "cifar10"
     compiled: bool | None = None
     """True if plain PyTorch is compiled; None is yes on a GPU."""
+    model: str = "zerosnet{}"
+    """The name of the network, with {} in place of its layers; one that is not a ZeroSNet has no scheme."""
 
     @property
     def name(self) -> str:
         kind = "" if self.dataset == "cifar10" else f", {self.dataset}"
+        kind += "" if self.model == "zerosnet{}" else f", {self.model.format('')}"
         return f"{self.layers} layers, K={self.replicas}, {self.kernels}{kind}{', eager' * (self.compiled is False)}"
 
 
@@ -256,11 +259,9 @@ def synthetic(images: int, size: int, dataset: str = "cifar10") -> DataSet:
 def specs_of(case: Case) -> list[RunSpec]:
     """The runs of a case: the paper's recipe for its data, each with its own seed, the schemes in turn."""
     chosen = recipe("mnist-fgsm" if case.dataset == "mnist" else "paper", case.dataset, epochs=case.epochs)
-    schemes = [Scheme.parse(f"zerosnet({s})") for s in SCHEMES]
-    return [
-        RunSpec(f"zerosnet{case.layers}", case.dataset, chosen, seed, schemes[seed % len(schemes)])
-        for seed in range(case.replicas)
-    ]
+    name = case.model.format(case.layers)
+    schemes = [Scheme.parse(f"zerosnet({s})") if case.model == "zerosnet{}" else None for s in SCHEMES]
+    return [RunSpec(name, case.dataset, chosen, seed, schemes[seed % len(schemes)]) for seed in range(case.replicas)]
 
 
 def milliseconds(function: Callable[[], Any], count: int, device: torch.device) -> float:

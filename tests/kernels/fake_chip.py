@@ -2,7 +2,7 @@
 
 Streams have vector clocks. Two accesses to the same memory, one of them a write, must be ordered by them; those of
 torch itself are seen too, on the stream that is current. While a graph is recorded, its streams may wait for work of
-the recording only, and all of them must have been waited for at its end.
+the recording only, nothing is copied from the host or to it, and all streams must have been waited for at its end.
 """
 
 import re
@@ -29,6 +29,8 @@ POINTERS = {
 }
 NUMBERS = {"int": int, "double": float}
 IN_CHUNKS = ("bf16", "signed char")  # which the kernels of a width read and write 16 bytes at a time
+STRIDED = ("stem_forward weights", "stem_forward pixels", "stem_weight_gradient pixels", "add_weight_parts gradient")
+OF_ANOTHER_SIZE = ("take_even", "activated_patches", "pack_weights")  # not all that they touch is as large as a state
 
 
 @cache
@@ -57,6 +59,9 @@ def _preprocessed(program: str, *definitions: str) -> str:
 def _signatures_in(text: str) -> dict[str, list[str]]:
     found = re.findall(r'extern "C" __global__ void\s+(\w+)\((.*?)\)\s*\{', text, re.DOTALL)
     return {name: [" ".join(one.split()) for one in parameters.split(",")] for name, parameters in found}
+
+
+FROM_OR_TO_THE_HOST = ("lift_fresh", "_local_scalar_dense", "nonzero", "masked_select", "_unique", "equal")
 
 
 class Race(AssertionError):
@@ -158,7 +163,7 @@ class Chip:
         if before is not None and self.current.clock.get(before[0], 0) < before[1]:
             raise Race(f"{what} does not wait for {before[2]}")
 
-    def launch(self, signature, in_chunks, name, grid, threads, shared, arguments, *, early=False):
+    def launch(self, signature, in_chunks, shape, name, grid, threads, shared, arguments, *, early=False):
         parameters = signature[name]
         assert not (early and self.current.waited), f"{name} is launched early after a wait for another stream"
         assert not (early and self.current.packing), f"{name} is launched early after the packing of its weights"
@@ -176,8 +181,34 @@ class Chip:
                 assert type(argument) is NUMBERS[kind], (name, parameter)
                 numbers[called] = argument
         assert min(grid) > 0 and threads % 32 == 0 and shared <= 232_448
+        if shape is not None:
+            check_sizes(name, parameters, arguments, grid, shape, numbers)
         self.launched.append(Launch(name, self.current.number, set(reads), set(writes), numbers, early))
         self.access(set(reads), set(writes), name)
+
+
+def check_sizes(name, parameters, arguments, grid, shape, numbers):
+    """Hold tensors to what a kernel of a width reads of them, by the names of its parameters."""
+    (channels, width), (blocks, replicas) = shape, grid
+    least = dict.fromkeys(("gamma", "beta", "running_mean", "running_var", "gamma_grad", "beta_grad"), channels)
+    least |= dict.fromkeys(("norm", "table", "z_table"), 4 * channels)
+    least |= {"coefficients": 5, "dots": 4 * blocks if "dots" in name else 0}
+    least |= {"weights": 4} if "_gradient_" in name else {}
+    least |= {"table": 0} if name.startswith("history") else {}  # it is not read
+    state = numbers.get("batch", 0) * width**2 * channels
+    for parameter, argument in zip(parameters, arguments):
+        kind, called = parameter.rsplit(" ", 1)
+        if "*" not in kind:
+            continue
+        if f"{name} {called}" not in STRIDED:
+            assert argument.is_contiguous(), (name, parameter)
+        wanted = least.get(called, 0)
+        if "bf16" in kind and called != "weights" and name not in OF_ANOTHER_SIZE:
+            quarters = {"columns": 9, "even": 1}.get(called, 4)
+            wanted = state * quarters // 4
+        if called.startswith("l") and "signed char" in kind and name != "conv_inner":
+            wanted = state
+        assert argument.numel() >= replicas * wanted, (name, parameter, tuple(argument.shape))
 
 
 class Watch(TorchDispatchMode):
@@ -190,6 +221,8 @@ class Watch(TorchDispatchMode):
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
         schema = function._schema
+        waits = schema.name.removeprefix("aten::").startswith(FROM_OR_TO_THE_HOST)
+        assert self.chip.recording is None or not waits, f"a recording waits for the host: {function}"
         if any(one.alias_info is not None and not one.alias_info.is_write for one in schema.returns):
             return result  # a view touches nothing
         reads, writes = set(), set()
@@ -211,10 +244,10 @@ def install(monkeypatch):
     fake = Chip()
 
     def program(channels, width, device):
-        return SimpleNamespace(launch=partial(fake.launch, signatures(channels, width), IN_CHUNKS))
+        return SimpleNamespace(launch=partial(fake.launch, signatures(channels, width), IN_CHUNKS, (channels, width)))
 
     def elementwise_program(device):
-        return SimpleNamespace(launch=partial(fake.launch, signatures_around(), ()))
+        return SimpleNamespace(launch=partial(fake.launch, signatures_around(), (), None))
 
     properties = SimpleNamespace(multi_processor_count=MULTIPROCESSORS)
     monkeypatch.setattr("zerosnet.kernels.cuda.program", program)

@@ -14,6 +14,7 @@ from zerosnet.kernels import NativeClassifier, NativePredictor, NativeStep
 from zerosnet.kernels.compile import ELEMENTWISE, KERNELS
 from zerosnet.kernels.cuda import CudaKernels
 from zerosnet.kernels.native import WIDTHS
+from zerosnet.kernels.readings import Readings
 from zerosnet.kernels.weight_gradients import WeightAdder
 from zerosnet.models import create_model
 
@@ -81,7 +82,27 @@ def test_a_missing_wait_is_found(chip, monkeypatch, method):
         train(chip, "zerosnet20_tra", {"replicas": 2})
 
 
-def test_tensors_read_beside_the_main_work_are_kept_until_it_is_done(chip, monkeypatch):
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda rows: rows[..., :3].contiguous(),
+        lambda rows: rows.transpose(1, 2).contiguous().transpose(1, 2),
+        lambda rows: rows.double(),
+    ],
+    ids=["size", "layout", "type"],
+)
+def test_weights_of_another_size_layout_or_type_are_found(chip, monkeypatch, changed):
+    rows = Readings.rows
+    monkeypatch.setattr(Readings, "rows", lambda self, weights: changed(rows(self, weights)))
+    with pytest.raises(AssertionError, match=r"'history_gradient_1', 'const float\*"):
+        train(chip, "streams20", {"replicas": 2}, steps=1)
+
+
+BOTH_KINDS = [("zerosnet20_opt", {}), ("streams20_sinkhorn", {"replicas": 2})]
+
+
+@pytest.mark.parametrize(("name", "options"), BOTH_KINDS)
+def test_tensors_read_beside_the_main_work_are_kept_until_it_is_done(chip, monkeypatch, name, options):
     """The allocator gives a freed piece of memory away at once, to the stream it came from."""
     beside, kept = WeightAdder.beside, set()
 
@@ -90,14 +111,15 @@ def test_tensors_read_beside_the_main_work_are_kept_until_it_is_done(chip, monke
         return beside(self, *keep)
 
     monkeypatch.setattr(WeightAdder, "beside", noted)
-    train(chip, "zerosnet20_opt", {}, steps=1)
+    train(chip, name, options, steps=1)
     made_there = {tensor.data_ptr() for tensor in chip.kept}
     assert kept and kept == chip.read_beside - made_there
 
 
-def test_kernels_beside_the_main_work_use_nothing_that_is_freed_while_they_run(chip):
+@pytest.mark.parametrize(("name", "options"), BOTH_KINDS)
+def test_kernels_beside_the_main_work_use_nothing_that_is_freed_while_they_run(chip, name, options):
     """The allocator gives a freed piece of memory away at once, to the stream it came from."""
-    model, images, labels = build("zerosnet20_opt", {})
+    model, images, labels = build(name, options)
     native = (step := NativeStep(model, batch=BATCH)).native
     step(images, labels)
     held = {gradient.data_ptr() for gradient in native.gradients.values()}
@@ -117,6 +139,26 @@ def test_a_step_can_be_recorded_and_called_again(chip, name, options):
     with torch.cuda.graph(None), Watch(chip):
         step(images, labels)
     step(images, labels)
+
+
+@pytest.mark.parametrize(("name", "options"), MODELS)
+def test_an_evaluation_can_be_recorded(chip, name, options):
+    model, images, _ = build(name, options)
+    predict = NativePredictor(model, batch=BATCH)
+    predict(images)
+    with torch.cuda.graph(None), Watch(chip):
+        predict(images)
+    predict.refresh()
+
+
+@pytest.mark.parametrize("late", [lambda x: x + torch.tensor(0.0), lambda x: x * x.sum().item()], ids=["to", "from"])
+def test_a_recording_that_copies_from_the_host_or_to_it_is_found(chip, monkeypatch, late):
+    model, images, labels = build("streams20", {})
+    step, rows = NativeStep(model, batch=BATCH), Readings.rows
+    step(images, labels)
+    monkeypatch.setattr(Readings, "rows", lambda self, weights: late(rows(self, weights)))
+    with pytest.raises(AssertionError, match="a recording waits for the host"), torch.cuda.graph(None), Watch(chip):
+        step(images, labels)
 
 
 @pytest.mark.parametrize(("channels", "width"), WIDTHS)

@@ -15,6 +15,13 @@ from zerosnet.training.fused.optimizer import Flat
 TEN = ["1,1,1;1", "9/4,-2,3/4;1/2", "1/3,5/9,1/9;16/9"]
 START = ["2,0,0;1/2", "1/2,1/4,0;3"]  # the second block reads both states that exist
 OWN = ["1,1/2,0;1", *TEN, *TEN]
+STREAMS = [
+    ("preresnet20_x0", {"replicas": 2}),
+    ("streams20", {"replicas": 2}),
+    ("streams20_sinkhorn", {"streams": 3}),
+    ("streams20", {"streams": 1}),
+    ("streams20", {"streams": 8}),
+]
 MODELS = [
     ("zerosnet20_opt", {}),
     ("zerosnet20", {"scheme": TEN, "replicas": 3}),
@@ -28,10 +35,7 @@ MODELS = [
     ("zerosnet20", {"scheme": "from-roots(1/2,-1/4,1/8)"}),
     ("zerosnet20", {"scheme": "1/4,1/4,1/4,1/4;1", "replicas": 2}),  # a projected state is projected once more
     ("zerosnet20", {"scheme": TEN, "replicas": 3, "beta_growth": ["3/2", 1, 0.5]}),
-    ("preresnet20_x0", {"replicas": 2}),
-    ("streams20", {"replicas": 2}),
-    ("streams20_sinkhorn", {"streams": 3}),
-    ("streams20", {"streams": 1}),
+    *STREAMS,
     ("zerosnet20", {"block_schemes": [[*START, *OWN], [*START, *OWN[::-1]]], "replicas": 2}),
 ]
 
@@ -43,6 +47,9 @@ def build(name, options, batch=3, weights=True, kernels=ReferenceKernels):
     device = torch.device("cpu")
     native = prepared(model, lambda c, w: kernels(c, w, replicas, batch, device), weights=weights)
     generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():  # at their start the streams are equal, and so is a matrix and its transpose
+        for numbers in model.coefficient_parameters():
+            numbers.add_(0.2 * torch.randn(numbers.shape, generator=generator, dtype=torch.float64))
     images = torch.randn(batch, replicas * 3, 32, 32, generator=generator, dtype=torch.float64)
     labels = torch.randint(10, (replicas, batch), generator=generator)
     return model, native, images, labels
@@ -156,7 +163,7 @@ def test_a_gamma_of_nothing_and_a_dead_channel_have_the_networks_gradients(name,
     assert native.gradients[dead.weight][3] == native.gradients[dead.bias][3] == 0
 
 
-@pytest.mark.parametrize("name, options", MODELS[:3])
+@pytest.mark.parametrize("name, options", [*MODELS[:3], *STREAMS])
 def test_evaluation_and_image_gradients_are_those_of_the_network(name, options):
     model, native, images, labels = build(name, options, weights=False)
     model.train()(torch.randn_like(images))  # statistics that are not the initial ones
@@ -173,6 +180,23 @@ def test_evaluation_and_image_gradients_are_those_of_the_network(name, options):
     torch.testing.assert_close(*gradients, rtol=1e-8, atol=1e-14)
     assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
     assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_a_network_of_streams_keeps_three_activations_a_block_and_frees_them_on_the_way_back():
+    """What a block sees, f's inner activation, and what f adds."""
+    _, native, images, labels = build("streams56", {}, batch=1, kernels=CountedKernels)
+    unit = 32 * 32 * 16 * 8
+    native.refresh(training=True)
+    CountedKernels.alive = CountedKernels.most = 0
+    tape = native.forward(images, training=True)
+    # two inner ones come from products; first blocks of later stages see a state of the stage before, the head one more
+    kept = sum(3 * 9 * unit / 2**stage for stage in range(3)) - 3 * unit / 4 + unit
+    assert CountedKernels.alive == kept
+    native.head.losses(tape, lambda logits: losses_of(logits, labels))
+    native.backward(tape)
+    assert CountedKernels.most < kept + 2 * unit
+    del tape
+    assert CountedKernels.alive == 0
 
 
 def test_a_classifier_without_gradients_keeps_nothing_but_the_logits():

@@ -34,6 +34,9 @@ def setting(name, options, batch=32):
     model = model.to(memory_format=torch.channels_last)
     model.conv_dtype = torch.bfloat16
     generator = torch.Generator("cuda").manual_seed(0)
+    with torch.no_grad():  # at their start streams are equal, and so is a matrix and its transpose
+        for numbers in model.coefficient_parameters():
+            numbers.add_(0.05 * torch.randn(numbers.shape, generator=generator, device="cuda"))
     images = torch.randn(batch, 3 * model.replicas, 32, 32, generator=generator, device="cuda")
     labels = torch.randint(10, (model.replicas, batch), generator=generator, device="cuda")
     return model, images.contiguous(memory_format=torch.channels_last), labels
@@ -67,10 +70,14 @@ def test_gradients_agree_with_float32_as_well_as_the_plain_step_does(name, optio
             torch.testing.assert_close(model.state_dict()[key], value, rtol=0.05, atol=0.02, msg=key)
 
 
-def test_evaluation_agrees():
+KINDS = ["zerosnet20_opt", "preresnet20_x0", "streams20", "streams20_sinkhorn"]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_evaluation_agrees(name):
     from zerosnet.kernels.training_step import NativePredictor
 
-    model, images, _ = setting("zerosnet20_opt", {"replicas": 2}, batch=50)
+    model, images, _ = setting(name, {"replicas": 2}, batch=50)
     model.train()(images)
     model.eval()
     with torch.no_grad():
@@ -79,18 +86,20 @@ def test_evaluation_agrees():
     assert (found - expected).norm() < 0.03 * expected.norm()
 
 
-def test_replicas_may_share_their_images():
+@pytest.mark.parametrize("name", KINDS)
+def test_replicas_may_share_their_images(name):
     from zerosnet.kernels.training_step import NativePredictor
 
-    model, images, _ = setting("zerosnet20_opt", {"replicas": 2}, batch=50)
+    model, images, _ = setting(name, {"replicas": 2}, batch=50)
     predict, shared = NativePredictor(model.eval(), batch=50), images[:, :3]
     assert torch.equal(predict(shared), predict(shared.repeat(1, 2, 1, 1)))
 
 
-def test_two_steps_are_bit_identical_and_a_nan_stays_in_its_replica():
+@pytest.mark.parametrize("name", KINDS)
+def test_two_steps_are_bit_identical_and_a_nan_stays_in_its_replica(name):
     from zerosnet.kernels.training_step import NativeStep
 
-    model, images, labels = setting("zerosnet20_opt", {"replicas": 4})
+    model, images, labels = setting(name, {"replicas": 4})
     step = NativeStep(model, batch=len(images))
     first = [g.clone() for g in step(images, labels)[2]]
     second = step(images, labels)[2]
@@ -104,13 +113,13 @@ def test_two_steps_are_bit_identical_and_a_nan_stays_in_its_replica():
         assert torch.equal(a[[0, 2, 3]], b[[0, 2, 3]])
 
 
-@pytest.mark.parametrize("name", ["zerosnet20_tra", "streams20_sinkhorn"])
+@pytest.mark.parametrize("name", ["zerosnet20_tra", *KINDS[1:]])
 def test_a_recorded_step_has_the_gradients_of_one_that_is_called(name):
     """Trained coefficients too, whose gradients are made of weights' gradients that a second stream adds up."""
     from zerosnet.kernels.training_step import NativeStep
     from zerosnet.training.fused.cuda_graph import captured
 
-    model, images, labels = setting(name, {"replicas": 2})
+    model, images, labels = setting(name, {"replicas": 3})
     step = NativeStep(model, batch=len(images))
     called = [g.clone() for g in step(images, labels)[2]]
     recorded = captured(lambda: step(images, labels)[2], list(model.buffers()), images.device)
@@ -154,11 +163,12 @@ def test_loss_curves_of_fifty_steps_agree(name, options):
     assert (ours - exact).abs().mean() < 2 * spread + 0.02
 
 
-def test_gradients_of_images_agree():
+@pytest.mark.parametrize("name", KINDS)
+def test_gradients_of_images_agree(name):
     """An attack sees the same slopes through the kernels as through the network with float32 convolutions."""
     from zerosnet.kernels import NativeClassifier
 
-    model, images, _ = setting("zerosnet20_opt", {"replicas": 2}, batch=40)
+    model, images, _ = setting(name, {"replicas": 2}, batch=40)
     model.train()(images)
     model.eval()
     exact = copy.deepcopy(model)

@@ -12,7 +12,7 @@ from zerosnet.models.layers.replicated import Conv
 from zerosnet.models.stepping import blocks as conv_norm
 from zerosnet.numerics import Scheme
 from zerosnet.training import RunSpec, Store, join, plan, recipe, snapshot
-from zerosnet.training.capacity import fitting
+from zerosnet.training.capacity import _bound, _cuda_memory, fitting
 from zerosnet.training.engine import train
 from zerosnet.training.finished.networks import evaluate, load_network
 from zerosnet.training.fused.passes import Predictor, TorchStep
@@ -233,3 +233,9 @@ def test_trained_coefficients_are_recorded_too(tmp_path: Path) -> None:
 
 def test_memory_decides_how_many_networks_fit(digits: DataSet) -> None:
     assert fitting(specs()[0], digits, CUDA) >= 8
+
+
+@pytest.mark.parametrize("model", ["zerosnet20_opt", "zerosnet20_tra", "preresnet20_x0", "streams20"])
+def test_the_bound_on_memory_is_more_than_a_plain_step_needs(model: str) -> None:
+    data, spec = pictures(256, 16), RunSpec(model, "cifar10", recipe("paper", "cifar10", epochs=1), 1)
+    assert _bound(spec, data, CUDA) > _cuda_memory(spec, data, CUDA)[1]

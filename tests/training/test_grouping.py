@@ -116,7 +116,14 @@ def test_memory_bounds_the_number_of_replicas_on_the_cpu(
     assert sizes(make_specs(9), small_digits, None) == [5, 4]
 
 
-@pytest.mark.parametrize("model", ["zerosnet20_opt", "zerosnet56_opt", "preresnet164", "lmresnet56"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        *("zerosnet20_opt", "zerosnet56_opt", "preresnet164", "lmresnet56"),
+        *("zerosnet56_tra", "zerosnet110_stable", "zerosnet56_simplex", "preresnet56_gains", "preresnet56_scaled"),
+        *("streams20", "streams110", "streams56_sinkhorn", "preresnet110_x0"),
+    ],
+)
 def test_what_fits_for_sure_is_known_without_a_step(
     small_digits: DataSet, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:

@@ -1,6 +1,7 @@
 """The engine with kernels of our own, on a CUDA device, on small sets of images of CIFAR's shape."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -38,6 +39,14 @@ def specs(seeds, scheme="zerosnet(-9/5)", **changes):
     return [replace(spec, seed=seed, **changes) for seed in seeds]
 
 
+def of_streams(seeds, name="streams20"):
+    return [RunSpec(name, "cifar10", recipe("paper", "cifar10", epochs=3), seed) for seed in seeds]
+
+
+KINDS = [specs, of_streams, partial(of_streams, name="streams20_sinkhorn"), partial(of_streams, name="preresnet20_x0")]
+every_kind = pytest.mark.parametrize("runs", KINDS, ids=["zerosnet20", "streams20", "sinkhorn", "x0"])
+
+
 def trained(training, steps):
     training.begin_epoch(0, 0)
     for _ in range(steps):
@@ -45,15 +54,26 @@ def trained(training, steps):
     return {name: tensor.clone() for name, tensor in training.tensors().items()}
 
 
-def test_the_native_kernels_are_chosen_and_torch_where_it_is_asked_for(data):
-    assert FusedTrainer(specs([1]), data, CUDA).backend.kernels == "native"
-    asked = FusedTrainer(specs([1]), data, CUDA, kernels="torch").backend
+@every_kind
+def test_the_native_kernels_are_chosen_and_torch_where_it_is_asked_for(data, runs):
+    assert FusedTrainer(runs([1]), data, CUDA).backend.kernels == "native"
+    asked = FusedTrainer(runs([1]), data, CUDA, kernels="torch").backend
     assert (asked.kernels, asked.why_not_native) == ("torch", "asked for")
 
 
-def test_two_runs_are_bit_identical(data):
-    one, two = (trained(FusedTrainer(specs([1, 2, 3]), data, CUDA), 9) for _ in range(2))
+@every_kind
+def test_two_runs_are_bit_identical(data, runs):
+    one, two = (trained(FusedTrainer(runs([1, 2, 3]), data, CUDA), 9) for _ in range(2))
     assert all(torch.equal(one[name], two[name]) for name in one)
+
+
+@pytest.mark.parametrize(("name", "other"), [("streams20", "streams20_sinkhorn"), ("streams20_sinkhorn", "streams20")])
+def test_streams_do_not_notice_neighbours_that_are_mixed_otherwise(data, name, other):
+    one = trained(FusedTrainer(of_streams([1, 2], name), data, CUDA), 6)
+    two = trained(FusedTrainer([*of_streams([1], name), *of_streams([7], other)], data, CUDA), 6)
+    for key, tensor in one.items():
+        ours, theirs = (t.reshape(2, -1)[0] for t in (tensor, two[key]))
+        assert torch.equal(ours, theirs), key
 
 
 def test_a_replica_does_not_notice_who_its_neighbours_are(data):
@@ -64,9 +84,10 @@ def test_a_replica_does_not_notice_who_its_neighbours_are(data):
         assert torch.equal(ours, theirs), name
 
 
-def test_a_replica_that_turns_nan_freezes_and_its_neighbours_do_not_notice(data):
-    clean = trained(FusedTrainer(specs([1, 2, 3]), data, CUDA), 6)
-    training = FusedTrainer(specs([1, 2, 3]), data, CUDA)
+@every_kind
+def test_a_replica_that_turns_nan_freezes_and_its_neighbours_do_not_notice(data, runs):
+    clean = trained(FusedTrainer(runs([1, 2, 3]), data, CUDA), 6)
+    training = FusedTrainer(runs([1, 2, 3]), data, CUDA)
     with torch.no_grad():
         training.model.stack.blocks[2].f.conv1.weight[16:32] = float("nan")
     dirty = trained(training, 6)
@@ -76,12 +97,13 @@ def test_a_replica_that_turns_nan_freezes_and_its_neighbours_do_not_notice(data)
         assert torch.equal(ours, theirs), name
 
 
-def test_a_run_begun_with_one_engine_is_continued_by_the_other(data):
-    begun = FusedTrainer(specs([1, 2]), data, CUDA)
+@every_kind
+def test_a_run_begun_with_one_engine_is_continued_by_the_other(data, runs):
+    begun = FusedTrainer(runs([1, 2]), data, CUDA)
     state = trained(begun, 5)
     losses = []
     for kernels in ("native", "torch"):
-        training = FusedTrainer(specs([1, 2]), data, CUDA, kernels=kernels)
+        training = FusedTrainer(runs([1, 2]), data, CUDA, kernels=kernels)
         training.load(state)
         training.begin_epoch(0, 5)
         before = training.losses.clone()
@@ -91,8 +113,9 @@ def test_a_run_begun_with_one_engine_is_continued_by_the_other(data):
     assert losses[0] == pytest.approx(losses[1], rel=0.05)
 
 
-def test_it_learns_and_its_evaluation_is_the_plain_one(data):
-    training = FusedTrainer(specs([1, 2]), data, CUDA)
+@every_kind
+def test_it_learns_and_its_evaluation_is_the_plain_one(data, runs):
+    training = FusedTrainer(runs([1, 2]), data, CUDA)
     for epoch in range(3):
         training.begin_epoch(epoch, 0)
         for _ in range(training.steps):

@@ -1,10 +1,10 @@
-"""The benchmark of networks without kernels of our own, small and on the CPU."""
+"""The benchmarks of networks without kernels of our own, and of several streams, small and on the CPU."""
 
 import json
 
 import pytest
 import torch
-from benchmarks import others
+from benchmarks import others, streams
 from benchmarks.others import CASES, on
 from benchmarks.training import Case
 
@@ -41,6 +41,14 @@ def test_what_does_not_fit_or_fails_is_left_out(monkeypatch, capsys):
     assert set(whole["left_out"].values()) == {"no time left", "RuntimeError: out of memory"}
 
 
+def test_networks_of_streams_go_through_the_whole_engine():
+    cases = [Case("torch", 20, 2, 2, 1, None, compiled=False, model=kind) for kind in streams.KINDS]
+    *_, whole = on(CPU, cases, images=256, sizes=SMALL)
+    kinds = ("streams", "streams_sinkhorn", "preresnet_x0")
+    assert [row["case"] for row in whole["rows"]] == [f"20 layers, K=2, torch, {kind}, eager" for kind in kinds]
+    assert "left_out" not in whole
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_nothing_is_timed_without_a_gpu():
-    assert others.run() == {"skipped": "no CUDA device"}
+    assert others.run() == streams.run() == {"skipped": "no CUDA device"}

@@ -67,7 +67,8 @@ def launch(
     if status:
         name = ctypes.c_char_p()
         _driver().cuGetErrorName(status, ctypes.byref(name))
-        raise RuntimeError(f"CUDA refused a launch: {(name.value or b'unknown error').decode()}")
+        error = (name.value or b"unknown error").decode()
+        raise RuntimeError(f"CUDA refused a launch: {error}; --kernels torch trains without kernels of our own")
 
 
 def _as_c(argument: Any) -> ctypes.c_void_p | ctypes.c_int | ctypes.c_double:

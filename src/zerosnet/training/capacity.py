@@ -38,12 +38,13 @@ def fitting(spec: RunSpec, data: DataSet, device: "Device", wanted: int = MOST) 
 def _bound(spec: RunSpec, data: DataSet, device: "Device") -> int:
     """Compute more bytes than a step of one replica needs, by the measurements below; for CIFAR-size networks."""
     config, pixels, cells = network_config(spec, data), data.size[0] * data.size[1], 0
-    if config.structure.size != "cifar" or config.law is not None:  # several streams are a law
+    if config.structure.size != "cifar":
         return sys.maxsize
+    weights = 9 if config.law is None else 18  # trained coefficients multiply them, and both are kept
     for block in config.plans():
         for shape in (block.source, block.target):
             channels = max(shape.channels, block.width)
-            cells += ACTIVATIONS // 2 * -(-channels * pixels // shape.stride**2) + 9 * channels**2
+            cells += ACTIVATIONS // 2 * -(-channels * pixels // shape.stride**2) + weights * channels**2
     return cells * spec.recipe.batch * run_precision(spec, device).dtype.itemsize
 
 
