@@ -102,7 +102,9 @@ def _off_the_map(networks: Sequence[Screened], mapped: Sequence[Screened]) -> st
     others = [one for one in networks if one.short and one not in mapped]
     depths = [forecast(one.scheme or "euler()", LAYERS).effective_depth for one in others]
     found = spearman([mean(one.short.values()) for one in others], depths)
-    return "" if found is None else f" Over the {found.n} screened networks beside the map effective depth has {found.rho:.2f}."
+    if found is None:
+        return ""
+    return f" Over the {found.n} screened networks beside the map effective depth has {found.rho:.2f}."
 
 
 def _after_all_epochs(networks: Iterable[Screened]) -> str:
