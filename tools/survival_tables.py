@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from functools import cache
 from math import inf
 from pathlib import Path
@@ -108,7 +109,7 @@ def _shrinks() -> str:
     """Write the median share of the last nine blocks before and after training, for Euler's scheme and a small beta."""
     scheme = "1,0,0;2/125"
     after = json.loads((_folders(scheme)[0] / "ablation.json").read_text())["ratios"]
-    return f"from {100 * median(forecast(scheme).shares[-9:]):.1f} % to {100 * median(after[-9:]):.0e} %"
+    return f"from {100 * median(forecast(scheme).shares[-9:]):.1f} % to {Decimal(f'{100 * median(after[-9:]):.0e}'):f} %"
 
 
 TABLES: dict[str, Callable[[], str]] = {
