@@ -109,7 +109,8 @@ def _shrinks() -> str:
     """Write the median share of the last nine blocks before and after training, for Euler's scheme and a small beta."""
     scheme = "1,0,0;2/125"
     after = json.loads((_folders(scheme)[0] / "ablation.json").read_text())["ratios"]
-    return f"from {100 * median(forecast(scheme).shares[-9:]):.1f} % to {Decimal(f'{100 * median(after[-9:]):.0e}'):f} %"
+    first, last = (100 * median(shares[-9:]) for shares in (forecast(scheme).shares, after))
+    return f"from {first:.1f} % to {Decimal(f'{last:.0e}'):f} %"
 
 
 TABLES: dict[str, Callable[[], str]] = {
