@@ -56,7 +56,7 @@ def explained_losses() -> str:
             cells = [*(f"{part} %" for part in parts), f"{100 * beside.alone:.1f} %", str(beside), _p(beside.p)]
             rows.append([noise, way, *cells])
     explained = ["Explained by effective parameters", "by roots", "by clean error", "by roots, beside them"]
-    return table(["Noise", "Loss in", *explained, "Zero-stable, less the others", "p"], rows)
+    return table(["Noise", "Loss in", *explained, "Zero-stable, minus the others", "p"], rows)
 
 
 def _explained(noise: str, by: str, relative: bool = True) -> str:

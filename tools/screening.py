@@ -72,13 +72,13 @@ def section(found: Evidence, *, has_picture: bool = False, results: Path | None 
         parts.append(f"![Measured accuracy, effective depth and the law over the disc of roots]({PICTURE})")
         parts.append("*Colours of the three maps have scales of their own: compare their order.*")
     parts += [
-        f"How well short trainings rank, beside the agreement of two seeds.{left_out(found)}",
+        f"The next table compares the ranks of short and whole trainings, and of two seeds.{left_out(found)}",
         correlations(networks),
     ]
     if known.errors:
         parts += ["The largest rank errors (place 1 is the best):", rank_errors(known), *reason(known, networks, found)]
     parts += [
-        "The whole training, had it been stopped early: rank correlation of its best epoch so far with that of all:",
+        "If the whole training were stopped early: rank correlation of its best epoch until then with its best of all:",
         by_epoch(found),
     ]
     return "\n\n".join(parts)
@@ -88,7 +88,7 @@ def _remarks(networks: Sequence[Screened], mapped: Sequence[Screened]) -> list[s
     """Explain the ranks over the map of `results`."""
     near = sum(is_near(one.scheme) for one in mapped)
     sentences = [
-        f"Effective depth, which was not registered as an order, follows the map best.{_after_all_epochs(networks)}",
+        f"Effective depth follows the map best. It was not registered as an order.{_after_all_epochs(networks)}",
         "Consistency ties beta to the roots (beta = |1 - r|²), so the map cannot separate their effects."
         + _off_the_map(networks, mapped),
         "r = 1 has a beta of 0 and is left out.",
@@ -102,7 +102,9 @@ def _off_the_map(networks: Sequence[Screened], mapped: Sequence[Screened]) -> st
     others = [one for one in networks if one.short and one not in mapped]
     depths = [forecast(one.scheme or "euler()", LAYERS).effective_depth for one in others]
     found = spearman([mean(one.short.values()) for one in others], depths)
-    return "" if found is None else f" Over the {found.n} other screened networks effective depth has {found.rho:.2f}."
+    if found is None:
+        return ""
+    return f" Over the {found.n} screened networks beside the map effective depth has {found.rho:.2f}."
 
 
 def _after_all_epochs(networks: Iterable[Screened]) -> str:
@@ -117,8 +119,8 @@ def _after_all_epochs(networks: Iterable[Screened]) -> str:
     if depth is None or law is None:
         return ""
     return (
-        f" After 160 epochs the law does ({law.rho:.2f} over {law.n} networks, to which it was fitted; effective depth "
-        f"{depth.rho:.2f}): the schemes that it puts above 92 % then differ little, after 12 epochs they do."
+        f" After 160 epochs the law is better ({law.rho:.2f} over {law.n} networks, to which it was fitted; effective "
+        f"depth {depth.rho:.2f}): the schemes that it puts above 92 % differ little by then, and more after 12 epochs."
     )
 
 
@@ -127,9 +129,10 @@ def _summary(known: Agreement, networks: Sequence[Screened]) -> list[str]:
     if known.both is None:
         return [what]
     lost = [one.label for one in networks if not one.short and not one.whole]
-    told = f"Its ranks of {known.networks} networks of 56 layers have a correlation of {known.both.rho:.2f} with those"
+    told = f"**Ranks after 12 epochs have a correlation of {known.both.rho:.2f} with those after 160**"
+    of = f"({known.networks} networks of 56 layers, best test epoch)"
     diverged = f" Diverged, and not counted: {', '.join(f'`{name}`' for name in lost)}." if lost else ""
-    return [f"{what} {told} of 160 epochs (best test epoch).{diverged}"]
+    return [f"{told} {of}. {what}{diverged}"]
 
 
 def over_the_disc(pairs: Sequence[tuple[complex, float]]) -> str:
@@ -158,8 +161,8 @@ def _registered(results: Path | None) -> list[str]:
         return []
     first, second = found
     return [
-        f"Two orders of the law were registered before training: without survival ({first.rho:.2f} over "
-        f"{first.n} networks) and with it ({second.rho:.2f})."
+        f"The law's order was registered before training, in two forms. Without the threshold of survival its rank "
+        f"correlation is {first.rho:.2f} over {first.n} networks, with it {second.rho:.2f}."
     ]
 
 

@@ -103,7 +103,7 @@ def reason(known: Agreement, networks: Sequence[Screened], found: Evidence) -> l
     if screened and near and clear and near.rho < clear.rho - ALIKE and abs(near.rho - screened.rho) < ALIKE:
         sentence += (
             f" There the order is not yet decided after {SHORT_EPOCHS} epochs, whatever the schedule: the whole "
-            "training, at its first rate then, ranks these networks no better (next table)."
+            "training still has its first learning rate then, and ranks these networks no better (next table)."
         )
     return [sentence]
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from functools import cache
 from math import inf
 from pathlib import Path
@@ -53,14 +54,13 @@ def _shares_from(low: float, high: float = inf) -> str:
     return f"{100 * sum(low <= share < high for share in shares) / len(shares):.0f}"
 
 
-def small_betas(alphas: str = "1/3,5/9,1/9", most: float = 0.07) -> str:
-    """List the betas below `most` that were trained with these alphas at 56 layers, and the accuracies."""
-    alike = [network for network in load_law().networks if network.plain and network.blocks == (9, 9, 9)]
-    schemes = [(Scheme.parse(one.scheme), one.accuracy) for one in alike if one.scheme.startswith(f"{alphas};")]
-    found = sorted((float(scheme.betas[0]), accuracy) for scheme, accuracy in schemes)
-    shown = [(beta, accuracy) for beta, accuracy in found if 0.01 < beta < most]
-    betas, accuracies = (", ".join(texts) for texts in zip(*((f"{b:.3f}", f"{a:.1f}") for b, a in shown)))
-    return f"{betas} reach {accuracies} %"
+def small_betas(least: float = 0.01, most: float = 0.07) -> str:
+    """List small betas with the optimum's alphas at 56 layers: accuracy, seeds, and when training accuracy rises."""
+    known = [one for one in load_law().networks if one.plain and one.blocks == (9, 9, 9)]
+    betas = {Scheme.parse(one.scheme).betas[0]: one for one in known if one.scheme.startswith(f"{OPTIMUM};")}
+    chosen = sorted((beta for beta in betas if least < beta < most), reverse=True)
+    rows = [[f"{float(x):.3f}", f"{betas[x].accuracy:.1f}", str(betas[x].runs), _leaves(str(x))] for x in chosen]
+    return table(["Beta", "Accuracy, %", "Seeds", "Training accuracy rises"], rows)
 
 
 def at_the_threshold() -> str:
@@ -109,10 +109,14 @@ def _shrinks() -> str:
     """Write the median share of the last nine blocks before and after training, for Euler's scheme and a small beta."""
     scheme = "1,0,0;2/125"
     after = json.loads((_folders(scheme)[0] / "ablation.json").read_text())["ratios"]
-    return f"from {100 * median(forecast(scheme).shares[-9:]):.1f} % to {100 * median(after[-9:]):.0e} %"
+    first, last = (100 * median(shares[-9:]) for shares in (forecast(scheme).shares, after))
+    return f"from {first:.1f} % to {Decimal(f'{last:.0e}'):f} %"
 
 
-TABLES: dict[str, Callable[[], str]] = {"survival, at the threshold": at_the_threshold}
+TABLES: dict[str, Callable[[], str]] = {
+    "survival, at the threshold": at_the_threshold,
+    "survival, small betas": small_betas,
+}
 VALUES: dict[str, Callable[[], str]] = {
     "survival, threshold": lambda: f"{load_law().survival.least:.3f}",
     "survival, threshold %": lambda: f"{100 * load_law().survival.least:.1f}",
@@ -124,12 +128,5 @@ VALUES: dict[str, Callable[[], str]] = {
     "survival, tiny shares %": lambda: _shares_from(0, 0.001),
     "law before the threshold, error": lambda: f"{_registered_law('leave_one_out_rmse'):.2f}",
     "law error": lambda: f"{load_law().rmse:.2f}",
-    "small betas, sequence": small_betas,
-    "beta 0.064 leaves": lambda: _leaves("8/125"),
-    "beta 0.045 leaves": lambda: _leaves("4539/100000"),
-    "beta 0.038 leaves": lambda: _leaves("19/500"),
-    "beta 0.032 leaves": lambda: _leaves("4/125"),
-    "beta 0.027 leaves": lambda: _leaves("27/1000"),
-    "beta 0.022 leaves": lambda: _leaves("2173/100000"),
     "a small beta shrinks": _shrinks,
 }

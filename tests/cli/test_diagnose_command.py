@@ -126,6 +126,12 @@ def test_tables_fit_80_columns(call, monkeypatch):
     assert "…" not in out
 
 
+def test_narrow_screens_cut_no_number(call, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    words = ("diagnose", "preresnet20", "--dataset", "digits", "--images", "2", "--depth")
+    assert "…" not in call(*words)[1]
+
+
 def test_plot_draws_a_file(call, tmp_path):
     code, *_ = call(
         "diagnose", "preresnet20", "--dataset", "digits", "--images", "4", "--plot", str(tmp_path / "d.png")

@@ -25,6 +25,12 @@ def test_list_for_people_names_every_experiment(tmp_path, capsys):
     assert max(map(len, text.splitlines())) <= 100
 
 
+def test_names_in_the_list_stay_whole_on_narrow_screens(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    assert command(["reproduce", "--list", "--store", str(tmp_path)]) == 0
+    assert "table-generalisation-gap " in capsys.readouterr().out
+
+
 def test_list_counts_the_papers_numbers_that_are_measured_and_their_seeds(tmp_path, capsys):
     listed = _listed(capsys, "--store", str(tmp_path))
     noise = listed["table-uniform-noise"]

@@ -152,6 +152,14 @@ def test_listings_fit_80_columns(capsys, several, monkeypatch, arguments):
     assert max(map(len, out.splitlines())) <= 80 and "…" not in out
 
 
+def test_ids_and_schemes_stay_whole_on_narrow_screens(capsys, several, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    out = listed(capsys, several, "--each")
+    schemes = {record.spec.scheme.name for record in several.records() if record.spec.scheme is not None}
+    assert schemes and all(any(line.strip() == name for line in out.splitlines()) for name in schemes)
+    assert all(record.id in out for record in several.records())
+
+
 def test_listing_runs_loads_no_torch(several):
     code = (
         "import sys; from zerosnet.cli.main import run\n"

@@ -24,6 +24,13 @@ def test_latex_becomes_mathml_with_signs_close_to_their_numbers() -> None:
     assert 'form="prefix"' in found and "&#x0003C;" in found
 
 
+def test_no_line_begins_with_a_percent_sign_but_code_stays_as_it_is() -> None:
+    page = "<p>61 %, <!-- value: a -->2.0<!-- /value -->\n% of <code>5 %</code></p><pre>6 %\n</pre><p>7 %</p>"
+    found = extension("spaces").on_page_content(page)
+    assert "61&nbsp;%" in found and "/value -->&nbsp;%" in found and "7&nbsp;%" in found
+    assert "<code>5 %</code>" in found and "<pre>6 %\n</pre>" in found
+
+
 def test_the_reference_of_a_room_has_all_its_public_names_where_they_are_defined() -> None:
     places = extension("reference").places("zerosnet.numerics")
     assert sorted(place.rpartition(".")[2] for place in places) == sorted(zerosnet.numerics.__all__)

@@ -20,12 +20,13 @@ def test_measured_accuracies_are_told_apart_from_printed_ones(page):
     assert "printed in the paper" in one(browser, "#scatter + .legend").text
 
 
-def test_labels_of_outliers_lie_over_no_other_label(page):
-    browser = page(width=1400, height=900)
+@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize("labels", ["#scatter .dot-label.always", "#map .map-note"])
+def test_labels_lie_over_no_other_label(page, labels, width):
+    browser = page(width=width, height=900)
     one(browser, '[data-axis="depth"]').click()
-    labels = "document.querySelectorAll('#scatter .dot-label.always')"
-    boxes = f"return [...{labels}].map((one) => one.getBoundingClientRect().toJSON())"
-    found = eventually(lambda: browser.execute_script(boxes))
+    boxes = "return [...document.querySelectorAll(arguments[0])].map((one) => one.getBoundingClientRect().toJSON())"
+    found = eventually(lambda: browser.execute_script(boxes, labels))
     meeting = [
         (a, b)
         for a, b in combinations(found, 2)

@@ -19,6 +19,7 @@ from zerosnet.numerics import rationals as num
         ("1/3", Fraction(1, 3)),
         ("0.1", Fraction(1, 10)),
         (" -2 / 4 ", Fraction(-1, 2)),
+        ("\N{MINUS SIGN}9/5", Fraction(-9, 5)),
         ("1e-3", Fraction(1, 1000)),
         (sympy.Rational(5, 9), Fraction(5, 9)),
         (sympy.Integer(2), Fraction(2)),

@@ -131,7 +131,7 @@ def test_registered_predictions_stand_beside_what_was_measured(store, tmp_path):
     text = write_report(tmp_path / "report.html", [tmp_path / "runs"]).read_text()
     section = text[text.index('id="registered"') : text.index('id="experiments"')]
     measured = 100 * json.loads((tmp_path / "runs" / spec.id / "result.json").read_text())["best_test_accuracy"]
-    assert "done, 2026-01-02 03:04 UTC: 1 of 2 measured. Errors: root condition" in section
+    assert "done, 2026-01-02 03:04 UTC: 1 of 2 measured</span>" in section and ">Errors: root condition" in section
     assert f"; parts {abs(80.5 - measured):.2f}" in section and f">{measured:.1f}</td>" in section
     assert "Not measured yet: later (1 networks, 2026-01-02 03:04 UTC)." in section
 
@@ -155,7 +155,7 @@ def test_predictions_of_networks_that_had_a_result_are_left_out(store, tmp_path)
     result = json.loads((tmp_path / "runs" / second.id / "result.json").read_text())
     best, last = 100 * result["best_test_accuracy"], 100 * result["test_accuracy"]
     errors = f"weights in the head, best {abs(80 - best):.2f}; weights in the head, last {abs(70 - last):.2f}"
-    assert f"laws, 2026-01-02 03:04 UTC: 1 of 1 measured. Errors: {errors}" in text
+    assert "laws, 2026-01-02 03:04 UTC: 1 of 1 measured</span>" in text and f">Errors: {errors}</small>" in text
     assert "had a result before they were predicted: 1 of laws." in text
 
 

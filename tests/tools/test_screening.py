@@ -107,7 +107,7 @@ def test_the_command_prints_the_section_and_draws_the_map(screened, tmp_path, ca
 
 def test_the_registered_order_of_the_map_is_compared_with_what_was_measured():
     text = screening.page_section()
-    assert "over 192 networks) and with it" in text and "| all | 192 | 0." in text
+    assert "over 192 networks, with it 0." in text and "| all | 192 | 0." in text
 
 
 NEAR, CLEAR = [f"1,0,0;1/{n}" for n in range(25, 31)], [f"1,0,0;1/{n}" for n in range(1, 7)]

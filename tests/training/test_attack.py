@@ -143,9 +143,10 @@ def test_published_corruptions_replace_regenerated_ones(store, opt, tmp_path):
 
 def test_notes_name_the_differences_from_the_paper(store, opt):
     (result,) = attack_runs(store, opt[:1], "paper-pgd", **FEW).values()
-    assert {"on digits; the paper: cifar10", "trained with recipe quick; the paper: pgd-paper"} <= set(result.notes)
+    differences = {"on digits; the paper's data: cifar10", "trained with recipe quick; the paper's recipe: pgd-paper"}
+    assert differences <= set(result.notes)
     (result,) = attack_runs(store, opt[:1], "pgd-whitebox", restarts=1, **{**FEW, "images": 2}).values()
-    assert not any("the paper:" in note for note in result.notes)
+    assert not any("the paper's" in note for note in result.notes)
 
 
 def test_a_failure_in_one_thread_stops_the_others(store, opt, monkeypatch):

@@ -14,6 +14,7 @@ from zerosnet.files import finite
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console
+    from rich.table import Table
     from typer import Context
 
     from zerosnet.numerics import Forecast, Scheme
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 JSON_HELP = "One JSON document on stdout, nothing else."
 PLOT_HELP = "Draw it into FILE (.png, .svg or .pdf)."
 _WIDTH_OF_PLAIN_OUTPUT = 100
+_WIDEST_TABLE = 1_000
 # exact answers about longer schemes take minutes; in Python there is no limit
 _LONGEST_TEXT, _MOST_STEPS, _MOST_WORK = 4_000, 16, 16_000
 _WAYS = 'a scheme such as "zerosnet(-9/5)" or "1/3,5/9,1/9;16/9", --alphas with --betas, or --family'
@@ -186,6 +188,14 @@ def print_table(
     console().print(table)
 
 
+def print_at_full_width(table: "Table") -> None:
+    """Print a table of numbers; a terminal that is too narrow wraps its lines and cuts no number."""
+    screen = console()
+    wide = screen.options.update(max_width=_WIDEST_TABLE)
+    screen.width = max(screen.width, screen.measure(table, options=wide).maximum)
+    screen.print(table)
+
+
 def print_reasons(forecasts: "Sequence[Forecast]") -> None:
     """Print why the law predicts no accuracy for some or all of these networks."""
     names: dict[str, list[str]] = {}
@@ -230,7 +240,7 @@ def imaginary_text(reach: Any, zero_stable: bool | None) -> str:
 
 def _interval_text(reach: Any, zero_stable: bool | None, axis: str, ends: str) -> str:
     """Write an interval; absolute stability at 0 is zero stability."""
-    at_zero = {True: "at 0 only", False: "in no interval at 0", None: "at 0 at most"}[zero_stable]
+    at_zero = {True: "at 0 only", False: "in no interval that begins at 0", None: "at 0 at most"}[zero_stable]
     where = "everywhere" if reach == inf else at_zero if reach == 0 else ends.format(number_text(reach))
     return f"{where} on {axis}"
 

@@ -20,6 +20,7 @@ _ACCEPTED = 'a number such as 2, 0.1 or "1/3"'
 _LARGEST = int(1e300)  # so that a float can hold any coefficient, and a sum of them
 # spaces about the slash only, so that "1 0" is not 10; an exponent of four digits would ask for a lot of memory
 _TEXT = re.compile(r"[+-]?(\d+\s*/\s*\d+|(\d+\.?\d*|\.\d+)([eE][+-]?0*\d{1,3})?)", re.ASCII)
+_MINUS = "\N{MINUS SIGN}"  # as pages print it
 _LONGEST = 2_000
 _MOST_BITS = 6_644  # of a numerator or denominator of that many digits
 
@@ -63,10 +64,13 @@ def _read(value: Any, name: str) -> Number:
 
 def _from_text(text: str, name: str) -> Fraction:
     shown = repr(text if len(text) <= 60 else f"{text[:60]}...")
-    if len(text) > 2 * _LONGEST + 2 or not _TEXT.fullmatch(text.strip()):
-        raise InputError(f"{name} {shown} is not a finite number of at most {_LONGEST} digits; expected {_ACCEPTED}")
+    if len(text) > 2 * _LONGEST + 2:
+        raise InputError(f"{name} is {shown}; expected {_ACCEPTED}, of at most {_LONGEST} digits")
+    plain = text.strip().replace(_MINUS, "-")
+    if not _TEXT.fullmatch(plain):
+        raise InputError(f"{name} is {shown}; expected {_ACCEPTED}")
     try:
-        return Fraction("".join(text.split()))
+        return Fraction("".join(plain.split()))
     except ZeroDivisionError:
         raise InputError(f"{name} {shown} divides by zero; expected {_ACCEPTED}") from None
 

@@ -146,7 +146,7 @@ def test_schemes_that_forget_have_fewer_parameters_in_the_head() -> None:
             "the least of per_block is 0.0; expected a positive",
         ),
         (lambda: Wiring.of(OPT).effective_parameters([None] * 27), "per_block[0] is None; expected a number"),
-        (lambda: Wiring.of(OPT).blocks_above("x"), "least 'x' is not a finite number"),
+        (lambda: Wiring.of(OPT).blocks_above("x"), "least is 'x'; expected a number"),
         (lambda: Wiring.of_gains([1], [1]).schemes(), "not one of schemes"),
         (lambda: Wiring.of_gains(1, [1]), "keep is 1; expected a list"),
         (lambda: Wiring.of_gains([1], "1"), "add is '1'; expected a list"),

@@ -68,8 +68,8 @@ def rows_of(scheme: "Scheme") -> list[tuple[str, str]]:
     stable = analysis.verdict.zero_stable
     return [
         *analysis.rows(),
-        ("absolutely stable", f"for h mu {output.real_text(real_interval(scheme), stable)}, where y' = mu y"),
-        ("", f"and for h mu {output.imaginary_text(imaginary_interval(scheme), stable)}"),
+        ("absolutely stable", f"for y' = mu y with h mu {output.real_text(real_interval(scheme), stable)}"),
+        ("", f"and with h mu {output.imaginary_text(imaginary_interval(scheme), stable)}"),
     ]
 
 

@@ -189,6 +189,6 @@ def _rows(best: "Design") -> list[tuple[str, str]]:
             ("parasitic roots", best.structure or ("all 0" if best.modulus == 0 else "no choice")),
             ("error constant", output.number_text(best.error_constant)),
             ("divided by sigma(1)", output.number_text(best.normalised_error_constant)),
-            ("absolutely stable", f"for h mu {output.real_text(best.real_interval, best.feasible)}, where y' = mu y"),
+            ("absolutely stable", f"for y' = mu y with h mu {output.real_text(best.real_interval, best.feasible)}"),
         ]
     return [*rows, ("proof", best.proof)]

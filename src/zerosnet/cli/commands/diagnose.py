@@ -126,14 +126,14 @@ def diagnose(
     console = output.console()
     named = subject.is_run or not subject.is_trained
     console.print(_headline(found, subject.label if named else found.model, source))
-    console.print(_table(found))
+    output.print_at_full_width(_table(found))
     console.print(_LEGEND_OF_SHARES)
     console.print(_LEGEND)
     if found.accuracy is not None:
         console.print(_LEGEND_OF_ACCURACY)
     if measures is not None:
         console.print()
-        console.print(_table_of_depth(measures))
+        output.print_at_full_width(_table_of_depth(measures))
         console.print(_LEGEND_OF_DEPTH)
 
 

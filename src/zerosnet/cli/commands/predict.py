@@ -121,7 +121,7 @@ def _show_several(found: "list[Forecast]") -> None:
     ]
     columns = ("scheme", "effective depth", "survive training", "parameters in use", "accuracy")
     title = f"{found[0].layers} layers, {len(found[0].shares)} blocks, before training"
-    output.print_table(title, columns, lines, right=columns[1:])
+    output.print_table(title, columns, lines, right=columns[1:], whole=columns[:1])
     output.print_reasons(found)
 
 

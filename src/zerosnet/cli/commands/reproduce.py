@@ -160,7 +160,7 @@ def _show_list(listed: "Sequence[Listed]", *, named: bool) -> None:
         for one in listed
     ]
     heads = ("experiment", "paper", "runs", "H200", "2 cores", "numbers", "seeds")
-    print_table(f"Experiments at scale {listed[0].scale}", heads, rows, right=heads[2:])
+    print_table(f"Experiments at scale {listed[0].scale}", heads, rows, right=heads[2:], whole=heads[:1])
     if any(one.status in _NO_RUNS for one in listed):
         print("runs: done and all of this scale; none: the experiment needs a larger one")
     print("runs: how many ended in the store (--store); H200, 2 cores: time left for the others")

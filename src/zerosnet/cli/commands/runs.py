@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from zerosnet.cli.run_groups import RunGroup
 
 _WIDE = 100  # columns in which all accuracies have room
+_NARROW = 80
 _COLOURS = {"finished": "green", "running": "cyan", "diverged": "red", "stopped": "yellow"}
 
 
@@ -95,16 +96,16 @@ def _lines_of_groups(groups: "list[RunGroup]", width: int) -> None:
 
 def _lines_of_runs(groups: "list[RunGroup]", width: int) -> None:
     shown = {name: key for name, key in _ACCURACIES.items() if name == "test" or width >= _WIDE}
+    below = width < _NARROW  # the scheme has no room beside the id
     lines = []
     for group in groups:
         (record,) = group.records
-        changed = group.network.partition(", ")[2]
-        name = group.marked(record.id)
-        title = f"{name}\n  {changed}" if changed else name
+        parts = [group.marked(record.id), group.network.partition(", ")[2], group.scheme_text if below else ""]
+        title = "\n  ".join(filter(None, parts))
         state = record.status
         if state != "finished":
             state += f" {record.summary()['epochs']}/{record.spec.recipe.epochs}"
         accuracies = (group.spread_text(key) for key in shown.values())
-        lines.append((title, group.scheme_text, state, *accuracies))
-    columns = ("run", "scheme", "status", *shown)
+        lines.append((title, *(() if below else (group.scheme_text,)), state, *accuracies))
+    columns = ("run", *(() if below else ("scheme",)), "status", *shown)
     output.print_table(None, columns, lines, right=list(shown), styles=_COLOURS, whole=("run", "status", *shown))

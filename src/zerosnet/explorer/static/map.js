@@ -9,6 +9,7 @@ const LEVELS = [76, 78, 80, 82, 84, 86, 88, 90, 92, 93, 93.5];
 const COLOURS = ["#440154", "#482173", "#433e85", "#38598c", "#2d708e", "#25858e", "#1e9b8a", "#2ab07f", "#52c569", "#86d549", "#c2df23", "#fde725"];
 const NAMED = [80, 90, 93];
 const LABELS = 0.37; // imaginary part of where they stand
+const APART = 20; // pixels between two of them
 const SHAPES = { a: "diamond", b: "square" };
 const REAL = 1e-7; // imaginary parts of double roots are rounded to less
 
@@ -45,9 +46,12 @@ function ground(room, { layers, re, im, accuracy, measured }) {
     ...LEVELS.map((level, i) => svg("path", { fill: COLOURS[i + 1], d: above(accuracy, level, re, im, px, py) })));
   chart.put(svg("path", { class: "map-circle", d: `M${px(-1)} ${py(0)}A${px(1) - px(0)} ${py(0) - py(1)} 0 0 1 ${px(1)} ${py(0)}` }));
   const row = accuracy[Math.round((LABELS / im[1]) * (accuracy.length - 1))], dx = (re[1] - re[0]) / (row.length - 1);
-  for (const level of NAMED) { // where accuracy falls below it on the way to 1
-    const at = row.findLastIndex((value, j) => value >= level && re[0] + j * dx < 1);
-    if (at >= 0) chart.put(svg("text", { class: "map-note", x: px(re[0] + at * dx), y: py(LABELS) + 4, "text-anchor": "middle" }, String(level)));
+  let last = Infinity;
+  for (const level of NAMED) { // where accuracy falls below it on the way to 1, unless it would cover the one before
+    const at = row.findLastIndex((value, j) => value >= level && re[0] + j * dx < 1), x = px(re[0] + at * dx);
+    if (at < 0 || last - x < APART) continue;
+    last = x;
+    chart.put(svg("text", { class: "map-note", x, y: py(LABELS) + 4, "text-anchor": "middle" }, String(level)));
   }
   for (const { root: [x, y], accuracy: found, scheme, runs, predicted, outlier } of measured) {
     const band = LEVELS.filter((level) => found >= level).length;

@@ -149,11 +149,16 @@ def _scheme(text: str) -> object:
 def _fold(one: RegisteredFile) -> Html:
     errors = [(law, error) for law in one.laws if (error := one.error(law)) is not None]
     told = "; ".join(f"{law} {error:.2f}" for law, error in errors)
-    line = f"{one.name}, {one.date}: {one.measured} of {len(one.rows)} measured{f'. Errors: {told}' if told else ''}"
+    line = _line(f"{one.name}, {one.date}: {one.measured} of {len(one.rows)} measured", told and f"Errors: {told}")
     last = ("last epoch %",) if any(law.endswith(_LAST) for law in one.laws) else ()
     heads = ("scheme", *one.laws, "measured %", *last)
     table = plain_table(f"Predicted {one.date}", heads, _lines(one), right=len(heads) - 1)
-    return element("details", element("summary", line), table, class_="folded long")
+    return element("details", line, table, class_="folded long")
+
+
+def _line(title: str, more: str) -> Html:
+    """The line that unfolds a table, with what it tells in small letters."""
+    return element("summary", [element("span", title), " ", element("small", more, class_="muted")])
 
 
 def _lines(one: RegisteredFile) -> Iterable[Sequence[object]]:
@@ -170,16 +175,16 @@ def registered_noise_section(evidence: Evidence) -> list[Html]:
     if not there:
         return []
     errors = registered_errors(there, NOISE)
-    line = (
-        f"Under noise, {min(one.date for one in there)}: {len(there)} of {len(every)} runs measured. Errors under "
-        f"{NOISE}: effective parameters {errors['parts']:.2f}; root condition {errors['root_condition']:.2f}; "
-        f"a constant {errors['constant']:.2f}"
+    line = _line(
+        f"Under noise, {min(one.date for one in there)}: {len(there)} of {len(every)} runs measured",
+        f"Errors under {NOISE}: effective parameters {errors['parts']:.2f}; root condition "
+        f"{errors['root_condition']:.2f}; a constant {errors['constant']:.2f}",
     )
     heads = ("noise", "effective parameters", "root condition", "a constant", "in the 90 % interval")
     laws = plain_table("Root mean square errors, points", heads, _noise_laws(there), len(heads) - 1)
     runs_heads = ("run", "zero-stable", "clean %", "predicted %", "90 % interval", "measured %")
     runs = plain_table(f"{NOISE}, run by run", runs_heads, map(_noise_line, there), len(runs_heads) - 2)
-    return [element("details", element("summary", line), laws, runs, class_="folded long")]
+    return [element("details", line, laws, runs, class_="folded long")]
 
 
 def _noise_laws(there: Sequence[RegisteredNoise]) -> list[list[object]]:

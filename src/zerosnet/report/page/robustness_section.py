@@ -33,7 +33,7 @@ from zerosnet.report.page.tables import plain_table
 NOISE = "Gaussian 0.04"
 _SIDES = ((True, "zero-stable", 0), (False, "not zero-stable", 1))
 _LEAST = 6  # networks of each side, below which a comparison means nothing
-_MATCHED = "Networks that are not zero-stable, less zero-stable ones: points of accuracy, with 95 % intervals"
+_MATCHED = "Networks that are not zero-stable, minus zero-stable ones: points of accuracy, with 95 % intervals"
 _COMPARED = (
     "noise",
     "equal clean accuracy",

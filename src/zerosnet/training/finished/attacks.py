@@ -203,8 +203,11 @@ def _differences(record: RunRecord, chosen: Protocol) -> list[str]:
     if chosen.recipe is None:
         return []
     data, recipe = record.spec.dataset, record.spec.recipe.name
-    pairs = (("on {}", data, chosen.dataset), ("trained with recipe {}", recipe, chosen.recipe))
-    return [f"{words.format(ours)}; the paper: {theirs}" for words, ours, theirs in pairs if ours != theirs]
+    pairs = (
+        ("on {}; the paper's data: {}", data, chosen.dataset),
+        ("trained with recipe {}; the paper's recipe: {}", recipe, chosen.recipe),
+    )
+    return [words.format(ours, theirs) for words, ours, theirs in pairs if ours != theirs]
 
 
 def attack_path(record: RunRecord, name: str, options: ProtocolOptions | None = None) -> Path:
