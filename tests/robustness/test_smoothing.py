@@ -185,13 +185,10 @@ def test_the_passes_of_smoothing_are_those_that_it_reports(pair):
     assert sum(told) == 5 * PROTOCOLS["smoothing"].passes(options)
 
 
-def test_500_images_are_certified_unless_told_otherwise(networks, digits, monkeypatch):
-    from zerosnet.robustness.protocols import measures
-
-    monkeypatch.setattr(measures, "IMAGES", 5)
-    (result,) = run_protocol(
-        "smoothing",
-        subject(Normalised(networks[0], (0.3,), (0.4,)), digits.images[:9], digits.labels[:9]),
-        ProtocolOptions(samples=20),
-    )
-    assert {row.images for row in result.rows} == {5}
+@pytest.mark.parametrize(("images", "expected"), [(None, 5), (3, 3), (9, 9), (10, 9)])
+def test_500_images_are_certified_unless_told_otherwise(networks, digits, monkeypatch, images, expected):
+    assert PROTOCOLS["smoothing"].images == 500
+    monkeypatch.setitem(PROTOCOLS, "smoothing", replace(PROTOCOLS["smoothing"], images=5))
+    target = subject(Normalised(networks[0], (0.3,), (0.4,)), digits.images[:9], digits.labels[:9])
+    (result,) = run_protocol("smoothing", target, ProtocolOptions(images=images, samples=20))
+    assert {row.images for row in result.rows} == {expected} and result.settings["images"] == expected
