@@ -211,7 +211,8 @@ def test_fewer_images_are_the_same_ones_clean_and_corrupted(pair, tmp_path):
 def test_every_data_set_has_corruptions_of_its_own(pair, tmp_path):
     write_corruptions(tmp_path / "CIFAR-10-C", pair)
     assert find_corruptions(tmp_path, "cifar10") is not None
-    assert find_corruptions(tmp_path, "cifar100") is None and find_corruptions(tmp_path, "digits") is None
+    for folder in (tmp_path, tmp_path / "CIFAR-10-C"):
+        assert find_corruptions(folder, "cifar100") is None and find_corruptions(folder, "digits") is None
 
 
 @pytest.mark.parametrize(
