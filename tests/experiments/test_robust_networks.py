@@ -70,6 +70,14 @@ def test_without_a_reference_there_is_no_ratio():
     assert alone.error is None and alone.relative is None and alone.errors.mean == pytest.approx(20)
 
 
+def test_a_reference_that_loses_nothing_gives_no_relative_error():
+    same, faultless = corrupted(0.9, 0.9), corrupted(1.0, 1.0)
+    (_, one) = corrupted_networks(Evidence(runs=(run(same, "preresnet56"), run(corrupted(0.9, 0.8)))))
+    assert one.error == pytest.approx(200) and one.relative is None
+    (_, one) = corrupted_networks(Evidence(runs=(run(faultless, "preresnet56"), run(corrupted(0.9, 0.8)))))
+    assert one.error is None and one.relative is None
+
+
 def test_a_reference_on_fewer_images_gives_no_ratio():
     few = corrupted(0.9, 0.7)
     few = replace(few, rows=tuple(replace(row, images=10) for row in few.rows))

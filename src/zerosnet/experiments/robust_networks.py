@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import mean
 
+from zerosnet.errors import InputError
 from zerosnet.experiments.evidence import Evidence, RunEvidence
 from zerosnet.experiments.run_networks import wired_name
 from zerosnet.files import is_number
@@ -107,16 +108,18 @@ def corrupted_networks(evidence: Evidence, dataset: str = "cifar10") -> list[Cor
     networks = []
     for key, found in groups.items():
         name, recipe, stable = key
-        ratios = _ratios(errors[key], references.get((recipe, images[key])))
+        reference = references.get((recipe, images[key]))
+        ratios = (_ratio(errors[key], reference), _ratio(errors[key], reference, relative=True))
         networks.append(CorruptedNetwork(name, recipe, stable, errors[key], *ratios, images[key], len(found)))
     return sorted(networks, key=lambda network: network.errors.mean)
 
 
-def _ratios(errors: CorruptionErrors, reference: CorruptionErrors | None) -> tuple[float | None, float | None]:
-    """Compute the mean corruption error, and the relative one; None without a reference that was measured alike."""
-    if reference is None or (reference.source, reference.counted) != (errors.source, errors.counted):
-        return None, None
-    return mean_corruption_error(errors, reference), mean_corruption_error(errors, reference, relative=True)
+def _ratio(errors: CorruptionErrors, reference: CorruptionErrors | None, *, relative: bool = False) -> float | None:
+    """Compute one ratio; None if there is no reference, or it was measured otherwise, or loses nothing."""
+    try:
+        return None if reference is None else mean_corruption_error(errors, reference, relative=relative)
+    except InputError:
+        return None
 
 
 def certified_networks(evidence: Evidence, dataset: str = "cifar10") -> list[CertifiedNetwork]:
