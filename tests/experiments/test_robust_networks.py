@@ -121,6 +121,20 @@ def test_of_several_certificates_that_of_the_most_images_counts():
     assert (one.certified, one.images, one.runs) == ({0.0: 50}, 20, 1)
 
 
+def test_networks_of_changed_recipes_are_not_joined_as_seeds():
+    short = recipe("paper", "cifar10", epochs=4)
+    runs = (run(corrupted(0.9, 0.8)), run(corrupted(0.9, 0.6), seed=2), run(corrupted(0.7, 0.5), trained=short))
+    found = {one.recipe: one.runs for one in corrupted_networks(Evidence(runs=runs))}
+    assert found == {"paper": 2, "paper (epochs 4)": 1}
+
+
+def test_certificates_of_different_noises_stand_apart():
+    wide = replace(smoothed(0.4, 0.3), protocol="smoothing-0.5")
+    wide = replace(wide, rows=tuple(replace(row, settings={"sigma": 0.5}) for row in wide.rows))
+    usual, other = certified_networks(Evidence(runs=(run(wide, seed=2), attacked_run(smoothed(0.8, 0.2), wide))))
+    assert (usual.sigma, usual.runs, other.sigma, other.runs) == (0.25, 1, 0.5, 2)
+
+
 def test_data_sets_are_listed_cifar10_first():
     others = [run(smoothed(0.5), "zerosnet20", dataset=name) for name in ("folder:a", "digits", "cifar10")]
     assert datasets(Evidence(runs=tuple(others))) == ["cifar10", "digits", "folder:a"]

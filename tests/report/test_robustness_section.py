@@ -1,5 +1,7 @@
 """The section on robustness: made of the records, and nothing if there are none."""
 
+from dataclasses import replace
+
 from tests.experiments.test_robust_networks import NOISE, UNSTABLE, attacked_run, corrupted, fooled, run, smoothed
 from tests.measured_runs import RUNS, needs_runs
 
@@ -46,6 +48,20 @@ def test_certificates_name_their_number_of_images():
     assert "the part of 500 test images" in text and "the part of 100 test images" in text
     mixed = Evidence(runs=(run(smoothed(0.8, images=1500)), run(smoothed(0.4, images=500), "zerosnet20")))
     assert "the part of 500 to 1,500 test images" in "".join(robustness_section(mixed))
+
+
+def test_certificates_of_several_noises_have_a_chart_each():
+    wide = replace(smoothed(0.4, 0.3), protocol="smoothing-0.5")
+    text = "".join(robustness_section(Evidence(runs=(run(smoothed(0.8, 0.2)), run(wide, seed=2)))))
+    assert text.count("Certificates: cifar10") == 1
+    assert "Certified accuracy, noise of 0.25" in text and "Certified accuracy, noise of 0.5" in text
+    assert "noise of" not in "".join(robustness_section(Evidence(runs=(run(smoothed(0.8, 0.2)),))))
+
+
+def test_certificates_of_several_recipes_name_them():
+    both = Evidence(runs=(run(smoothed(0.8, 0.2)), run(smoothed(0.6, 0.2), trained=NOISE)))
+    text = "".join(robustness_section(both))
+    assert "zerosnet56_opt, recipe paper" in text and "zerosnet56_opt, recipe noise" in text
 
 
 def test_every_data_set_has_a_part():
