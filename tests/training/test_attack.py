@@ -96,6 +96,12 @@ def test_radii_that_differ_a_little_are_kept_apart(store, opt):
     assert [next(row.eps for row in found[opt[0]].rows if row.eps) for found in close] == [0.12341, 0.12344]
 
 
+def test_more_radii_than_a_file_name_holds_are_refused_before_data_are_loaded(store, opt, monkeypatch):
+    monkeypatch.setattr(attack, "load_for_test", None)
+    with pytest.raises(InputError, match="eps has 40 radii; expected fewer"):
+        attack_runs(store, opt[:1], "pgd-whitebox", device=CPU, eps=tuple(n / 999 for n in range(1, 41)))
+
+
 def test_corrupted_images_beyond_the_test_set_count(tmp_path):
     data = load("digits")
     found = Corruptions(tmp_path, ("fog",), len(data.test) + 2)

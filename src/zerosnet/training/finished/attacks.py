@@ -50,6 +50,7 @@ from zerosnet.training.threads import in_parallel
 
 FOLDER = "attacks"
 REDUCED = ("images", "restarts", "samples")  # options that a file's name has
+_LONGEST = 200  # letters of such a name; file systems take 255
 Bar = Callable[[str, int | None], Callable[[int], None]]
 
 
@@ -85,6 +86,8 @@ def attack_runs(
         if value is not None and not getattr(chosen, takes):
             able = ", ".join(one.name for one in PROTOCOLS.values() if getattr(one, takes))
             raise InputError(f"{what} is given; protocol {name} does not take it, expected one that does: {able}")
+    if options.eps is not None and len(_file_name(name, options)) > _LONGEST:
+        raise InputError(f"eps has {len(options.eps)} radii; expected fewer: the name of a result's file holds them")
     chosen.ready()
     asked = (store.find(run) if isinstance(run, str) else run for run in runs)
     records = {record.id: record for record in asked}
