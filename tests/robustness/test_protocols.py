@@ -314,3 +314,9 @@ def test_what_is_no_radius_is_refused(text):
 def test_bad_options_are_refused(options):
     with pytest.raises(InputError, match="at least 1"):
         ProtocolOptions(**options)
+
+
+@pytest.mark.parametrize("eps", [0.1, (), (1.5,), "8/255", ("8/255",), 8])
+def test_radii_that_are_no_list_of_numbers_are_refused(eps):
+    with pytest.raises(InputError, match="expected a list of numbers between 0 and 1"):
+        ProtocolOptions(eps=eps)

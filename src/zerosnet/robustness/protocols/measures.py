@@ -11,6 +11,7 @@ from zerosnet.files import is_number
 from zerosnet.robustness.attacks.autoattack import require_classes, under_autoattack
 from zerosnet.robustness.attacks.gradient import Attack, fgsm, pgd
 from zerosnet.robustness.attacks.sanity import HUGE_EPS
+from zerosnet.robustness.classifiers import require_count
 from zerosnet.robustness.corruptions.regenerated import CORRUPTIONS, SEVERITIES
 from zerosnet.robustness.perturbations.corruptions import (
     Corruptions,
@@ -51,11 +52,12 @@ class ProtocolOptions:
 
     def __post_init__(self) -> None:
         for name, value in (("restarts", self.restarts), ("images", self.images)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-                raise InputError(f"{name} is {value!r}; expected a whole number, at least 1")
-        if self.eps is not None and (not self.eps or any(not is_number(eps) or not 0 < eps < 1 for eps in self.eps)):
-            raise InputError(f"eps is {self.eps!r}; expected numbers between 0 and 1, such as 8/255")
+            if value is not None:
+                require_count(name, value)
         if self.eps is not None:
+            radii = self.eps if isinstance(self.eps, Sequence) else ()
+            if not radii or any(not is_number(eps) or not 0 < eps < 1 for eps in radii):
+                raise InputError(f"eps is {self.eps!r}; expected a list of numbers between 0 and 1, such as 8/255")
             object.__setattr__(self, "eps", tuple(sorted(set(self.eps))))
         if self.samples is not None:
             require_samples(self.samples)
