@@ -1,13 +1,14 @@
 """`zerosnet attack --protocol smoothing`: by which noise runs are smoothed, and what is kept of it."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from tests.training import attacked
 from tests.training.attacked import finished
 
 from zerosnet.cli.attacked_runs import measure
-from zerosnet.robustness import ProtocolOptions, protocol
+from zerosnet.robustness import PROTOCOLS, ProtocolOptions, protocol
 from zerosnet.training import Store
 
 FEW = ["--images", "2", "--samples", "10", "--device", "cpu"]
@@ -68,10 +69,9 @@ def test_radii_of_different_noises_are_listed_in_rising_order(store, call):
     assert next(line for line in reversed(lines) if not line.startswith("note")).startswith("abstained")
 
 
-@pytest.mark.parametrize(("images", "expected"), [(None, 3), (2, 2)])
+@pytest.mark.parametrize(("images", "expected"), [(None, 3), (2, 2), (4, 4)])
 def test_the_bar_ends_with_the_images_that_are_certified(store, monkeypatch, images, expected):
-    monkeypatch.setattr("zerosnet.robustness.IMAGES", 3)
-    monkeypatch.setattr("zerosnet.robustness.protocols.measures.IMAGES", 3)
+    monkeypatch.setitem(PROTOCOLS, "smoothing", replace(PROTOCOLS["smoothing"], images=3))
     told = {}
 
     def bar(label, total):

@@ -70,6 +70,14 @@ def test_without_a_reference_there_is_no_ratio():
     assert alone.error is None and alone.relative is None and alone.errors.mean == pytest.approx(20)
 
 
+def test_a_reference_that_loses_nothing_gives_no_relative_error():
+    same, faultless = corrupted(0.9, 0.9), corrupted(1.0, 1.0)
+    (_, one) = corrupted_networks(Evidence(runs=(run(same, "preresnet56"), run(corrupted(0.9, 0.8)))))
+    assert one.error == pytest.approx(200) and one.relative is None
+    (_, one) = corrupted_networks(Evidence(runs=(run(faultless, "preresnet56"), run(corrupted(0.9, 0.8)))))
+    assert one.error is None and one.relative is None
+
+
 def test_a_reference_on_fewer_images_gives_no_ratio():
     few = corrupted(0.9, 0.7)
     few = replace(few, rows=tuple(replace(row, images=10) for row in few.rows))
@@ -111,6 +119,20 @@ def test_of_several_certificates_that_of_the_most_images_counts():
     few, more = smoothed(0.9, images=10), smoothed(0.5, images=20)
     (one,) = certified_networks(Evidence(runs=(attacked_run(few, more), run(few, seed=2))))
     assert (one.certified, one.images, one.runs) == ({0.0: 50}, 20, 1)
+
+
+def test_networks_of_changed_recipes_are_not_joined_as_seeds():
+    short = recipe("paper", "cifar10", epochs=4)
+    runs = (run(corrupted(0.9, 0.8)), run(corrupted(0.9, 0.6), seed=2), run(corrupted(0.7, 0.5), trained=short))
+    found = {one.recipe: one.runs for one in corrupted_networks(Evidence(runs=runs))}
+    assert found == {"paper": 2, "paper (epochs 4)": 1}
+
+
+def test_certificates_of_different_noises_stand_apart():
+    wide = replace(smoothed(0.4, 0.3), protocol="smoothing-0.5")
+    wide = replace(wide, rows=tuple(replace(row, settings={"sigma": 0.5}) for row in wide.rows))
+    usual, other = certified_networks(Evidence(runs=(run(wide, seed=2), attacked_run(smoothed(0.8, 0.2), wide))))
+    assert (usual.sigma, usual.runs, other.sigma, other.runs) == (0.25, 1, 0.5, 2)
 
 
 def test_data_sets_are_listed_cifar10_first():

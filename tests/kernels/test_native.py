@@ -1,6 +1,7 @@
 """The native network on the plain model of the kernels, in float64, against autograd through the network itself."""
 
 import weakref
+from functools import partial
 
 import pytest
 import torch
@@ -10,6 +11,8 @@ from zerosnet.kernels.native import NativeNetwork
 from zerosnet.kernels.training_step import NativeClassifier, prepared
 from zerosnet.models import create_model
 from zerosnet.models.layers.replicated import BatchNorm
+from zerosnet.robustness import PAPER_NOISES, Normalised, pgd, subject, under_attack, under_noises
+from zerosnet.robustness.classifiers import replica_logits
 from zerosnet.training.fused.optimizer import Flat
 
 TEN = ["1,1,1;1", "9/4,-2,3/4;1/2", "1/3,5/9,1/9;16/9"]
@@ -197,6 +200,27 @@ def test_a_network_of_streams_keeps_three_activations_a_block_and_frees_them_on_
     assert CountedKernels.most < kept + 2 * unit
     del tape
     assert CountedKernels.alive == 0
+
+
+@pytest.mark.parametrize("name, options", [("zerosnet20_opt", {"replicas": 2}), STREAMS[1]])
+def test_attacks_through_the_kernels_leave_what_they_leave_of_the_network(name, options):
+    model, *_ = build(name, options)
+    model.train()(torch.randn(8, 6, 32, 32, dtype=torch.float64))
+    model.eval()
+
+    def make(batch):
+        kernels = partial(ReferenceKernels, replicas=2, batch=batch, device=torch.device("cpu"))
+        return prepared(model, kernels, weights=False)
+
+    images = torch.randint(256, (3, 3, 32, 32), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    plain = Normalised(model, (0.5,) * 3, (0.25,) * 3)
+    labels = replica_logits(plain, images / 255)[:, 0].argmax(-1)  # the first network is right when clean
+    ours = Normalised(NativeClassifier(model, make), (0.5,) * 3, (0.25,) * 3)
+    found, expected = (subject(network, images, labels, batch=2) for network in (ours, plain))
+    assert torch.equal(under_noises(found, PAPER_NOISES[:2]), under_noises(expected, PAPER_NOISES[:2]))
+    attack = pgd(0.2, 2)
+    left = under_attack(found, attack)
+    assert torch.equal(left, under_attack(expected, attack)) and not left[:, 0].all()
 
 
 def test_a_classifier_without_gradients_keeps_nothing_but_the_logits():

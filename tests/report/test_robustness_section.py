@@ -1,5 +1,7 @@
 """The section on robustness: made of the records, and nothing if there are none."""
 
+from dataclasses import replace
+
 from tests.experiments.test_robust_networks import NOISE, UNSTABLE, attacked_run, corrupted, fooled, run, smoothed
 from tests.measured_runs import RUNS, needs_runs
 
@@ -35,7 +37,7 @@ def test_corruptions_and_certificates_are_shown_with_their_reference():
 def test_without_its_reference_there_is_no_mean_corruption_error_and_the_page_tells_why():
     evidence = Evidence(runs=(run(corrupted(0.9, 0.7)), run(corrupted(0.8, 0.5), "zerosnet56", scheme=UNSTABLE)))
     text = "".join(robustness_section(evidence))
-    assert "mCE" not in text and "PreResNet-56, has not been measured under corruption" in text
+    assert "mCE" not in text and "PreResNet-56, has not been measured on the same images" in text
     assert "30.00" in text and "20.00" in text, "mean error, and what of it is lost to corruption"
     assert text.count("<svg") >= 1 and "severity, 0 is clean" in text
 
@@ -46,6 +48,20 @@ def test_certificates_name_their_number_of_images():
     assert "the part of 500 test images" in text and "the part of 100 test images" in text
     mixed = Evidence(runs=(run(smoothed(0.8, images=1500)), run(smoothed(0.4, images=500), "zerosnet20")))
     assert "the part of 500 to 1,500 test images" in "".join(robustness_section(mixed))
+
+
+def test_certificates_of_several_noises_have_a_chart_each():
+    wide = replace(smoothed(0.4, 0.3), protocol="smoothing-0.5")
+    text = "".join(robustness_section(Evidence(runs=(run(smoothed(0.8, 0.2)), run(wide, seed=2)))))
+    assert text.count("Certificates: cifar10") == 1
+    assert "Certified accuracy, noise of 0.25" in text and "Certified accuracy, noise of 0.5" in text
+    assert "noise of" not in "".join(robustness_section(Evidence(runs=(run(smoothed(0.8, 0.2)),))))
+
+
+def test_certificates_of_several_recipes_name_them():
+    both = Evidence(runs=(run(smoothed(0.8, 0.2)), run(smoothed(0.6, 0.2), trained=NOISE)))
+    text = "".join(robustness_section(both))
+    assert "zerosnet56_opt, recipe paper" in text and "zerosnet56_opt, recipe noise" in text
 
 
 def test_every_data_set_has_a_part():

@@ -7,17 +7,19 @@ import pytest
 import torch
 from benchmarks import robustness
 
-from zerosnet.robustness import pgd
+from zerosnet.robustness import CORRUPTIONS, pgd
+from zerosnet.robustness.perturbations import corruptions
 from zerosnet.training import Store
 
 
-def test_fused_and_one_by_one_are_timed_and_agree():
-    few = ("noises", "pgd-20")
+def test_fused_and_one_by_one_are_timed_and_agree(monkeypatch):
+    monkeypatch.setattr(corruptions, "CORRUPTIONS", {"fog": CORRUPTIONS["fog"]})
+    few = ("noises", "pgd-20", "corruptions")
     measured = robustness.run("cpu", depth=20, images=4, replicas=2, attack=pgd(8 / 255, 2), what=few)
     assert json.loads(json.dumps(measured)) == measured
     assert {f"{what}, {way}" for what in few for way in ("fused", "one by one")} <= set(measured["seconds"])
-    assert measured["agreement"] == {"noises": 1.0, "pgd-20": 1.0}
-    assert [len(of) for of in measured["accuracy"].values()] == [2, 2]
+    assert measured["agreement"] == dict.fromkeys(few, 1.0) and measured["corruption_settings"] == 5
+    assert [len(of) for of in measured["accuracy"].values()] == [2, 2, 2]
 
 
 def test_a_store_with_too_few_networks_is_refused(tmp_path: Path):

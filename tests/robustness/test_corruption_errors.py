@@ -31,6 +31,15 @@ def test_the_mean_corruption_error_is_a_mean_of_ratios():
     assert mean_corruption_error(one, other, relative=True) == pytest.approx(100 * (40 / 60 + 40 / 10) / 2)
 
 
+def test_there_is_no_ratio_to_a_reference_without_errors_or_without_losses():
+    one, faultless = corruption_errors([ONE]), corruption_errors([result(1, fog=(1, 1), snow=(0.9, 0.8))])
+    with pytest.raises(InputError, match="reference makes no error under fog"):
+        mean_corruption_error(one, faultless)
+    kept = corruption_errors([result(0.9, fog=(0.5, 0.5), snow=(0.7 + 0.2, 0.9))])
+    with pytest.raises(InputError, match="reference loses nothing to snow"):
+        mean_corruption_error(one, kept, relative=True)
+
+
 def test_different_corruptions_are_not_compared():
     with pytest.raises(InputError, match="same source"):
         mean_corruption_error(corruption_errors([ONE]), corruption_errors([result(0.9, "published", fog=(0.5,))]))

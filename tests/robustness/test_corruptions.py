@@ -77,10 +77,13 @@ def test_bad_input_is_refused(arguments, message):
         corrupt(*arguments)
 
 
-@pytest.mark.parametrize("index", [torch.arange(3), [0, 1], torch.tensor([0.0, 1.0])])
-def test_places_in_the_data_set_are_whole_numbers_one_per_image(index):
-    with pytest.raises(InputError, match=r"index is .* one place per image: 2"):
-        corrupt(torch.zeros(2, 3, 32, 32, dtype=torch.uint8), "fog", 1, index=index)
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [*(("index", one) for one in (torch.arange(3), [0, 1], torch.tensor([0.0, 1.0]))), ("seed", "a"), ("seed", -1)],
+)
+def test_places_in_the_data_set_and_seeds_are_whole_numbers(option, value):
+    with pytest.raises(InputError, match=rf"{option} is .*; expected a .*whole number"):
+        corrupt(torch.zeros(2, 3, 32, 32, dtype=torch.uint8), "fog", 1, **{option: value})
 
 
 def test_the_record_of_the_comparison_covers_all_and_no_value_differs_by_more_than_two():

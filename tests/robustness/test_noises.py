@@ -24,6 +24,12 @@ def test_noise_depends_on_seed_and_index_only(order, size, noise):
     assert torch.equal(torch.cat(parts), whole[index])
 
 
+@pytest.mark.parametrize("index", [torch.arange(3), [0, 1]])
+def test_places_in_the_data_set_are_whole_numbers_one_per_image(index):
+    with pytest.raises(InputError, match=r"index is .* one place per image: 2"):
+        add_noise(grey(2), gaussian(0.1), index=index)
+
+
 def test_images_have_different_noises():
     field = draw_field("normal", torch.arange(50), SHAPE).flatten(1)
     assert len(field.unique(dim=0)) == 50

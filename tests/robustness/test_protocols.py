@@ -1,6 +1,4 @@
 import json
-import sys
-import types
 
 import numpy as np
 import pytest
@@ -211,7 +209,8 @@ def test_fewer_images_are_the_same_ones_clean_and_corrupted(pair, tmp_path):
 def test_every_data_set_has_corruptions_of_its_own(pair, tmp_path):
     write_corruptions(tmp_path / "CIFAR-10-C", pair)
     assert find_corruptions(tmp_path, "cifar10") is not None
-    assert find_corruptions(tmp_path, "cifar100") is None and find_corruptions(tmp_path, "digits") is None
+    for folder in (tmp_path, tmp_path / "CIFAR-10-C"):
+        assert find_corruptions(folder, "cifar100") is None and find_corruptions(folder, "digits") is None
 
 
 @pytest.mark.parametrize(
@@ -234,53 +233,6 @@ def test_corruptions_that_do_not_fit_are_refused_before_any_work(pair, tmp_path,
         run_protocol("corruptions", pair, ProtocolOptions(corruptions=find_corruptions(tmp_path)))
 
 
-# -- AutoAttack -------------------------------------------------------------------------------------------------------
-
-
-def test_the_error_about_missing_autoattack_has_its_install_command(networks, pair, monkeypatch):
-    for package in ("autoattack", "pyautoattack"):
-        monkeypatch.setitem(sys.modules, package, None)
-    one = subject(Normalised(networks[0], (0.3,), (0.4,)), pair.images, pair.labels)
-    with pytest.raises(InputError, match=r"AutoAttack is not installed; .*pip install pyautoattack"):
-        run_protocol("autoattack", one)
-
-
-def test_autoattack_is_called_with_images_of_the_unit_interval_and_judged_here(networks, pair, monkeypatch):
-    calls = []
-
-    class AutoAttack:
-        def __init__(self, model, **settings):
-            calls.append(settings)
-
-        def run_standard_evaluation(self, images, labels, bs):
-            assert images.min() >= 0 and images.max() <= 1 and bs >= len(labels)
-            return torch.zeros_like(images)
-
-    monkeypatch.setitem(sys.modules, "autoattack", types.SimpleNamespace(AutoAttack=AutoAttack))
-    one = subject(Normalised(networks[0], (0.3,), (0.4,)), pair.images, pair.labels)
-    (result,) = run_protocol("autoattack", one)
-    (row,) = (row for row in result.rows if row.method == "autoattack")
-    assert calls[0]["norm"] == "Linf" and calls[0]["eps"] == row.eps == 8 / 255
-    black = one.model(torch.zeros(1, 1, 8, 8)).argmax()
-    assert row.correct == int((pair.labels == black).sum())
-
-
-def test_autoattack_on_too_few_classes_is_refused(monkeypatch):
-    monkeypatch.setitem(sys.modules, "autoattack", types.SimpleNamespace(AutoAttack=object))
-    target = subject(small_convolution(classes=4), torch.rand(2, 1, 8, 8), torch.tensor([0, 1]))
-    with pytest.raises(InputError, match="AutoAttack needs 10 classes or more; the network has 4"):
-        run_protocol("autoattack", target)
-
-
-@pytest.mark.slow
-def test_the_packaged_autoattack_runs(networks, pair):
-    pytest.importorskip("pyautoattack", reason="pip install pyautoattack")
-    few = subject(Normalised(networks[0], (0.3,), (0.4,)), pair.images, pair.labels).chosen(8)
-    (result,) = run_protocol("autoattack", few)
-    by_method = {row.method: row.accuracy for row in result.rows}
-    assert by_method["autoattack"] <= by_method["pgd-20"]
-
-
 # -- bad input --------------------------------------------------------------------------------------------------------
 
 
@@ -297,12 +249,6 @@ def test_a_transfer_test_without_surrogate_is_refused_before_any_work(networks, 
         run_protocol("paper-pgd", one)
 
 
-def test_autoattack_takes_one_network_at_a_time(pair, monkeypatch):
-    monkeypatch.setitem(sys.modules, "autoattack", types.SimpleNamespace(AutoAttack=object))
-    with pytest.raises(InputError, match="one network at a time"):
-        run_protocol("autoattack", pair)
-
-
 @pytest.mark.parametrize("text", ["8", "0", "-1/255", "1/0", "two", "nan", ""])
 def test_what_is_no_radius_is_refused(text):
     with pytest.raises(InputError, match="expected a fraction such as 8/255"):
@@ -313,3 +259,9 @@ def test_what_is_no_radius_is_refused(text):
 def test_bad_options_are_refused(options):
     with pytest.raises(InputError, match="at least 1"):
         ProtocolOptions(**options)
+
+
+@pytest.mark.parametrize("eps", [0.1, (), (1.5,), "8/255", ("8/255",), 8])
+def test_radii_that_are_no_list_of_numbers_are_refused(eps):
+    with pytest.raises(InputError, match="expected a list of numbers between 0 and 1"):
+        ProtocolOptions(eps=eps)

@@ -55,6 +55,12 @@ def test_no_hits_give_no_bound_and_all_hits_a_root_of_alpha():
     assert lower_bound(50, 50, alpha=0.01) == pytest.approx(0.01 ** (1 / 50))
 
 
+@pytest.mark.parametrize("hits", [11, -1, [5, float("nan")]])
+def test_more_hits_than_samples_are_refused(hits):
+    with pytest.raises(InputError, match="expected numbers from 0 to 10"):
+        certified_radius(hits, 10, SIGMA)
+
+
 def test_the_radius_is_the_quantile_of_the_bound_and_nothing_below_one_half():
     radii = certified_radius([9990, 6000, 5000, 10], 10_000, SIGMA)
     assert radii[:2] == pytest.approx(SIGMA * ndtri(lower_bound([9990, 6000], 10_000)))
@@ -138,7 +144,9 @@ def test_logits_that_are_not_numbers_are_no_answers():
     assert count_answers(target, SIGMA, 10).sum() == 0 and certify(target, samples=10).abstained.all()
 
 
-@pytest.mark.parametrize("options", [{"sigma": 0}, {"alpha": 1}, {"samples": 0}, {"guesses": 2.5}])
+@pytest.mark.parametrize(
+    "options", [{"sigma": 0}, {"alpha": 1}, {"samples": 0}, {"guesses": 2.5}, {"seed": "x"}, {"seed": -1}]
+)
 def test_bad_options_are_refused(options):
     target, _ = linear_subject([0.1])
     with pytest.raises(InputError, match=next(iter(options))):
@@ -185,13 +193,10 @@ def test_the_passes_of_smoothing_are_those_that_it_reports(pair):
     assert sum(told) == 5 * PROTOCOLS["smoothing"].passes(options)
 
 
-def test_500_images_are_certified_unless_told_otherwise(networks, digits, monkeypatch):
-    from zerosnet.robustness.protocols import measures
-
-    monkeypatch.setattr(measures, "IMAGES", 5)
-    (result,) = run_protocol(
-        "smoothing",
-        subject(Normalised(networks[0], (0.3,), (0.4,)), digits.images[:9], digits.labels[:9]),
-        ProtocolOptions(samples=20),
-    )
-    assert {row.images for row in result.rows} == {5}
+@pytest.mark.parametrize(("images", "expected"), [(None, 5), (3, 3), (9, 9), (10, 9)])
+def test_500_images_are_certified_unless_told_otherwise(networks, digits, monkeypatch, images, expected):
+    assert PROTOCOLS["smoothing"].images == 500
+    monkeypatch.setitem(PROTOCOLS, "smoothing", replace(PROTOCOLS["smoothing"], images=5))
+    target = subject(Normalised(networks[0], (0.3,), (0.4,)), digits.images[:9], digits.labels[:9])
+    (result,) = run_protocol("smoothing", target, ProtocolOptions(images=images, samples=20))
+    assert {row.images for row in result.rows} == {expected} and result.settings["images"] == expected

@@ -109,10 +109,22 @@ def test_bad_images_and_labels_are_refused(images, labels, message):
         subject(Linear(), images, labels)
 
 
-@pytest.mark.parametrize("batch", [0, -1])
+@pytest.mark.parametrize("batch", [0, -1, 2.5, "3", True])
 def test_a_batch_of_no_images_is_refused(batch):
-    with pytest.raises(InputError, match=f"batch is {batch}"):
+    with pytest.raises(InputError, match=f"batch is {batch!r}"):
         subject(Linear(), torch.zeros(2, 2, 3, 3), torch.zeros(2).long(), batch=batch)
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5])
+def test_no_images_cannot_be_chosen(pair, count):
+    with pytest.raises(InputError, match=f"count is {count}"):
+        pair.chosen(count)
+
+
+@pytest.mark.parametrize("resisting", [torch.ones(3, 2).bool(), torch.ones(64, 2)])
+def test_images_that_resist_are_marked_for_every_image_and_network(pair, resisting):
+    with pytest.raises(InputError, match=r"resisting is .* expected bool"):
+        under_attack(pair, pgd(0.1, 1), resisting)
 
 
 def test_targeted_attacks_are_refused_because_a_subject_has_no_targets(pair):

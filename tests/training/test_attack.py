@@ -14,7 +14,7 @@ from tests.training.attacked import CPU, FEW, finished
 from zerosnet.cli.main import run as command
 from zerosnet.data import load
 from zerosnet.errors import InputError
-from zerosnet.robustness import ProtocolOptions, ProtocolResult, ResultRow
+from zerosnet.robustness import PROTOCOLS, ProtocolOptions, ProtocolResult, ResultRow
 from zerosnet.robustness.perturbations.corruptions import Corruptions
 from zerosnet.training import RunSpec, Store, recipe
 from zerosnet.training.finished import attacks as attack
@@ -70,6 +70,36 @@ def test_as_many_images_as_there_are_are_the_whole_protocol(tmp_path, monkeypatc
     monkeypatch.setattr(attack, "load_for_test", None)
     assert attack_runs(store, [run], "paper-noise", device=CPU, images=images) == {run: result}
     assert read_attack(store.find(run), "paper-noise", ProtocolOptions(images=7)) is None, "seven are a part"
+
+
+@pytest.mark.parametrize(
+    ("images", "file", "measured"),
+    [(None, "smoothing", 5), (5, "smoothing", 5), (6, "smoothing+images=6", 6), (9, "smoothing+images=9", 8)],
+)
+def test_more_images_than_are_usual_are_measured(tmp_path, monkeypatch, images, file, measured):
+    digits, asked = load("digits"), {"device": CPU, "images": images, "samples": 10}
+    few = replace(digits, test=digits.test.subset(torch.arange(8)))
+    monkeypatch.setattr(attack, "load_for_test", lambda *_, **__: few)
+    monkeypatch.setitem(PROTOCOLS, "smoothing", replace(PROTOCOLS["smoothing"], images=5))
+    store = Store(tmp_path)
+    run = finished(store, "zerosnet20_opt", 1)
+    attack_runs(store, [run], "smoothing", device=CPU, samples=10)
+    (result,) = attack_runs(store, [run], "smoothing", **asked).values()
+    assert {row.images for row in result.rows} == {measured}
+    assert (store.find(run).folder / "attacks" / f"{file}+samples=10.json").exists()
+    monkeypatch.setattr(attack, "load_for_test", None)
+    assert attack_runs(store, [run], "smoothing", **asked) == {run: result}
+
+
+def test_radii_that_differ_a_little_are_kept_apart(store, opt):
+    close = [attack_runs(store, opt[:1], "pgd-whitebox", restarts=1, eps=(eps,), **FEW) for eps in (0.12341, 0.12344)]
+    assert [next(row.eps for row in found[opt[0]].rows if row.eps) for found in close] == [0.12341, 0.12344]
+
+
+def test_more_radii_than_a_file_name_holds_are_refused_before_data_are_loaded(store, opt, monkeypatch):
+    monkeypatch.setattr(attack, "load_for_test", None)
+    with pytest.raises(InputError, match="eps has 40 radii; expected fewer"):
+        attack_runs(store, opt[:1], "pgd-whitebox", device=CPU, eps=tuple(n / 999 for n in range(1, 41)))
 
 
 def test_corrupted_images_beyond_the_test_set_count(tmp_path):

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from zerosnet.cli import output
+from zerosnet.errors import InputError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -127,7 +128,7 @@ def _relative_error(
     ]
     try:
         return f"{mean_corruption_error(own, corruption_errors(alike)):.2f}" if alike else None
-    except ZeroDivisionError:  # a reference without any error, as on a handful of images
+    except InputError:  # a reference without any error, as on a handful of images
         return None
 
 

@@ -1,6 +1,6 @@
 """The runs that `zerosnet attack` is given, and their measurement by the protocol that each of them needs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +9,6 @@ from zerosnet.errors import InputError, did_you_mean
 if TYPE_CHECKING:
     from zerosnet.robustness import ProtocolResult
     from zerosnet.training import RunRecord, Store
-
-Bar = Callable[[str, int | None], Callable[[int], None]]
 
 
 def find_attacked(names: Sequence[str], store: "Store", stack: ExitStack) -> "list[RunRecord]":
@@ -23,7 +21,7 @@ def find_attacked(names: Sequence[str], store: "Store", stack: ExitStack) -> "li
 
 
 def measure(
-    store: "Store", records: "Sequence[RunRecord]", protocol: str, *, sigma: float | None, bar: Bar, **options: Any
+    store: "Store", records: "Sequence[RunRecord]", protocol: str, *, sigma: float | None, **options: Any
 ) -> "dict[str, ProtocolResult]":
     """Run a protocol on runs; results by run id, in the order given. `options` are those of `attack_runs`."""
     from zerosnet.training import attack_runs, load_network
@@ -35,8 +33,7 @@ def measure(
         load_network(record)  # what is wrong with one of them is found before any is attacked
     found = {}
     for name, group in groups.items():
-        shown = _bar_of_smoothing(name, bar, **options) if _smooths(protocol) else bar
-        found.update(attack_runs(store, group, name, bar=shown, **options))
+        found.update(attack_runs(store, group, name, **options))
     return {record.id: found[record.id] for record in records}
 
 
@@ -53,26 +50,9 @@ def _stored(name: str, store: "Store") -> "RunRecord":
     return store.find(name)
 
 
-def _smooths(protocol: str) -> bool:
-    from zerosnet.robustness import sigma_of
-
-    return sigma_of(protocol) is not None
-
-
 def _own_protocol(record: "RunRecord", protocol: str, sigma: float | None) -> str:
     """Name the protocol for a run: `smoothing` is by the noise that is given, or else by that of the run's training."""
     from zerosnet.robustness import SMOOTHING, smoothing_name
 
     noise = sigma or record.spec.recipe.noise
     return smoothing_name(noise) if protocol == SMOOTHING and noise else protocol
-
-
-def _bar_of_smoothing(name: str, bar: Bar, *, images: int | None, samples: int | None, **_: Any) -> Bar:
-    """Expect no more passes than those of the images that are certified unless a number of them is given."""
-    from zerosnet.robustness import IMAGES, ProtocolOptions, protocol
-
-    passes = protocol(name).passes
-    if images is not None or passes is None:
-        return bar
-    most = IMAGES * passes(ProtocolOptions(samples=samples))
-    return lambda label, total: bar(label, None if total is None else min(total, most))

@@ -4,11 +4,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import mean
 
+from zerosnet.errors import InputError
 from zerosnet.experiments.evidence import Evidence, RunEvidence
-from zerosnet.experiments.run_networks import wired_name
+from zerosnet.experiments.run_networks import recipe_name, wired_name
 from zerosnet.files import is_number
 from zerosnet.numerics import is_zero_stable
-from zerosnet.robustness import CorruptionErrors, ProtocolResult, ResultRow, corruption_errors, mean_corruption_error
+from zerosnet.robustness import (
+    CorruptionErrors,
+    ProtocolResult,
+    ResultRow,
+    corruption_errors,
+    mean_corruption_error,
+    sigma_of,
+)
 
 REFERENCE = "preresnet56"
 WHITE_BOX = ("pgd-whitebox", "autoattack")
@@ -49,6 +57,7 @@ class CertifiedNetwork:
 
     Attributes:
         images: How many test images were certified, or not.
+        sigma: Deviation of the noise that it is smoothed by.
     """
 
     name: str
@@ -59,6 +68,7 @@ class CertifiedNetwork:
     abstained: float
     images: int
     runs: int
+    sigma: float
 
     @property
     def mean_radius(self) -> float:
@@ -107,22 +117,32 @@ def corrupted_networks(evidence: Evidence, dataset: str = "cifar10") -> list[Cor
     networks = []
     for key, found in groups.items():
         name, recipe, stable = key
-        ratios = _ratios(errors[key], references.get((recipe, images[key])))
+        reference = references.get((recipe, images[key]))
+        ratios = (_ratio(errors[key], reference), _ratio(errors[key], reference, relative=True))
         networks.append(CorruptedNetwork(name, recipe, stable, errors[key], *ratios, images[key], len(found)))
     return sorted(networks, key=lambda network: network.errors.mean)
 
 
-def _ratios(errors: CorruptionErrors, reference: CorruptionErrors | None) -> tuple[float | None, float | None]:
-    """Compute the mean corruption error, and the relative one; None without a reference that was measured alike."""
-    if reference is None or (reference.source, reference.counted) != (errors.source, errors.counted):
-        return None, None
-    return mean_corruption_error(errors, reference), mean_corruption_error(errors, reference, relative=True)
+def _ratio(errors: CorruptionErrors, reference: CorruptionErrors | None, *, relative: bool = False) -> float | None:
+    """Compute one ratio; None if there is no reference, or it was measured otherwise, or loses nothing."""
+    try:
+        return None if reference is None else mean_corruption_error(errors, reference, relative=relative)
+    except InputError:
+        return None
 
 
 def certified_networks(evidence: Evidence, dataset: str = "cifar10") -> list[CertifiedNetwork]:
-    """Collect the networks of a data set under protocol `smoothing`, largest mean radius first."""
+    """Collect the smoothed networks of a data set, by the deviation of the noise and then largest mean radius first."""
+    names = {one.protocol for run in evidence.runs for one in run.attacks.values()}
+    sigmas = {name: sigma for name in names if (sigma := sigma_of(name)) is not None}
+    networks = [one for name, sigma in sigmas.items() for one in _certified(evidence, name, sigma, dataset)]
+    return sorted(networks, key=lambda network: (network.sigma, -network.mean_radius))
+
+
+def _certified(evidence: Evidence, protocol: str, sigma: float, dataset: str) -> list[CertifiedNetwork]:
+    """Collect the networks that were smoothed by one noise."""
     networks = []
-    for (name, recipe, stable), found in _groups(evidence, "smoothing", dataset).items():
+    for (name, recipe, stable), found in _groups(evidence, protocol, dataset).items():
         rows: dict[tuple[str, float], list[float]] = {}
         for _, result in found:
             for row in result.rows:
@@ -131,8 +151,8 @@ def certified_networks(evidence: Evidence, dataset: str = "cifar10") -> list[Cer
         certified = {radius: value for (method, radius), value in means.items() if method == "certified"}
         clean, abstained = (means[method, 0.0] for method in ("clean", "abstained"))
         images = _images(found[0][1])
-        networks.append(CertifiedNetwork(name, recipe, stable, clean, certified, abstained, images, len(found)))
-    return sorted(networks, key=lambda network: -network.mean_radius)
+        networks.append(CertifiedNetwork(name, recipe, stable, clean, certified, abstained, images, len(found), sigma))
+    return networks
 
 
 def attacked_networks(evidence: Evidence, dataset: str = "cifar10") -> list[AttackedNetwork]:
@@ -210,8 +230,8 @@ def _images(result: ProtocolResult) -> int:
 
 
 def _key(run: RunEvidence) -> Key:
-    """Name the network of a run, with what is unusual about it, its recipe and root condition."""
+    """Name the network of a run, with what is unusual about it, its recipe with changes, and root condition."""
     spec = run.record.spec
     name = wired_name(spec, spec.model if spec.scheme is None else f"{spec.model} {spec.scheme}")
     stable = None if run.scheme is None else bool(is_zero_stable(run.scheme))
-    return name, spec.recipe.name, stable
+    return name, recipe_name(spec), stable

@@ -46,6 +46,14 @@ def wired_name(spec: RunSpec, scheme: str) -> str:
     return ", ".join(filter(None, [scheme, *told]))
 
 
+def recipe_name(spec: RunSpec) -> str:
+    """Name a run's recipe with what was changed in it: "paper (epochs 4)"; the precision and images held out too."""
+    changed = [f"{key} {value}" for key, value in spec.changes.items()]
+    changed += [] if spec.precision is None else [spec.precision]
+    changed += [] if spec.validation is None else [f"{spec.validation:g} held out"]
+    return spec.recipe.name + (f" ({', '.join(changed)})" if changed else "")
+
+
 def rounded_name(name: str) -> str:
     """Round the coefficients of many digits in a name, to four digits.
 

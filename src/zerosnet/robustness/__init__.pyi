@@ -52,7 +52,6 @@ from zerosnet.robustness.protocols.table import Protocol as Protocol
 from zerosnet.robustness.protocols.table import protocol as protocol
 from zerosnet.robustness.protocols.table import run_protocol as run_protocol
 from zerosnet.robustness.smoothing import GUESSES as GUESSES
-from zerosnet.robustness.smoothing import IMAGES as IMAGES
 from zerosnet.robustness.smoothing import SAMPLES as SAMPLES
 from zerosnet.robustness.smoothing import Certificates as Certificates
 from zerosnet.robustness.smoothing import certified_radius as certified_radius

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.errors import InputError
-from zerosnet.files import is_number
+from zerosnet.files import is_number, is_whole
 from zerosnet.kernels import NativeClassifier, reason_against
 from zerosnet.models import Network
 
@@ -183,6 +183,18 @@ def require_index(index: Tensor, count: int) -> None:
     if not isinstance(index, Tensor) or index.dtype not in WHOLE or index.shape != (count,):
         found = f"{index.dtype} of shape {tuple(index.shape)}" if isinstance(index, Tensor) else type(index).__name__
         raise InputError(f"index is {found}; expected a tensor of whole numbers, one place per image: {count}")
+
+
+def require_count(name: str, value: Any) -> None:
+    """Raise an error unless a value is a whole number, at least 1."""
+    if not (is_whole(value) and value >= 1):
+        raise InputError(f"{name} is {value!r}; expected a whole number, at least 1")
+
+
+def require_seed(seed: Any) -> None:
+    """Raise an error unless a seed is a whole number that 64 bits hold."""
+    if not (is_whole(seed) and 0 <= seed < 1 << 63):
+        raise InputError(f"seed is {seed!r}; expected a whole number from 0 on, below 2^63")
 
 
 def require_size(name: str, value: Any, largest: float = 1.0) -> None:

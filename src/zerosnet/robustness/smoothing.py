@@ -20,7 +20,7 @@ from torch import Tensor
 
 from zerosnet.errors import InputError
 from zerosnet.files import is_number, is_whole
-from zerosnet.robustness.classifiers import each_replica, frozen, replica_logits, unit_images
+from zerosnet.robustness.classifiers import each_replica, frozen, replica_logits, require_seed, unit_images
 from zerosnet.robustness.perturbations.counter import counted_normal
 from zerosnet.robustness.protocols.attacked import Subject, most_at_once
 from zerosnet.robustness.protocols.names import SIGMA
@@ -41,6 +41,8 @@ def lower_bound(hits: npt.ArrayLike, samples: int, alpha: float = ALPHA) -> npt.
     from scipy.special import betaincinv
 
     seen = np.asarray(hits, dtype=np.float64)
+    if not ((seen >= 0) & (seen <= samples)).all():
+        raise InputError(f"hits are {hits!r}; expected numbers from 0 to {samples}, the samples")
     return np.where(seen > 0, betaincinv(np.maximum(seen, 1), samples - seen + 1, alpha), 0.0)
 
 
@@ -113,6 +115,7 @@ def certify(
     if not (is_number(alpha) and 0 < alpha < 1):
         raise InputError(f"alpha is {alpha!r}; expected a number between 0 and 1")
     require_samples(samples, alpha)
+    require_seed(seed)
     if not (is_whole(guesses) and 1 <= guesses < _MOST_SAMPLES // 2):
         raise InputError(f"guesses is {guesses!r}; expected a whole number from 1 to {_MOST_SAMPLES // 2 - 1}")
     first = count_answers(target, sigma, guesses, seed=seed)

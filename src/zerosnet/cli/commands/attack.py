@@ -38,7 +38,9 @@ def attack(
     sigma: float | None = typer.Option(
         None, help="Deviation of the noise for smoothing; by default that of the run's training, or else 0.25."
     ),
-    images: int | None = typer.Option(None, help="Number of test images, chosen at random by seed 1; all by default."),
+    images: int | None = typer.Option(
+        None, help="Number of test images, chosen at random by seed 1; all by default, 500 for smoothing."
+    ),
     again: bool = typer.Option(False, "--again", help="Measure again what the store has already."),
     plot: str | None = typer.Option(None, metavar="FILE", help=output.PLOT_HELP),
     json: bool = typer.Option(False, "--json", help="One JSON document on stdout: a list of objects, one per run."),

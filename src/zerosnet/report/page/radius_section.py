@@ -16,15 +16,21 @@ _MARKS = 8
 
 
 def certificates(networks: Sequence[CertifiedNetwork], dataset: str) -> list[Html]:
-    """Draw certified accuracy over the radius, one line per network."""
+    """Draw certified accuracy over the radius, one line per network, and a chart per noise."""
     words = (
         f"Randomised smoothing: the part of {_counts(one.images for one in networks)} test images that is answered "
         "correctly, and provably so for every perturbation within the radius."
     )
-    series = [_line(one, place, one.certified) for place, one in enumerate(networks)]
-    about = "; ".join(f"{rounded_name(one.name)}: mean radius {one.mean_radius:.3f}" for one in networks)
-    chart = Chart("Certified accuracy", "L2 radius", "certified accuracy, %", series, f"{about}.")
-    return [element("h3", f"Certificates: {dataset}"), element("p", words), figures([chart])]
+    sigmas = dict.fromkeys(one.sigma for one in networks)
+    charts = []
+    for sigma in sigmas:
+        chosen = [one for one in networks if one.sigma == sigma]
+        title = "Certified accuracy" + (f", noise of {sigma:g}" if len(sigmas) > 1 else "")
+        names = [_name(one, several=len({one.recipe for one in chosen}) > 1) for one in chosen]
+        series = [_line(one, name, place, one.certified) for place, (one, name) in enumerate(zip(chosen, names))]
+        about = "; ".join(f"{name}: mean radius {one.mean_radius:.3f}" for one, name in zip(chosen, names))
+        charts.append(Chart(title, "L2 radius", "certified accuracy, %", series, f"{about}."))
+    return [element("h3", f"Certificates: {dataset}"), element("p", words), figures(charts)]
 
 
 def attacks(networks: Sequence[AttackedNetwork], dataset: str) -> list[Html]:
@@ -51,11 +57,21 @@ def _counts(numbers: Iterable[int]) -> str:
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
-def _line(network: CertifiedNetwork | AttackedNetwork, place: int, curve: dict[float, float]) -> Series:
+def _name(network: CertifiedNetwork, *, several: bool) -> str:
+    """Name a network, with its recipe if there are several."""
+    return rounded_name(network.name) + (f", recipe {network.recipe}" if several else "")
+
+
+def _line(network: CertifiedNetwork | AttackedNetwork, name: str, place: int, curve: dict[float, float]) -> Series:
     """Draw a network's accuracy over the radius, dashed if it is not zero-stable."""
     look, words = LOOKS[network.zero_stable], {True: "", False: " (not zero-stable)", None: " (trained)"}
-    name = rounded_name(network.name) + words[network.zero_stable]
-    return Series(name, sorted(curve.items()), look, place % _MARKS, dashed=network.zero_stable is False)
+    return Series(
+        name + words[network.zero_stable],
+        sorted(curve.items()),
+        look,
+        place % _MARKS,
+        dashed=network.zero_stable is False,
+    )
 
 
 def _attack_chart(networks: Sequence[AttackedNetwork], recipe: str) -> list[Html]:
@@ -64,7 +80,10 @@ def _attack_chart(networks: Sequence[AttackedNetwork], recipe: str) -> list[Html
     if method is None:
         return []
     shown = [one for one in networks if method in one.kept]
-    series = [_line(one, place, {0.0: one.clean, **one.over_radius(method)}) for place, one in enumerate(shown)]
+    series = [
+        _line(one, rounded_name(one.name), place, {0.0: one.clean, **one.over_radius(method)})
+        for place, one in enumerate(shown)
+    ]
     crossed = [one for one in shown if _STRONGEST in one.kept]
     for place, one in enumerate(crossed):
         points = sorted(one.over_radius(_STRONGEST).items())

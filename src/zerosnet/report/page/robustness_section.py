@@ -130,7 +130,8 @@ def _corruptions(networks: Sequence[CorruptedNetwork], dataset: str) -> list[Htm
     ratios = (
         "The mean corruption error (mCE) is in percent of PreResNet-56's; relative: of what is lost to corruption."
         if compared
-        else "There is no mean corruption error: its reference, PreResNet-56, has not been measured under corruption."
+        else "There is no mean corruption error: its reference, PreResNet-56, has not been measured on the same "
+        "images, or makes no error under some corruption."
     )
     words = (
         f"Corruptions as in CIFAR-10-C, {source}: mean error over corruptions and severities, and what is lost to "

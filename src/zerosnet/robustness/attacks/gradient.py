@@ -26,6 +26,7 @@ from zerosnet.robustness.classifiers import (
     labels_per_replica,
     replica_logits,
     replicas_of,
+    require_count,
     require_index,
     require_labels,
     require_logits,
@@ -104,8 +105,7 @@ class Attack:
         for name, value in (("eps", self.eps), ("step", self.step)):
             require_size(name, value, norm.largest)
         for name, count in (("steps", self.steps), ("restarts", self.restarts)):
-            if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-                raise InputError(f"{name} is {count!r}; expected a whole number, at least 1")
+            require_count(name, count)
         if self.restarts > 1 and not self.random_start:
             raise InputError(f"restarts is {self.restarts} without random start; every restart would be the same")
 

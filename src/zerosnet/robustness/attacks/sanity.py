@@ -77,7 +77,7 @@ def clean_accuracy(rows: Sequence[ResultRow], num_classes: int, known: float | N
 
 
 def falls_with_eps(rows: Sequence[ResultRow]) -> Check:
-    """No attack leaves a higher accuracy at a larger eps."""
+    """No attack leaves a higher accuracy at a larger eps; by construction if it keeps what smaller ones found."""
     methods: dict[tuple[str, int], list[ResultRow]] = defaultdict(list)
     for row in rows:
         if row.access is not None and row.method not in CONTROLS:

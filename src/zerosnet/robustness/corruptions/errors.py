@@ -16,6 +16,8 @@ from zerosnet.errors import InputError
 from zerosnet.robustness.corruptions.regenerated import CORRUPTIONS
 from zerosnet.robustness.protocols.result import ProtocolResult
 
+_LEAST = 1e-9  # points; less is a rounding error
+
 
 @dataclass(frozen=True)
 class CorruptionErrors:
@@ -76,7 +78,8 @@ def mean_corruption_error(network: CorruptionErrors, reference: CorruptionErrors
     """The mean corruption error in percent of the reference's; `relative`: of what is lost to corruption only.
 
     Raises:
-        InputError: The two were measured with different corruptions.
+        InputError: The two were measured with different corruptions, or the reference makes no error under one, or
+            (`relative`) loses nothing to it.
     """
     if network.source != reference.source or network.counted != reference.counted:
         raise InputError("reference has other corruptions than the network; expected the same, from the same source")
@@ -84,4 +87,8 @@ def mean_corruption_error(network: CorruptionErrors, reference: CorruptionErrors
     def size(errors: CorruptionErrors, name: str) -> float:
         return sum(error - (errors.clean if relative else 0.0) for error in errors.by_severity[name])
 
+    for name in network.counted:
+        if size(reference, name) < _LEAST:
+            what = f"loses nothing to {name}" if relative else f"makes no error under {name}"
+            raise InputError(f"reference {what}; expected one that does: there is no ratio to nothing")
     return 100 * mean(size(network, name) / size(reference, name) for name in network.counted)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from zerosnet.errors import InputError, did_you_mean
 from zerosnet.files import is_whole
-from zerosnet.robustness.classifiers import require_index
+from zerosnet.robustness.classifiers import require_index, require_seed
 from zerosnet.robustness.corruptions import blur, digital, jpeg, noise, spatter, weather
 from zerosnet.robustness.corruptions.draws import SEED, Draws
 from zerosnet.robustness.corruptions.filters import BYTE, divided
@@ -127,6 +127,7 @@ def corrupt(images: Tensor, name: str, severity: int, *, index: Tensor | None = 
         raise InputError(f"images are {found}; expected uint8 (N, {', '.join(map(str, SIZE))})")
     places = torch.arange(len(images)) if index is None else index
     require_index(places, len(images))
+    require_seed(seed)
     chosen = CORRUPTIONS[name]
     draws = Draws(places.to(images.device), name, seed)
     made = chosen.make(divided(images.double(), BYTE), *chosen.severities[severity - 1], draws)

@@ -52,6 +52,8 @@ def find_corruptions(folder: Path, dataset: str = "cifar10") -> Corruptions | No
     own = folder / folder_of(dataset)
     if own.exists():
         return _whole(own)
+    if folder.name != own.name and folder.name in FOLDERS.values():
+        return None  # of another data set
     is_own = folder.name == own.name and folder.exists()
     return _whole(folder) if is_own or (folder / LABELS).exists() else None
 

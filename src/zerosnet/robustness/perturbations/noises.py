@@ -15,7 +15,7 @@ from torch import Tensor
 from zerosnet.data import stream
 from zerosnet.errors import InputError
 from zerosnet.files import is_number
-from zerosnet.robustness.classifiers import require_size, require_unit_images, unit_images
+from zerosnet.robustness.classifiers import require_index, require_size, require_unit_images, unit_images
 
 # what is drawn for one image; always on the CPU, because no two devices agree on the last bit of a normal number
 FIELDS: dict[str, Callable[[torch.Size, torch.Generator], Tensor]] = {
@@ -85,6 +85,7 @@ def add_noise(images: Tensor, noise: Noise, *, index: Tensor | None = None, seed
     field = None
     if noise.field is not None:
         index = torch.arange(len(images)) if index is None else index
+        require_index(index, len(images))
         field = draw_field(noise.field, index, images.shape[1:], seed).to(images.device)
     return shifted(unit_images(images), noise, field)
 

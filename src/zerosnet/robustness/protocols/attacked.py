@@ -16,6 +16,7 @@ from zerosnet.robustness.classifiers import (
     is_right,
     replica_logits,
     replicas_of,
+    require_count,
     require_labels,
     require_logits,
     require_unit_images,
@@ -57,6 +58,8 @@ class Subject:
 
     def chosen(self, count: int | None, seed: int = 1) -> "Subject":
         """Choose `count` images at random, by the seed alone; all of them if there are no more."""
+        if count is not None:
+            require_count("count", count)
         if count is None or count >= len(self):
             return self
         picked = torch.randperm(len(self), generator=stream(seed, "chosen images"))[:count].sort().values
@@ -95,8 +98,8 @@ def subject(
     if surrogate is not None and (found := require_logits(surrogate, images)) != classes:
         raise InputError(f"the surrogate has {found} classes; expected {classes}, as the network has")
     require_labels(labels, len(images), classes)
-    if batch is not None and batch < 1:
-        raise InputError(f"batch is {batch}; expected a number of images, at least 1")
+    if batch is not None:
+        require_count("batch", batch)
     if batch is None:
         batch = most_at_once(model, images)
     passes = -(-len(images) // batch)
@@ -151,6 +154,8 @@ def under_attack(target: Subject, attack: Attack, resisting: Tensor | None = Non
     """
     _require_untargeted(attack)
     shape = (len(target), target.replicas)
+    if resisting is not None and (resisting.dtype != torch.bool or resisting.shape != shape):
+        raise InputError(f"resisting is {resisting.dtype} of shape {tuple(resisting.shape)}; expected bool {shape}")
     resists = torch.ones(shape, dtype=torch.bool) if resisting is None else resisting.clone()
     for restart in range(attack.restarts):
         standing = resists.any(1).nonzero()[:, 0]

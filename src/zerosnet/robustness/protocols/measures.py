@@ -11,6 +11,7 @@ from zerosnet.files import is_number
 from zerosnet.robustness.attacks.autoattack import require_classes, under_autoattack
 from zerosnet.robustness.attacks.gradient import Attack, fgsm, pgd
 from zerosnet.robustness.attacks.sanity import HUGE_EPS
+from zerosnet.robustness.classifiers import require_count
 from zerosnet.robustness.corruptions.regenerated import CORRUPTIONS, SEVERITIES
 from zerosnet.robustness.perturbations.corruptions import (
     Corruptions,
@@ -23,7 +24,7 @@ from zerosnet.robustness.perturbations.noises import NOISE_SEED, PAPER_NOISES, c
 from zerosnet.robustness.protocols.attacked import Subject, passes_of, under_attack, under_noises, under_transfer
 from zerosnet.robustness.protocols.names import SIGMA
 from zerosnet.robustness.protocols.result import Measurement
-from zerosnet.robustness.smoothing import ALPHA, GUESSES, IMAGES, SAMPLES, SEED, certify, require_samples
+from zerosnet.robustness.smoothing import ALPHA, GUESSES, SAMPLES, SEED, certify, require_samples
 
 PAPER_EPS = (3 / 255, 5 / 255, 8 / 255)
 SMALL_EPS = tuple(levels / 255 for levels in (0.25, 0.5, 1, 2))  # at which networks without defence have something left
@@ -36,10 +37,10 @@ RADII = 16  # in steps of sigma / 5: to 3.2 sigma, about what 10,000 samples can
 
 @dataclass(frozen=True)
 class ProtocolOptions:
-    """Options of a user: restarts of `pgd-whitebox`, number of images (all by default), the folder of corruptions.
+    """Options of a user: restarts of `pgd-whitebox`, number of images, the folder of corruptions.
 
-    `dataset` names the data set whose corruptions are used. `eps` are radii in place of the protocol's own, kept in
-    rising order. `smoothing` takes 10,000 `samples` by default.
+    All images are taken by default, by `smoothing` 500 of them with 10,000 `samples` each. `dataset` names the data set
+    whose corruptions are used. `eps` are radii in place of the protocol's own, kept in rising order.
     """
 
     restarts: int | None = None
@@ -51,11 +52,12 @@ class ProtocolOptions:
 
     def __post_init__(self) -> None:
         for name, value in (("restarts", self.restarts), ("images", self.images)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-                raise InputError(f"{name} is {value!r}; expected a whole number, at least 1")
-        if self.eps is not None and (not self.eps or any(not is_number(eps) or not 0 < eps < 1 for eps in self.eps)):
-            raise InputError(f"eps is {self.eps!r}; expected numbers between 0 and 1, such as 8/255")
+            if value is not None:
+                require_count(name, value)
         if self.eps is not None:
+            radii = self.eps if isinstance(self.eps, Sequence) else ()
+            if not radii or any(not is_number(eps) or not 0 < eps < 1 for eps in radii):
+                raise InputError(f"eps is {self.eps!r}; expected a list of numbers between 0 and 1, such as 8/255")
             object.__setattr__(self, "eps", tuple(sorted(set(self.eps))))
         if self.samples is not None:
             require_samples(self.samples)
@@ -214,19 +216,18 @@ def corruption_notes(options: ProtocolOptions) -> tuple[str, ...]:
 
 
 def smoothing(target: Subject, options: ProtocolOptions, sigma: float = SIGMA) -> list[Measurement]:
-    """Certify 500 images unless told otherwise: certified accuracy over the radius, and how often it abstains."""
-    part = target if options.images is not None else target.chosen(IMAGES)
+    """Certify all images: certified accuracy over the radius, and how often it abstains."""
     samples = options.samples or SAMPLES
-    found = certify(part, sigma, samples=samples)
+    found = certify(target, sigma, samples=samples)
     settings = {"sigma": sigma, "samples": samples, "guesses": GUESSES, "alpha": ALPHA, "norm": "l2", "seed": SEED}
     certified = [
         Measurement(
             f"certified, radius {radius:.4g}",
             "certified",
-            found.certified(part.labels, radius),
+            found.certified(target.labels, radius),
             eps=radius,
             settings=settings,
         )
         for radius in (step * sigma / 5 for step in range(RADII + 1))
     ]
-    return [clean(part), *certified, Measurement("abstained", "abstained", found.abstained, settings=settings)]
+    return [clean(target), *certified, Measurement("abstained", "abstained", found.abstained, settings=settings)]

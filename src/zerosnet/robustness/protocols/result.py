@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
+from math import isclose
 from typing import TYPE_CHECKING, Any
 
 from zerosnet.errors import InputError
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _WHOLE = 1e-9  # quarters of 1/255 closer than this to a whole number are one
+_SAME = 1e-12  # relative difference of radii that differ by rounding only
 
 
 @dataclass(frozen=True)
@@ -130,12 +132,20 @@ def read_radius(text: str) -> float:
 
 
 def radius_text(eps: float) -> str:
-    """Write eps as a fraction of 255 if it is one, in quarters, else as a decimal.
+    """Write eps as quarters of 1/255, as a short decimal or fraction of 255, or else with all its digits.
+
+    Different radii have different texts, but for rounding errors: files are named after them.
 
     Examples:
-        >>> radius_text(8 / 255), radius_text(0.25 / 255), radius_text(0.075)
-        ('8/255', '0.25/255', '0.075')
+        >>> radius_text(8 / 255), radius_text(0.25 / 255), radius_text(0.075), radius_text(0.1 / 255)
+        ('8/255', '0.25/255', '0.075', '0.1/255')
+        >>> radius_text(0.12341)
+        '0.12341'
     """
     quarters = 4 * 255 * eps
-    is_fraction = quarters > 0.5 and abs(quarters - round(quarters)) < _WHOLE
-    return f"{round(quarters) / 4:g}/255" if is_fraction else f"{eps:.4g}"
+    if quarters > 0.5 and abs(quarters - round(quarters)) < _WHOLE:
+        return f"{round(quarters) / 4:g}/255"
+    decimal, levels = f"{eps:.4g}", f"{255 * eps:.4g}"
+    if isclose(float(decimal), eps, rel_tol=_SAME):
+        return decimal
+    return f"{levels}/255" if isclose(float(levels) / 255, eps, rel_tol=_SAME) else repr(float(eps))

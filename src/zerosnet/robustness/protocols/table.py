@@ -16,6 +16,7 @@ from zerosnet.robustness.protocols.attacked import Subject
 from zerosnet.robustness.protocols.measures import ProtocolOptions
 from zerosnet.robustness.protocols.names import SMOOTHING, sigma_of
 from zerosnet.robustness.protocols.result import Measurement, ProtocolResult, rows_of
+from zerosnet.robustness.smoothing import IMAGES
 
 DEPTH = "the paper does not state the depth of its networks; 56 layers is our reading"
 
@@ -29,6 +30,7 @@ class Protocol:
     adversarial   its numbers come with sanity checks
     surrogate     it needs a second network, on which examples are made
     fused         it can take several networks at once
+    images        the number of images unless an option tells otherwise; None for all
     restarts      it makes restarts, whose number is an option
     radii         its eps is an option
     passes        the passes of an image that it takes at most; None if they were not counted
@@ -47,6 +49,7 @@ class Protocol:
     adversarial: bool = True
     surrogate: bool = False
     fused: bool = True
+    images: int | None = None
     restarts: bool = False
     radii: bool = False
     passes: Callable[[ProtocolOptions], int] | None = None
@@ -127,6 +130,7 @@ _ALL = (
             "radii are in the L2 norm of images of [0, 1]; an answer that is not certain is an abstention",
         ),
         adversarial=False,
+        images=IMAGES,
         passes=measures.smoothing_passes,
         samples=True,
     ),
@@ -159,7 +163,7 @@ def run_protocol(
         raise InputError(f"protocol {name} takes one network at a time, not {target.replicas} fused ones")
     if known is not None and len(known) != target.replicas:
         raise InputError(f"known has {len(known)} accuracies; expected one per network: {target.replicas}")
-    part = target.chosen(options.images)
+    part = target.chosen(options.images or chosen.images)
     expected = known if known is not None and part is target else [None] * target.replicas
     settings = {"images": len(part), "of": len(target), "classes": target.num_classes}
     try:

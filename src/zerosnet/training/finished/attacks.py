@@ -50,6 +50,7 @@ from zerosnet.training.threads import in_parallel
 
 FOLDER = "attacks"
 REDUCED = ("images", "restarts", "samples")  # options that a file's name has
+_LONGEST = 200  # letters of such a name; file systems take 255
 Bar = Callable[[str, int | None], Callable[[int], None]]
 
 
@@ -85,6 +86,8 @@ def attack_runs(
         if value is not None and not getattr(chosen, takes):
             able = ", ".join(one.name for one in PROTOCOLS.values() if getattr(one, takes))
             raise InputError(f"{what} is given; protocol {name} does not take it, expected one that does: {able}")
+    if options.eps is not None and len(_file_name(name, options)) > _LONGEST:
+        raise InputError(f"eps has {len(options.eps)} radii; expected fewer: the name of a result's file holds them")
     chosen.ready()
     asked = (store.find(run) if isinstance(run, str) else run for run in runs)
     records = {record.id: record for record in asked}
@@ -116,8 +119,9 @@ def attack_runs(
         given = replace(options, corruptions=corrupted.get(first.dataset), dataset=first.dataset)
         source = surrogates.get(first.dataset)
         test = sets[first.dataset]
-        given = _whole(given, test)
-        total = None if chosen.passes is None else (given.images or len(test.test)) * chosen.passes(given)
+        given = _whole(given, test, chosen.images)
+        count = min(given.images or chosen.images or len(test.test), len(test.test))
+        total = None if chosen.passes is None else count * chosen.passes(given)
         stored.update(_attack_group(group, chosen, given, test, source, device, stop, report, bar(label, total)))
 
     with torch_settings(device, deterministic=False):
@@ -135,10 +139,13 @@ def _is_regenerated(result: Measurement) -> bool:
     return any(row.settings.get("source") == "regenerated" for row in result.rows)
 
 
-def _whole(options: ProtocolOptions, data: DataSet) -> ProtocolOptions:
-    """Drop the number of images from the options if it covers all images."""
+def _whole(options: ProtocolOptions, data: DataSet, usual: int | None = None) -> ProtocolOptions:
+    """Drop the number of images from the options if it covers what the protocol takes without it, `usual` or all."""
     there = len(data.test) if options.corruptions is None else max(len(data.test), options.corruptions.per_severity)
-    return options if options.images is None or options.images < there else replace(options, images=None)
+    if options.images is None:
+        return options
+    whole = min(options.images, there) == min(usual or there, there)
+    return replace(options, images=None) if whole else options
 
 
 def _attack_group(
@@ -228,7 +235,7 @@ def pick_attack(
 ) -> Measurement | None:
     """Find the result of protocol `name` by a function that finds results by file name; None if there is none.
 
-    What was measured on all images also answers for as many, or more.
+    What was measured without a number of images also answers for as many, and for more if there are no more.
     """
     result = find(_file_name(name, options))
     if result is not None and result.not_run is None:
@@ -236,7 +243,13 @@ def pick_attack(
     if options is None or options.images is None:
         return None
     whole = pick_attack(find, name, replace(options, images=None))
-    return whole if whole is not None and all(row.images <= options.images for row in whole.rows) else None
+    return whole if whole is not None and _has(whole, options.images) else None
+
+
+def _has(whole: Measurement, images: int) -> bool:
+    """Check if a result is of so many images, or of all if there are fewer."""
+    most = max((row.images for row in whole.rows), default=0)
+    return most == images or whole.settings.get("of", most) <= most < images
 
 
 def read_attack(record: RunRecord, name: str, options: ProtocolOptions | None = None) -> Measurement | None:
