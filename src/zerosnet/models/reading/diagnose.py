@@ -25,7 +25,7 @@ from zerosnet.models.reading.features import axis_in, feature_axes
 from zerosnet.models.reading.gains import StateDisturbance, backward_gains, same_operations
 from zerosnet.models.reading.linear import base_numel, stem_size, stream_roots
 from zerosnet.models.reading.plan import plan_of, resolved
-from zerosnet.models.reading.read import NetworkReading, read_network
+from zerosnet.models.reading.read import NetworkReading, read_steadily
 from zerosnet.models.reading.reads import followed_states, reads_of
 from zerosnet.models.reading.trace import Trace, check_finite, run
 from zerosnet.models.reading.unread import require_most
@@ -35,12 +35,6 @@ READ_WITH = 2
 
 _MOST_NAMES = 5
 """Number of modules that an error names."""
-
-_DRAWS = 8
-"""Number of readings with other random numbers: two of them hardly ever agree if blocks are skipped by chance."""
-
-_CHANCE = 0.05
-"""Numbers of a wiring that differ by more depend on chance: a block that is skipped changes one by its whole size."""
 
 _STATISTICS = ("running", "batch")
 
@@ -124,11 +118,7 @@ def _read(
     names = blocks
     if isinstance(blocks, Iterable) and not isinstance(blocks, str):
         names = _modules(model, run(model, few, statistics=statistics), list(blocks))
-    reading = read_network(model, few, blocks=names, seed=seed, statistics=statistics)
-    if drawn and not all(_agrees(model, few, reading, names, seed, statistics, draw) for draw in range(_DRAWS)):
-        raise InputError(f"{type(model).__name__} does not run the same way twice, its blocks depend on random "
-                         "numbers; expected a network without chance in evaluation mode")  # fmt: skip
-    return reading
+    return read_steadily(model, few, drawn, blocks=names, seed=seed, statistics=statistics)
 
 
 def _modules(model: nn.Module, trace: Trace, blocks: Sequence[str]) -> list[str]:
@@ -182,25 +172,6 @@ def _few(model: nn.Module, example: Example, seed: int, statistics: str) -> tupl
             return example, draws_chance(model, example, statistics)
         except ExampleError:
             raise error from None
-
-
-def _agrees(
-    model: nn.Module,
-    example: Example,
-    reading: NetworkReading,
-    blocks: Iterable[str] | None,
-    seed: int,
-    statistics: str,
-    draw: int,
-) -> bool:
-    """Read the wiring with other random numbers, and check that it is the same."""
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(draw)
-        try:
-            other = read_network(model, example, blocks=blocks, seed=seed, statistics=statistics).wiring
-        except InputError:  # such as one without blocks
-            return False
-    return other.names == reading.wiring.names and other.difference(reading.wiring) <= _CHANCE
 
 
 # -- where things are --------------------------------------------------------------------------------------------------

@@ -7,9 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.errors import InputError
-from zerosnet.models.reading.algebra import is_gated, limit_reached
 from zerosnet.models.reading.branches import block_names, folds, passage_gains, rms
-from zerosnet.models.reading.calls import Example, check_call
+from zerosnet.models.reading.calls import Example, check_call, draws_chance
 from zerosnet.models.reading.disturb import DisturbedRun, disturbed_run
 from zerosnet.models.reading.linear import (
     LinearPart,
@@ -21,6 +20,7 @@ from zerosnet.models.reading.linear import (
 from zerosnet.models.reading.measured import MeasuredStep, MeasuredWiring
 from zerosnet.models.reading.plan import Part, StepPlan, normed, plan_of
 from zerosnet.models.reading.reads import entries_of, head_entry, trimmed
+from zerosnet.models.reading.refusals import check_entries, nothing_found, several_readings
 from zerosnet.models.reading.trace import run
 from zerosnet.models.reading.unread import unread_modules
 from zerosnet.numerics import Stage, Step
@@ -28,6 +28,12 @@ from zerosnet.numerics import Stage, Step
 _SNAP = 1e-8
 _ZERO = 1e-13
 """Rounding: numbers so close to an integer, or to 0, are taken to be it."""
+
+_DRAWS = 8
+"""Number of readings with other random numbers: two of them hardly ever agree if blocks are skipped by chance."""
+
+_CHANCE = 0.05
+"""Numbers of a wiring that differ by more depend on chance: a block that is skipped changes one by its whole size."""
 
 
 def wiring_of(
@@ -70,7 +76,9 @@ def wiring_of(
         >>> [(float(step.A[0][0]), float(step.b[0])) for step in wiring.steps]
         [(1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0)]
     """
-    return read_network(model, example, blocks=blocks, seed=seed).wiring
+    check_call(model, example, seed)
+    drawn = draws_chance(model, example)
+    return read_steadily(model, example, drawn, blocks=blocks, seed=seed).wiring
 
 
 @dataclass(frozen=True)
@@ -102,8 +110,8 @@ def read_network(
     trace = run(model, example, statistics=statistics)
     plan = plan_of(trace, blocks)
     if not plan.steps:
-        raise InputError(_nothing_found(model, plan))
-    _check_entries(model, plan)
+        raise InputError(nothing_found(model, plan))
+    check_entries(model, plan)
     plan = trimmed(plan)
     entries, head = entries_of(plan), head_entry(plan)
     vertices = [v for v in (*entries.values(), head) if v is not None]
@@ -127,6 +135,35 @@ def read_network(
     return NetworkReading(wiring, plan, parts, tuple(entries.get(n) for n, _, _ in steps), head)
 
 
+def read_steadily(
+    model: nn.Module,
+    example: Example,
+    drawn: bool,
+    *,
+    blocks: Iterable[str] | None = None,
+    seed: int = 0,
+    statistics: str = "running",
+) -> NetworkReading:
+    """Read a wiring, and again with other random numbers if the network draws some.
+
+    Args:
+        drawn: It draws some; see `draws_chance`.
+    """
+    reading = read_network(model, example, blocks=blocks, seed=seed, statistics=statistics)
+    for draw in range(_DRAWS if drawn else 0):
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(draw)
+            try:
+                other = read_network(model, example, blocks=blocks, seed=seed, statistics=statistics).wiring
+            except InputError:  # such as one without blocks
+                other = None
+        same = other is not None and other.names == reading.wiring.names
+        if other is None or not same or other.difference(reading.wiring) > _CHANCE:
+            raise InputError(f"{type(model).__name__} does not run the same way twice, its blocks depend on random "
+                             "numbers; expected a network without chance in evaluation mode")  # fmt: skip
+    return reading
+
+
 def _measured_parts(
     plan: StepPlan, entries: dict[int, int | None], run_: DisturbedRun
 ) -> list[tuple[int, Part, LinearPart]]:
@@ -135,7 +172,7 @@ def _measured_parts(
     for n, part in enumerate(plan.parts):
         if part.kind in ("step", "opening"):
             if entries.get(n, 0) is None:
-                raise InputError(_several_readings(plan, part))
+                raise InputError(several_readings(plan, part))
             found.append((n, part, measure_part(plan, part, entries.get(n), run_)))
         elif folds(plan, n):
             place, step, linear = found[-1]
@@ -254,38 +291,3 @@ def _row(values: Tensor | None) -> tuple[float, ...]:
 def _snapped(value: float) -> float:
     nearest = float(round(value))
     return nearest if abs(value - nearest) < (_SNAP if nearest else _ZERO) else value
-
-
-def _nothing_found(model: nn.Module, plan: StepPlan) -> str:
-    flow = plan.flow
-    used = [v for v in flow.vertices if flow.used[v.index]]
-    sums = [v for v in used if v.operation.strip("_") in ("add", "iadd", "sub", "isub")]
-    where = ", ".join(dict.fromkeys(v.module or "the network itself" for v in sums[:5]))
-    seen = f"{len(sums)} sums, in {where}" if sums else "no sums"
-    gated = [v for v in used if is_gated(flow.vertices, v)]
-    if gated:
-        seen += f", and in {len(gated)} of them weights that differ for every entry, as in highway networks"
-    seen += limit_reached(flow.vertices) if sums and not gated else ""
-    return (
-        f"{type(model).__name__} has no residual blocks that can be found: among {len(used)} operations between the "
-        f"example and the output there are {seen}; expected sums of a state and a branch"
-        f"{', with weights per token, channel or image at most' if gated else ''}, "
-        "or names of modules (blocks=, in the shell --block)"
-    )
-
-
-def _check_entries(model: nn.Module, plan: StepPlan) -> None:
-    vertices = plan.flow.vertices
-    found = (vertices[v] for part in plan.steps for s in part.sums for v in (s.target, *s.states, *s.branches))
-    empty = next((v for v in found if not v.numel), None)
-    if empty is not None:
-        raise InputError(
-            f"{type(model).__name__} sums tensors without entries ({empty.operation} in "
-            f"{empty.module or 'the network'}), such as boxes if none are detected; expected "
-            "an example on which they have some, or names of modules (blocks=, in the shell --block)"
-        )
-
-
-def _several_readings(plan: StepPlan, part: Part) -> str:
-    module = plan.flow.vertices[part.sums[0].target].module
-    return f"the block in {module or 'the network'} reads several mixtures of its streams; expected one"
