@@ -10,9 +10,12 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from zerosnet.models.reading.algebra import PICKS
+from zerosnet.models.reading.algebra import PICKS, SCALES, SUMS, carriers
 from zerosnet.models.reading.plan import Part, StepPlan, is_norm, normed, resolved
 from zerosnet.models.reading.states import State, Walk
+
+_MOST_TERMS = 3
+"""A branch that is a sum of more is named after the module of the sum."""
 
 
 def entry_of(plan: StepPlan, state: State, begin: int, goal: int, numel: int) -> int | None:
@@ -70,26 +73,42 @@ def block_names(plan: StepPlan, blocks: Sequence[tuple[Part, tuple[tuple[int, fl
 
 
 def name_of_branch(plan: StepPlan, part: Part, branch: int) -> str:
-    """Name a branch after the module that makes it, the first one called below the module of the sum."""
+    """Name a branch after the modules that make it, the first one called below the module of the sum.
+
+    There are several if the branch is a sum itself, as of attention and MLP side by side.
+    """
     flow = plan.flow
     place = flow.vertices[part.sums[0].target].module
-    inner = flow.vertices[_made(plan, branch)].module
+    made = _made(plan, branch)
+    inner = flow.vertices[made].module
     front = f"{place}." if place else ""
-    if inner == place or not inner.startswith(front):
+    if inner == place:
+        terms = {flow.root[i] for i in flow.vertices[made].inputs if _is_term(plan, part, made, i)}
+        names = list(dict.fromkeys(name_of_branch(plan, part, term) for term in sorted(terms)))
+        return "+".join(names) if 0 < len(names) <= _MOST_TERMS else inner or "network"
+    if not inner.startswith(front):
         return inner or "network"
     below = inner[len(front) :].split(".")
     names = [front + ".".join(below[: n + 1]) for n in range(len(below))]
     return next(name for name in names if name in plan.called)
 
 
+def _is_term(plan: StepPlan, part: Part, total: int, vertex: int) -> bool:
+    vertices, root = plan.flow.vertices, plan.flow.root[vertex]
+    return vertices[total].operation in SUMS and vertices[vertex].data and root not in part.before
+
+
 def _made(plan: StepPlan, branch: int) -> int:
-    """Find the tensor that a branch only picks or rearranges, such as f of f[:, None]."""
+    """Find the tensor that a branch only picks, rearranges or scales, such as f of g * f[:, None]."""
     flow = plan.flow
     vertex = flow.root[branch]
     while True:
         v = flow.vertices[vertex]
-        data = [i for i in v.inputs if flow.vertices[i].data]
-        if v.operation not in PICKS or len(data) != 1 or flow.vertices[data[0]].numel < v.numel:
+        if v.operation in SCALES:
+            data = carriers(flow.vertices, v)
+        else:
+            data = tuple(i for i in v.inputs if flow.vertices[i].data) if v.operation in PICKS else ()
+        if len(data) != 1 or flow.vertices[data[0]].numel < v.numel:
             return vertex
         vertex = flow.root[data[0]]
 
