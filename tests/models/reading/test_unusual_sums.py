@@ -5,32 +5,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
+from tests.models.reading.written import FULL, WIDTH, Written, tokens
 from torch import Tensor, nn
 
 from zerosnet.models import diagnose, wiring_of
 
-WIDTH = 8
 DIAGONAL = [[0.5, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 2.0]]
-FULL = [[0.7, 0.2, 0.1], [0.1, 0.7, 0.2], [0.3, 0.3, 0.4]]
-
-
-class Written(nn.Module):
-    """Four branches, and a function that applies them to x in its own way."""
-
-    def __init__(self, apply: Callable[["Written", Tensor], Tensor], matrix: list[list[float]] = FULL) -> None:
-        super().__init__()
-        torch.manual_seed(0)
-        self.f = nn.ModuleList(nn.Sequential(nn.LayerNorm(WIDTH), nn.Linear(WIDTH, WIDTH)) for _ in range(4))
-        self.head = nn.Linear(WIDTH, 3)
-        self.own = apply
-        self.register_buffer("matrix", torch.tensor(matrix))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.head(self.own(self, x))
-
-
-def tokens(length: int = 5) -> Tensor:
-    return torch.randn(4, length, WIDTH, generator=torch.Generator().manual_seed(1))
 
 
 def mixed_after_the_sum(model: Written, x: Tensor) -> Tensor:
@@ -244,34 +224,3 @@ def test_a_matrix_may_be_a_parameter_at_any_width(product: Callable[[Tensor, Ten
 
     for step in wiring_of(Written(apply), tokens()).steps:
         assert np.array(step.A, dtype=float) == pytest.approx(np.array(FULL), abs=1e-6)
-
-
-def normed_by_hand(f: nn.Module, x: Tensor) -> Tensor:
-    y = f(x).float().to(x.dtype)
-    return y * torch.rsqrt(y.square().mean(-1, keepdim=True) + 1e-6)
-
-
-def gated_by_itself(f: nn.Module, x: Tensor) -> Tensor:
-    y = f(x)
-    return torch.sigmoid(y.mean(1, keepdim=True)) * y
-
-
-@pytest.mark.parametrize("branch", [normed_by_hand, gated_by_itself])
-def test_a_norm_or_a_gate_at_the_end_of_a_branch_is_a_part_of_it(branch: Callable[[nn.Module, Tensor], Tensor]) -> None:
-    def apply(model: Written, x: Tensor) -> Tensor:
-        for f in model.f:
-            x = x + 0.5 * branch(f, x)
-        return x
-
-    wiring = wiring_of(Written(apply), tokens())
-    assert not wiring.depends_on_input
-    assert [float(step.b[0]) for step in wiring.steps] == pytest.approx([0.5] * 4)
-    assert wiring.names == ("f.0", "f.1", "f.2", "f.3")
-
-
-def test_a_block_with_branches_side_by_side_is_named_after_them() -> None:
-    def apply(model: Written, x: Tensor) -> Tensor:
-        x = x + (model.f[0](x) + model.f[1](x))
-        return x + torch.stack([model.f[2](x), model.f[3](x)]).sum(0)
-
-    assert wiring_of(Written(apply), tokens()).names == ("f.0+f.1", "f.2+f.3")

@@ -13,6 +13,7 @@ from torch import Tensor
 from zerosnet.models.reading.algebra import PICKS, SCALES, SUMS, carriers
 from zerosnet.models.reading.plan import Part, StepPlan, is_norm, normed, resolved
 from zerosnet.models.reading.states import State, Walk
+from zerosnet.numerics import Stage
 
 _MOST_TERMS = 3
 """A branch that is a sum of more is named after the module of the sum."""
@@ -129,7 +130,7 @@ def passage_gains(plan: StepPlan, steps: Sequence[Part], kept: Mapping[int, Tens
         joined = joining(plan, plan.parts.index(earlier))
         gain = _quotient(kept, took, [s.target for s in joined.sums])
         for given, made in folded(plan, joined, later):  # is in A and b of the block before
-            gain /= _quotient(kept, [made], [given]) or 1.0
+            gain /= factor(kept[made], kept[given]) or 1.0
         gains.append(gain)
     return tuple(gains)
 
@@ -155,6 +156,12 @@ def folded(plan: StepPlan, earlier: Part, later: Part) -> list[tuple[int, int]]:
         elif len(part.before) == len(part.after) == 1:
             found.append((min(part.before), part.sums[0].target))
     return found
+
+
+def factor(made: Tensor, given: Tensor) -> float:
+    """Measure how much an operation multiplies a tensor, in the mean over all entries."""
+    size = float(given.double().square().sum())
+    return float((made.double() * given.double()).sum()) / size if size else 0.0
 
 
 def _quotient(kept: Mapping[int, Tensor], made: Iterable[int], given: Iterable[int]) -> float:
@@ -197,6 +204,24 @@ def _leaves_several(plan: StepPlan, n: int) -> bool:
 
 def _step_before(plan: StepPlan, n: int) -> int:
     return next(m for m in range(n - 1, -1, -1) if plan.parts[m].kind in ("step", "opening"))
+
+
+def stages_of(bases: Sequence[tuple[int, ...]]) -> tuple[Stage, ...]:
+    """Count the blocks of every stage, by the shapes of the streams of all blocks."""
+    counts: list[int] = []
+    for n, base in enumerate(bases):
+        if n and _same_stage(base, bases[n - 1]):
+            counts[-1] += 1
+        else:
+            counts.append(1)
+    return tuple(Stage(str(i + 1), count, "each" if i else "none") for i, count in enumerate(counts))
+
+
+def _same_stage(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Check if streams have one shape, up to the order of axes and to joined ones, such as height and width."""
+    sizes, others = Counter(one), Counter(other)
+    apart = min((sizes - others).total(), (others - sizes).total())
+    return torch.Size(one).numel() == torch.Size(other).numel() and apart <= 1
 
 
 def rms(tensor: Tensor) -> float:

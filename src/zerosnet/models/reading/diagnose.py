@@ -11,7 +11,7 @@ from torch.nn import functional
 from torch.utils._pytree import tree_leaves, tree_map
 
 from zerosnet.errors import ExampleError, InputError
-from zerosnet.models.reading.branches import folded, name_of_branch, passage_gains, rms
+from zerosnet.models.reading.branches import folded, name_of_branch, rms
 from zerosnet.models.reading.calls import (
     Example,
     arguments,
@@ -23,7 +23,7 @@ from zerosnet.models.reading.calls import (
 from zerosnet.models.reading.diagnosis import BranchDiagnosis, WiringDiagnosis
 from zerosnet.models.reading.features import axis_in, feature_axes
 from zerosnet.models.reading.gains import StateDisturbance, backward_gains, same_operations
-from zerosnet.models.reading.linear import base_numel, stem_size, stream_roots
+from zerosnet.models.reading.linear import base_numel, state_gains, stem_size, stream_roots
 from zerosnet.models.reading.plan import plan_of, resolved
 from zerosnet.models.reading.read import NetworkReading, read_steadily
 from zerosnet.models.reading.reads import followed_states, reads_of
@@ -75,7 +75,7 @@ def diagnose_network(
     backward = backward_gains(model, example, reading.plan, chosen, seed)
     sizes = [rms(_branch(reading, n, clean)) for n in range(len(reading.parts))]
     stem = stem_size(reading.plan, reading.parts[0][1], clean.before)
-    passages = passage_gains(reading.plan, parts, clean.before)
+    passages = state_gains(reading.plan, reading.parts, clean.before)
     predicted = reading.wiring.in_units_of_branches(sizes, stem, passages).shares(stem=1.0)
     gains = 10 ** reading.wiring.gains().forward_rows[1:]
     stages = [n for n, count in enumerate(reading.wiring.counts) for _ in range(count)]

@@ -7,13 +7,14 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.errors import InputError
-from zerosnet.models.reading.branches import block_names, folds, passage_gains, rms
+from zerosnet.models.reading.branches import block_names, factor, folds, rms, stages_of
 from zerosnet.models.reading.calls import Example, check_call, draws_chance
 from zerosnet.models.reading.disturb import DisturbedRun, disturbed_run
 from zerosnet.models.reading.linear import (
     LinearPart,
     fit_mixture,
     measure_part,
+    state_gains,
     stem_size,
     stream_roots,
 )
@@ -23,7 +24,7 @@ from zerosnet.models.reading.reads import entries_of, head_entry, trimmed
 from zerosnet.models.reading.refusals import check_entries, nothing_found, several_readings
 from zerosnet.models.reading.trace import run
 from zerosnet.models.reading.unread import unread_modules
-from zerosnet.numerics import Stage, Step
+from zerosnet.numerics import Step
 
 _SNAP = 1e-8
 _ZERO = 1e-13
@@ -123,11 +124,11 @@ def read_network(
         steps=tuple(Step(tuple(map(_row, linear.A)), _row(linear.b), _row(linear.c)) for _, _, linear in steps),
         read=_row(read),
         start=_row(_start(plan, steps[0][2], disturbed)),
-        stages=_stages([linear.base for _, _, linear in steps]),
+        stages=stages_of([linear.base for _, _, linear in steps]),
         measured=_descriptions(plan, steps),
         sizes=tuple(_rms_of_branch(linear, disturbed) for _, _, linear in steps),
         stem_size=stem_size(plan, steps[0][2], disturbed.before),
-        passage_gains=passage_gains(plan, [part for _, part, _ in steps], disturbed.before),
+        passage_gains=state_gains(plan, [(part, linear) for _, part, linear in steps], disturbed.before),
         deviations=tuple(_deviations(linear) for _, _, linear in steps),
         unread=() if blocks is not None else unread_modules(model, trace, plan, _branches(steps)),
     )
@@ -209,8 +210,8 @@ def _applied(matrix: Tensor, to: Tensor) -> Tensor:
 
 def _norm_factor(plan: StepPlan, part: Part, run_: DisturbedRun) -> Tensor:
     """Measure how much a norm multiplies the state, in the mean over all entries."""
-    before, after = run_.after[normed(plan.flow, part)], run_.before[part.sums[0].target]
-    return ((after * before).sum() / before.square().sum()).reshape(1, 1)
+    measured = factor(run_.before[part.sums[0].target], run_.after[normed(plan.flow, part)])
+    return torch.tensor([[measured]], dtype=torch.float64)
 
 
 def _read_out(plan: StepPlan, last: LinearPart, head: int | None, run_: DisturbedRun) -> Tensor:
@@ -234,16 +235,6 @@ def _start(plan: StepPlan, first: LinearPart, run_: DisturbedRun) -> Tensor:
     streams = torch.cat([first.streams(root, tensor) for root, tensor in zip(roots, tensors)]).flatten(1)
     reference = streams[streams.square().sum(1).argmax()]
     return streams @ reference / reference.square().sum()
-
-
-def _stages(bases: list[tuple[int, ...]]) -> tuple[Stage, ...]:
-    counts: list[int] = []
-    for n, base in enumerate(bases):
-        if n and base == bases[n - 1]:
-            counts[-1] += 1
-        else:
-            counts.append(1)
-    return tuple(Stage(str(i + 1), count, "each" if i else "none") for i, count in enumerate(counts))
 
 
 def _descriptions(plan: StepPlan, steps: list[tuple[int, Part, LinearPart]]) -> tuple[MeasuredStep, ...]:
