@@ -9,7 +9,7 @@ from tests.models.reading.written import WIDTH, Written, tokens
 from torch import Tensor, nn
 
 from zerosnet.errors import InputError
-from zerosnet.models import wiring_of
+from zerosnet.models import diagnose, wiring_of
 
 
 def normed_by_hand(f: nn.Module, x: Tensor) -> Tensor:
@@ -140,3 +140,16 @@ def test_a_network_may_return_a_dataclass() -> None:
         return x
 
     assert wiring_of(Wrapped(apply), tokens()).names == ("f.0", "f.1", "f.2", "f.3")
+
+
+def test_gates_that_differ_over_images_count_with_their_sizes_on_all_of_them() -> None:
+    gates = torch.tensor([0.1, 0.3, 2.0, 1.5, 0.9, 2.5])[:, None, None]
+
+    def apply(model: Written, x: Tensor) -> Tensor:
+        for f in model.f:
+            x = x + gates[: len(x)].to(x) * f(x)
+        return x
+
+    x = torch.randn(6, 32, WIDTH, generator=torch.Generator().manual_seed(1))
+    first = diagnose(Written(apply), x).blocks[0]
+    assert first.predicted_share == pytest.approx(first.share, rel=0.1)

@@ -224,3 +224,18 @@ def test_a_matrix_may_be_a_parameter_at_any_width(product: Callable[[Tensor, Ten
 
     for step in wiring_of(Written(apply), tokens()).steps:
         assert np.array(step.A, dtype=float) == pytest.approx(np.array(FULL), abs=1e-6)
+
+
+def test_a_branch_that_is_kept_as_a_stream_is_read() -> None:
+    def adams(model: Written, x: Tensor) -> Tensor:
+        earlier = torch.zeros_like(x)
+        for f in model.f:
+            new = f(x)
+            x, earlier = x + 1.5 * new - 0.5 * earlier, new
+        return x
+
+    found = diagnose(Written(adams), tokens())
+    assert found.wiring.names == ("f.0", "f.1", "f.2", "f.3")
+    step = found.wiring.steps[1]
+    np.testing.assert_allclose(np.array(step.A, dtype=float), [[0, 0], [-0.5, 1]], atol=1e-6)
+    np.testing.assert_allclose(np.array(step.b, dtype=float), [1, 1.5], atol=1e-6)

@@ -79,7 +79,8 @@ def name_of_branch(plan: StepPlan, part: Part, branch: int) -> str:
     There are several if the branch is a sum itself, as of attention and MLP side by side.
     """
     flow = plan.flow
-    place = flow.vertices[part.sums[0].target].module
+    summed = next((s for s in part.sums if s.states), part.sums[0])  # another stream may be the branch itself
+    place = flow.vertices[summed.target].module
     made = _made(plan, branch)
     inner = flow.vertices[made].module
     front = f"{place}." if place else ""

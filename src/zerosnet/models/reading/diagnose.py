@@ -73,7 +73,7 @@ def diagnose_network(
     check_finite(model, clean.vertices, clean.before)
     forward = StateDisturbance(reading, states, chosen, seed).gains(model, example, clean)
     backward = backward_gains(model, example, reading.plan, chosen, seed)
-    sizes = [rms(_branch(reading, n, clean)) for n in range(len(reading.parts))]
+    sizes = [_size(reading, n, clean) for n in range(len(reading.parts))]
     stem = stem_size(reading.plan, reading.parts[0][1], clean.before)
     passages = state_gains(reading.plan, reading.parts, clean.before)
     predicted = reading.wiring.in_units_of_branches(sizes, stem, passages).shares(stem=1.0)
@@ -193,6 +193,24 @@ def _contribution(
     branch = _branch(reading, n, clean)
     after = reads[n + 1]
     return clean.before[reads[n]], clean.before[after].reshape(branch.shape), factor * branch, after
+
+
+def _size(reading: NetworkReading, n: int, clean: Trace) -> float:
+    """Measure the rms of f_n; if b_n differs over images or tokens, as that of b_n f_n in units of b_n.
+
+    b_n was read on a few examples, and a gate may be another one on the rest.
+    """
+    part, linear = reading.parts[n]
+    mean = float(linear.fits[0].mean[0, 0])
+    spread = reading.wiring.deviations[n][0]
+    if linear.A.shape != (1, 1) or not spread or not mean:
+        return rms(_branch(reading, n, clean))
+    target = clean.before[resolved(reading.plan.flow, part).sums[0].target]
+    added = sum(
+        (weight * clean.before[v].reshape(target.shape) for v, weight in linear.added), torch.zeros_like(target)
+    )
+    after = abs(float(linear.A) / mean)  # what mixing and norms after the sum do to both terms
+    return rms(added) * after / math.hypot(float(reading.wiring.steps[n].b[0]), spread)
 
 
 def _branch(reading: NetworkReading, n: int, clean: Trace) -> Tensor:

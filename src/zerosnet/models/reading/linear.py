@@ -194,7 +194,8 @@ def _fit_sum(
     """Fit one sum under the layout of streams that explains it best; also the leaves' streams and layouts."""
     leaves = list({flow.root[v]: v for v in reversed(s.states)}.values())
     tensors = [run_.after[v] for v in leaves]
-    seen = [layouts(run_.before[s.target], base), *(layouts(t, base) for t in tensors)]
+    made = run_.after if s.target in branches else run_.before  # a branch that is kept as a stream of its own
+    seen = [layouts(made[s.target], base), *(layouts(t, base) for t in tensors)]
     added = [next(iter(layouts(run_.after[v], base).values()), None) for v in branches]
     if any(not one for one in seen) or any(one is None or len(one) != 1 for one in added):
         return None
