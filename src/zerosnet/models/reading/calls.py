@@ -27,7 +27,7 @@ BatchNorms = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm, 
 def evaluation(model: nn.Module, statistics: str = "running") -> Iterator[None]:
     """Evaluation mode, no random numbers used up, every module back in its own mode and with its buffers afterwards.
 
-    The network works on copies of its buffers, so one that counts its calls there begins anew every time.
+    The network writes to copies of its buffers, so one that counts its calls there begins anew every time.
     """
     modes = {module: module.training for module in model.modules()}
     devices = sorted({p.device.index for p in model.parameters() if p.is_cuda and p.device.index is not None})
@@ -62,7 +62,8 @@ def _copied_buffers(model: nn.Module) -> Iterator[None]:
         yield
     finally:
         for module, name, tensor in held:
-            module._buffers[name] = tensor
+            if module._buffers.get(name) is copies[id(tensor)]:  # a new one, such as a longer table, stays
+                module._buffers[name] = tensor
 
 
 def _switch_to_evaluation(model: nn.Module) -> None:
