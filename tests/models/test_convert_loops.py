@@ -142,3 +142,22 @@ def test_branches_in_a_loop_can_be_trained(kind: type[Chain]) -> None:
 def test_loops_that_do_more_are_refused_with_what_was_seen(kind: type[Chain]) -> None:
     with pytest.raises(InputError, match=rf"{kind.__name__} has 5 residual blocks \(f\.0.*adds by y = y \+ f\(y\)"):
         multistep(kind(), "leapfrog", example=torch.randn(4, 8))
+
+
+class TwoStates(nn.Module):
+    """Takes two states through the same blocks, block by block."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(InPlace() for _ in range(4))
+
+    def forward(self, x: Tensor) -> Tensor:
+        states = [x, 2 * x]
+        for block in self.blocks:
+            states = [block(state.clone()) for state in states]
+        return states[0] - states[1]
+
+
+def test_two_states_that_share_blocks_have_no_one_history() -> None:
+    with pytest.raises(InputError, match="calls a block of 'blocks' more than once in a pass"):
+        multistep(TwoStates(), "leapfrog", example=torch.randn(3, WIDTH))

@@ -1,5 +1,6 @@
 """Networks that do what few networks do: they are read and converted too, or refused for what is odd about them."""
 
+import math
 import re
 
 import pytest
@@ -76,6 +77,28 @@ def test_gradients_are_followed_where_the_caller_wants_none(mode) -> None:
         assert not torch.is_grad_enabled()
     assert [block.backward_gain for block in inside.blocks] == pytest.approx(usual)
     assert all(block.backward_growth > 0 for block in ours.blocks)
+
+
+def test_a_network_that_is_built_in_inference_mode_has_no_gradients() -> None:
+    with torch.inference_mode():
+        found = diagnose(Chain(), vectors())
+    assert all(block.share > 0 and math.isnan(block.backward_gain) for block in found.blocks)
+
+
+class KeepsPositions(Chain):
+    """Builds positions for a batch of a new shape, and keeps them in a buffer."""
+
+    shape: torch.Size | None = None
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.shape != self.shape:
+            self.register_buffer("positions", torch.zeros_like(x) + torch.linspace(0, 1, x.shape[-1]))
+            self.shape = x.shape
+        return super().forward(x + self.positions)
+
+
+def test_a_network_may_keep_a_cache_for_each_size_of_a_batch() -> None:
+    assert len(diagnose(KeepsPositions(), vectors(4)).blocks) == 4
 
 
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])

@@ -5,32 +5,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
+from tests.models.reading.written import FULL, WIDTH, Written, tokens
 from torch import Tensor, nn
 
 from zerosnet.models import diagnose, wiring_of
 
-WIDTH = 8
 DIAGONAL = [[0.5, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 2.0]]
-FULL = [[0.7, 0.2, 0.1], [0.1, 0.7, 0.2], [0.3, 0.3, 0.4]]
-
-
-class Written(nn.Module):
-    """Four branches, and a function that applies them to x in its own way."""
-
-    def __init__(self, apply: Callable[["Written", Tensor], Tensor], matrix: list[list[float]] = FULL) -> None:
-        super().__init__()
-        torch.manual_seed(0)
-        self.f = nn.ModuleList(nn.Sequential(nn.LayerNorm(WIDTH), nn.Linear(WIDTH, WIDTH)) for _ in range(4))
-        self.head = nn.Linear(WIDTH, 3)
-        self.own = apply
-        self.register_buffer("matrix", torch.tensor(matrix))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.head(self.own(self, x))
-
-
-def tokens(length: int = 5) -> Tensor:
-    return torch.randn(4, length, WIDTH, generator=torch.Generator().manual_seed(1))
 
 
 def mixed_after_the_sum(model: Written, x: Tensor) -> Tensor:
@@ -244,3 +224,18 @@ def test_a_matrix_may_be_a_parameter_at_any_width(product: Callable[[Tensor, Ten
 
     for step in wiring_of(Written(apply), tokens()).steps:
         assert np.array(step.A, dtype=float) == pytest.approx(np.array(FULL), abs=1e-6)
+
+
+def test_a_branch_that_is_kept_as_a_stream_is_read() -> None:
+    def adams(model: Written, x: Tensor) -> Tensor:
+        earlier = torch.zeros_like(x)
+        for f in model.f:
+            new = f(x)
+            x, earlier = x + 1.5 * new - 0.5 * earlier, new
+        return x
+
+    found = diagnose(Written(adams), tokens())
+    assert found.wiring.names == ("f.0", "f.1", "f.2", "f.3")
+    step = found.wiring.steps[1]
+    np.testing.assert_allclose(np.array(step.A, dtype=float), [[0, 0], [-0.5, 1]], atol=1e-6)
+    np.testing.assert_allclose(np.array(step.b, dtype=float), [1, 1.5], atol=1e-6)

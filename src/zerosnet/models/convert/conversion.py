@@ -83,8 +83,13 @@ def _check_passes(model: nn.Module, example: Example, stages: Iterable[Multistep
         model(*args, **kwargs)
     for stage, passed in watched.items():
         stage.watch = None
+        name = next(name for name, module in model.named_modules() if module is stage)
+        if stage in passed:
+            raise InputError(
+                f"{type(model).__name__} calls a block of {name!r} more than once in a pass through it, so that it has "
+                "no one history; expected one state that goes through all blocks in order"
+            )
         if passed != set(stage.children()):
-            name = next(name for name, module in model.named_modules() if module is stage)
             raise InputError(
                 f"{type(model).__name__} does not go through {name!r} in order ({len(passed)} of {len(stage)} blocks "
                 "were steps); expected a loop over all of it, in order, not blocks by their index"

@@ -91,7 +91,7 @@ class MultistepStage(nn.Module):
         self.residual, self.scheme = tuple(residual), scheme
         self.places = tuple(places) if places is not None else (Place(),) * len(self.residual)
         self.watch: set[nn.Module] | None = None
-        """Collects the blocks that were advanced, while a conversion is checked."""
+        """Collects blocks that were advanced, while a conversion is checked, and the stage if one was called twice."""
         pairs = zip_longest(scheme.alphas, scheme.betas, fillvalue=0)
         self._alphas = tuple(float(alpha - beta) for alpha, beta in pairs)
         self._betas = tuple(map(float, scheme.betas))
@@ -189,6 +189,8 @@ class StageStep:
         past, graph = self._pasts.get(self._index, (Past(), True))
         if torch.is_grad_enabled() and not graph:
             raise RuntimeError("the history has no gradients: checkpoint with use_reentrant=False, as timm's default")
+        if self._stage.watch is not None and self._index + 1 in self._pasts:  # no gradients, so nothing is recomputed
+            self._stage.watch.add(self._stage)
         result, past = self._stage.advance(self._index, past, *args, **options)
         self._pasts[self._index + 1] = past, torch.is_grad_enabled()
         return result

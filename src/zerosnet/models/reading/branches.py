@@ -10,9 +10,13 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from zerosnet.models.reading.algebra import PICKS
+from zerosnet.models.reading.algebra import PICKS, SCALES, SUMS, carriers
 from zerosnet.models.reading.plan import Part, StepPlan, is_norm, normed, resolved
 from zerosnet.models.reading.states import State, Walk
+from zerosnet.numerics import Stage
+
+_MOST_TERMS = 3
+"""A branch that is a sum of more is named after the module of the sum."""
 
 
 def entry_of(plan: StepPlan, state: State, begin: int, goal: int, numel: int) -> int | None:
@@ -70,26 +74,43 @@ def block_names(plan: StepPlan, blocks: Sequence[tuple[Part, tuple[tuple[int, fl
 
 
 def name_of_branch(plan: StepPlan, part: Part, branch: int) -> str:
-    """Name a branch after the module that makes it, the first one called below the module of the sum."""
+    """Name a branch after the modules that make it, the first one called below the module of the sum.
+
+    There are several if the branch is a sum itself, as of attention and MLP side by side.
+    """
     flow = plan.flow
-    place = flow.vertices[part.sums[0].target].module
-    inner = flow.vertices[_made(plan, branch)].module
+    summed = next((s for s in part.sums if s.states), part.sums[0])  # another stream may be the branch itself
+    place = flow.vertices[summed.target].module
+    made = _made(plan, branch)
+    inner = flow.vertices[made].module
     front = f"{place}." if place else ""
-    if inner == place or not inner.startswith(front):
+    if inner == place:
+        terms = {flow.root[i] for i in flow.vertices[made].inputs if _is_term(plan, part, made, i)}
+        names = list(dict.fromkeys(name_of_branch(plan, part, term) for term in sorted(terms)))
+        return "+".join(names) if 0 < len(names) <= _MOST_TERMS else inner or "network"
+    if not inner.startswith(front):
         return inner or "network"
     below = inner[len(front) :].split(".")
     names = [front + ".".join(below[: n + 1]) for n in range(len(below))]
     return next(name for name in names if name in plan.called)
 
 
+def _is_term(plan: StepPlan, part: Part, total: int, vertex: int) -> bool:
+    vertices, root = plan.flow.vertices, plan.flow.root[vertex]
+    return vertices[total].operation in SUMS and vertices[vertex].data and root not in part.before
+
+
 def _made(plan: StepPlan, branch: int) -> int:
-    """Find the tensor that a branch only picks or rearranges, such as f of f[:, None]."""
+    """Find the tensor that a branch only picks, rearranges or scales, such as f of g * f[:, None]."""
     flow = plan.flow
     vertex = flow.root[branch]
     while True:
         v = flow.vertices[vertex]
-        data = [i for i in v.inputs if flow.vertices[i].data]
-        if v.operation not in PICKS or len(data) != 1 or flow.vertices[data[0]].numel < v.numel:
+        if v.operation in SCALES:
+            data = carriers(flow.vertices, v)
+        else:
+            data = tuple(i for i in v.inputs if flow.vertices[i].data) if v.operation in PICKS else ()
+        if len(data) != 1 or flow.vertices[data[0]].numel < v.numel:
             return vertex
         vertex = flow.root[data[0]]
 
@@ -110,7 +131,7 @@ def passage_gains(plan: StepPlan, steps: Sequence[Part], kept: Mapping[int, Tens
         joined = joining(plan, plan.parts.index(earlier))
         gain = _quotient(kept, took, [s.target for s in joined.sums])
         for given, made in folded(plan, joined, later):  # is in A and b of the block before
-            gain /= _quotient(kept, [made], [given]) or 1.0
+            gain /= factor(kept[made], kept[given]) or 1.0
         gains.append(gain)
     return tuple(gains)
 
@@ -136,6 +157,12 @@ def folded(plan: StepPlan, earlier: Part, later: Part) -> list[tuple[int, int]]:
         elif len(part.before) == len(part.after) == 1:
             found.append((min(part.before), part.sums[0].target))
     return found
+
+
+def factor(made: Tensor, given: Tensor) -> float:
+    """Measure how much an operation multiplies a tensor, in the mean over all entries."""
+    size = float(given.double().square().sum())
+    return float((made.double() * given.double()).sum()) / size if size else 0.0
 
 
 def _quotient(kept: Mapping[int, Tensor], made: Iterable[int], given: Iterable[int]) -> float:
@@ -178,6 +205,24 @@ def _leaves_several(plan: StepPlan, n: int) -> bool:
 
 def _step_before(plan: StepPlan, n: int) -> int:
     return next(m for m in range(n - 1, -1, -1) if plan.parts[m].kind in ("step", "opening"))
+
+
+def stages_of(bases: Sequence[tuple[int, ...]]) -> tuple[Stage, ...]:
+    """Count the blocks of every stage, by the shapes of the streams of all blocks."""
+    counts: list[int] = []
+    for n, base in enumerate(bases):
+        if n and _same_stage(base, bases[n - 1]):
+            counts[-1] += 1
+        else:
+            counts.append(1)
+    return tuple(Stage(str(i + 1), count, "each" if i else "none") for i, count in enumerate(counts))
+
+
+def _same_stage(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Check if streams have one shape, up to the order of axes and to joined ones, such as height and width."""
+    sizes, others = Counter(one), Counter(other)
+    apart = min((sizes - others).total(), (others - sizes).total())
+    return torch.Size(one).numel() == torch.Size(other).numel() and apart <= 1
 
 
 def rms(tensor: Tensor) -> float:

@@ -11,7 +11,7 @@ from torch.nn import functional
 from torch.utils._pytree import tree_leaves, tree_map
 
 from zerosnet.errors import ExampleError, InputError
-from zerosnet.models.reading.branches import folded, name_of_branch, passage_gains, rms
+from zerosnet.models.reading.branches import folded, name_of_branch, rms
 from zerosnet.models.reading.calls import (
     Example,
     arguments,
@@ -23,9 +23,9 @@ from zerosnet.models.reading.calls import (
 from zerosnet.models.reading.diagnosis import BranchDiagnosis, WiringDiagnosis
 from zerosnet.models.reading.features import axis_in, feature_axes
 from zerosnet.models.reading.gains import StateDisturbance, backward_gains, same_operations
-from zerosnet.models.reading.linear import base_numel, stem_size, stream_roots
+from zerosnet.models.reading.linear import base_numel, state_gains, stem_size, stream_roots
 from zerosnet.models.reading.plan import plan_of, resolved
-from zerosnet.models.reading.read import NetworkReading, read_network
+from zerosnet.models.reading.read import NetworkReading, read_steadily
 from zerosnet.models.reading.reads import followed_states, reads_of
 from zerosnet.models.reading.trace import Trace, check_finite, run
 from zerosnet.models.reading.unread import require_most
@@ -35,12 +35,6 @@ READ_WITH = 2
 
 _MOST_NAMES = 5
 """Number of modules that an error names."""
-
-_DRAWS = 8
-"""Number of readings with other random numbers: two of them hardly ever agree if blocks are skipped by chance."""
-
-_CHANCE = 0.05
-"""Numbers of a wiring that differ by more depend on chance: a block that is skipped changes one by its whole size."""
 
 _STATISTICS = ("running", "batch")
 
@@ -75,13 +69,15 @@ def diagnose_network(
     keep |= {v for part in parts for v in (*part.before, *part.after)}
     keep |= {v for pair in pairwise(parts) for both in folded(reading.plan, *pair) for v in both}
     clean = run(model, example, keep={*keep, reading.plan.output}, statistics=chosen)
+    if not same_operations(clean, reading.plan):  # it may have built a cache for this number of examples
+        clean = run(model, example, keep={*keep, reading.plan.output}, statistics=chosen)
     _check_same(model, reading, clean)
     check_finite(model, clean.vertices, clean.before)
     forward = StateDisturbance(reading, states, chosen, seed).gains(model, example, clean)
     backward = backward_gains(model, example, reading.plan, chosen, seed)
-    sizes = [rms(_branch(reading, n, clean)) for n in range(len(reading.parts))]
+    sizes = [_size(reading, n, clean) for n in range(len(reading.parts))]
     stem = stem_size(reading.plan, reading.parts[0][1], clean.before)
-    passages = passage_gains(reading.plan, parts, clean.before)
+    passages = state_gains(reading.plan, reading.parts, clean.before)
     predicted = reading.wiring.in_units_of_branches(sizes, stem, passages).shares(stem=1.0)
     gains = 10 ** reading.wiring.gains().forward_rows[1:]
     stages = [n for n, count in enumerate(reading.wiring.counts) for _ in range(count)]
@@ -124,11 +120,7 @@ def _read(
     names = blocks
     if isinstance(blocks, Iterable) and not isinstance(blocks, str):
         names = _modules(model, run(model, few, statistics=statistics), list(blocks))
-    reading = read_network(model, few, blocks=names, seed=seed, statistics=statistics)
-    if drawn and not all(_agrees(model, few, reading, names, seed, statistics, draw) for draw in range(_DRAWS)):
-        raise InputError(f"{type(model).__name__} does not run the same way twice, its blocks depend on random "
-                         "numbers; expected a network without chance in evaluation mode")  # fmt: skip
-    return reading
+    return read_steadily(model, few, drawn, blocks=names, seed=seed, statistics=statistics)
 
 
 def _modules(model: nn.Module, trace: Trace, blocks: Sequence[str]) -> list[str]:
@@ -184,25 +176,6 @@ def _few(model: nn.Module, example: Example, seed: int, statistics: str) -> tupl
             raise error from None
 
 
-def _agrees(
-    model: nn.Module,
-    example: Example,
-    reading: NetworkReading,
-    blocks: Iterable[str] | None,
-    seed: int,
-    statistics: str,
-    draw: int,
-) -> bool:
-    """Read the wiring with other random numbers, and check that it is the same."""
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(draw)
-        try:
-            other = read_network(model, example, blocks=blocks, seed=seed, statistics=statistics).wiring
-        except InputError:  # such as one without blocks
-            return False
-    return other.names == reading.wiring.names and other.difference(reading.wiring) <= _CHANCE
-
-
 # -- where things are --------------------------------------------------------------------------------------------------
 
 
@@ -222,6 +195,24 @@ def _contribution(
     branch = _branch(reading, n, clean)
     after = reads[n + 1]
     return clean.before[reads[n]], clean.before[after].reshape(branch.shape), factor * branch, after
+
+
+def _size(reading: NetworkReading, n: int, clean: Trace) -> float:
+    """Measure the rms of f_n; if b_n differs over images or tokens, as that of b_n f_n in units of b_n.
+
+    b_n was read on a few examples, and a gate may be another one on the rest.
+    """
+    part, linear = reading.parts[n]
+    mean = float(linear.fits[0].mean[0, 0])
+    spread = reading.wiring.deviations[n][0]
+    if linear.A.shape != (1, 1) or not spread or not mean:
+        return rms(_branch(reading, n, clean))
+    target = clean.before[resolved(reading.plan.flow, part).sums[0].target]
+    added = sum(
+        (weight * clean.before[v].reshape(target.shape) for v, weight in linear.added), torch.zeros_like(target)
+    )
+    after = abs(float(linear.A) / mean)  # what mixing and norms after the sum do to both terms
+    return rms(added) * after / math.hypot(float(reading.wiring.steps[n].b[0]), spread)
 
 
 def _branch(reading: NetworkReading, n: int, clean: Trace) -> Tensor:

@@ -82,7 +82,7 @@ def _noisy(
     generator = torch.Generator().manual_seed(seed)
 
     def noise(tensor: Tensor) -> Tensor:
-        size = tensor.detach().square().mean().sqrt()
+        size = tensor.detach().abs().square().mean().sqrt()
         drawn = torch.randn(tensor.shape, generator=generator, dtype=torch.float64).to(tensor)
         return drawn * precision.disturbance * torch.where(size > 0, size, torch.ones_like(size))
 

@@ -27,6 +27,7 @@ GROUPINGS = (
     Grouping("all", (), of_input=False),
     Grouping("channel", (-1,), of_input=False),
     Grouping("channel", (1,), 4, of_input=False),
+    Grouping("position or channel", (1,), 3, of_input=False),
     Grouping("image", (0,)),
     Grouping("token", (0, 1), 3),
     Grouping("channel of an image", (0, 1), 4),

@@ -102,6 +102,8 @@ def backward_gains(model: nn.Module, example: Example, plan: StepPlan, mode: str
         return torch.zeros_like(tensor).requires_grad_()
 
     states = followed_states(plan)[1:]
+    if any(tensor.is_inference() for tensor in (*model.parameters(), *model.buffers())):  # torch keeps no gradients
+        return [float("nan")] * len(states)
     roots = [v for v in plan.steps[0].before if plan.flow.vertices[v].operation != "input"]
     made_of = [v for state in states for v in state]
     keep, leaves = [*made_of, plan.output], dict.fromkeys(roots, leaf)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from zerosnet.errors import InputError
 from zerosnet.models.reading.algebra import MOST_STREAMS
-from zerosnet.models.reading.branches import rms, taken
+from zerosnet.models.reading.branches import passage_gains, rms, taken
 from zerosnet.models.reading.disturb import DisturbedRun
 from zerosnet.models.reading.fit import GROUPINGS, Fit, Layout, fit, layouts
 from zerosnet.models.reading.plan import Part, StepPlan, resolved
@@ -99,6 +99,26 @@ def base_numel(flow: Flow, part: Part) -> int:
     return min(branches or [*states, *targets])
 
 
+def kept_gain(plan: StepPlan, part: Part, linear: LinearPart, kept: Mapping[int, Tensor]) -> float:
+    """Measure how much larger what a block keeps of one stream is than the mean of A makes it, if A differs."""
+    mean = float(linear.fits[0].mean[0, 0])
+    if linear.A.shape != (1, 1) or not mean or float(linear.fits[0].spread[0, 0]) <= _FIXED * abs(mean):
+        return 1.0
+    found = resolved(plan.flow, part).sums[0]
+    target = kept[found.target].double()
+    terms = (weight * kept[v].double().reshape(target.shape) for v, weight in linear.added)
+    state = rms(kept[found.states[0]])
+    return rms(target - sum(terms, torch.zeros_like(target))) / (abs(mean) * state) if state else 1.0
+
+
+def state_gains(
+    plan: StepPlan, steps: Sequence[tuple[Part, LinearPart]], kept: Mapping[int, Tensor]
+) -> tuple[float, ...]:
+    """Measure how much larger every block makes what it keeps than A does, by a passage before it or entries of A."""
+    passages = passage_gains(plan, [part for part, _ in steps], kept)
+    return tuple(gain * kept_gain(plan, part, linear, kept) for gain, (part, linear) in zip(passages, steps))
+
+
 def stem_size(plan: StepPlan, first: LinearPart, kept: Mapping[int, Tensor]) -> float:
     """Measure the rms of the first state: of its largest stream, if the first block takes several."""
     part = plan.parts[0]
@@ -174,7 +194,8 @@ def _fit_sum(
     """Fit one sum under the layout of streams that explains it best; also the leaves' streams and layouts."""
     leaves = list({flow.root[v]: v for v in reversed(s.states)}.values())
     tensors = [run_.after[v] for v in leaves]
-    seen = [layouts(run_.before[s.target], base), *(layouts(t, base) for t in tensors)]
+    made = run_.after if s.target in branches else run_.before  # a branch that is kept as a stream of its own
+    seen = [layouts(made[s.target], base), *(layouts(t, base) for t in tensors)]
     added = [next(iter(layouts(run_.after[v], base).values()), None) for v in branches]
     if any(not one for one in seen) or any(one is None or len(one) != 1 for one in added):
         return None

@@ -53,7 +53,8 @@ class MeasuredWiring(Wiring):
         sizes: rms of the branches f_n on the example.
         stem_size: rms of the first state on the example.
         passage_gains: rms of the state as a block takes it, over its rms as the block before left it. It is 1 unless
-            something is between them, such as the projection that opens a stage.
+            something is between them, such as the projection that opens a stage. For a block whose A differs over
+            channels, images or tokens, it is times the rms of what is kept over that with the mean of A.
         deviations: For every b_n, the deviation of each entry over channels, images or tokens; b_n is the mean.
         unread: Modules of the same list and class as a block that ran and were not read as blocks; none if blocks were
             named.

@@ -7,27 +7,34 @@ import torch
 from torch import Tensor, nn
 
 from zerosnet.errors import InputError
-from zerosnet.models.reading.algebra import is_gated, limit_reached
-from zerosnet.models.reading.branches import block_names, folds, passage_gains, rms
-from zerosnet.models.reading.calls import Example, check_call
+from zerosnet.models.reading.branches import block_names, factor, folds, rms, stages_of
+from zerosnet.models.reading.calls import Example, check_call, draws_chance
 from zerosnet.models.reading.disturb import DisturbedRun, disturbed_run
 from zerosnet.models.reading.linear import (
     LinearPart,
     fit_mixture,
     measure_part,
+    state_gains,
     stem_size,
     stream_roots,
 )
 from zerosnet.models.reading.measured import MeasuredStep, MeasuredWiring
 from zerosnet.models.reading.plan import Part, StepPlan, normed, plan_of
 from zerosnet.models.reading.reads import entries_of, head_entry, trimmed
+from zerosnet.models.reading.refusals import check_entries, nothing_found, several_readings
 from zerosnet.models.reading.trace import run
 from zerosnet.models.reading.unread import unread_modules
-from zerosnet.numerics import Stage, Step
+from zerosnet.numerics import Step
 
 _SNAP = 1e-8
 _ZERO = 1e-13
 """Rounding: numbers so close to an integer, or to 0, are taken to be it."""
+
+_DRAWS = 8
+"""Number of readings with other random numbers: two of them hardly ever agree if blocks are skipped by chance."""
+
+_CHANCE = 0.05
+"""Numbers of a wiring that differ by more depend on chance: a block that is skipped changes one by its whole size."""
 
 
 def wiring_of(
@@ -70,7 +77,9 @@ def wiring_of(
         >>> [(float(step.A[0][0]), float(step.b[0])) for step in wiring.steps]
         [(1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0)]
     """
-    return read_network(model, example, blocks=blocks, seed=seed).wiring
+    check_call(model, example, seed)
+    drawn = draws_chance(model, example)
+    return read_steadily(model, example, drawn, blocks=blocks, seed=seed).wiring
 
 
 @dataclass(frozen=True)
@@ -102,8 +111,8 @@ def read_network(
     trace = run(model, example, statistics=statistics)
     plan = plan_of(trace, blocks)
     if not plan.steps:
-        raise InputError(_nothing_found(model, plan))
-    _check_entries(model, plan)
+        raise InputError(nothing_found(model, plan))
+    check_entries(model, plan)
     plan = trimmed(plan)
     entries, head = entries_of(plan), head_entry(plan)
     vertices = [v for v in (*entries.values(), head) if v is not None]
@@ -115,16 +124,45 @@ def read_network(
         steps=tuple(Step(tuple(map(_row, linear.A)), _row(linear.b), _row(linear.c)) for _, _, linear in steps),
         read=_row(read),
         start=_row(_start(plan, steps[0][2], disturbed)),
-        stages=_stages([linear.base for _, _, linear in steps]),
+        stages=stages_of([linear.base for _, _, linear in steps]),
         measured=_descriptions(plan, steps),
         sizes=tuple(_rms_of_branch(linear, disturbed) for _, _, linear in steps),
         stem_size=stem_size(plan, steps[0][2], disturbed.before),
-        passage_gains=passage_gains(plan, [part for _, part, _ in steps], disturbed.before),
+        passage_gains=state_gains(plan, [(part, linear) for _, part, linear in steps], disturbed.before),
         deviations=tuple(_deviations(linear) for _, _, linear in steps),
         unread=() if blocks is not None else unread_modules(model, trace, plan, _branches(steps)),
     )
     parts = tuple((part, linear) for _, part, linear in steps)
     return NetworkReading(wiring, plan, parts, tuple(entries.get(n) for n, _, _ in steps), head)
+
+
+def read_steadily(
+    model: nn.Module,
+    example: Example,
+    drawn: bool,
+    *,
+    blocks: Iterable[str] | None = None,
+    seed: int = 0,
+    statistics: str = "running",
+) -> NetworkReading:
+    """Read a wiring, and again with other random numbers if the network draws some.
+
+    Args:
+        drawn: It draws some; see `draws_chance`.
+    """
+    reading = read_network(model, example, blocks=blocks, seed=seed, statistics=statistics)
+    for draw in range(_DRAWS if drawn else 0):
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(draw)
+            try:
+                other = read_network(model, example, blocks=blocks, seed=seed, statistics=statistics).wiring
+            except InputError:  # such as one without blocks
+                other = None
+        same = other is not None and other.names == reading.wiring.names
+        if other is None or not same or other.difference(reading.wiring) > _CHANCE:
+            raise InputError(f"{type(model).__name__} does not run the same way twice, its blocks depend on random "
+                             "numbers; expected a network without chance in evaluation mode")  # fmt: skip
+    return reading
 
 
 def _measured_parts(
@@ -135,7 +173,7 @@ def _measured_parts(
     for n, part in enumerate(plan.parts):
         if part.kind in ("step", "opening"):
             if entries.get(n, 0) is None:
-                raise InputError(_several_readings(plan, part))
+                raise InputError(several_readings(plan, part))
             found.append((n, part, measure_part(plan, part, entries.get(n), run_)))
         elif folds(plan, n):
             place, step, linear = found[-1]
@@ -172,8 +210,8 @@ def _applied(matrix: Tensor, to: Tensor) -> Tensor:
 
 def _norm_factor(plan: StepPlan, part: Part, run_: DisturbedRun) -> Tensor:
     """Measure how much a norm multiplies the state, in the mean over all entries."""
-    before, after = run_.after[normed(plan.flow, part)], run_.before[part.sums[0].target]
-    return ((after * before).sum() / before.square().sum()).reshape(1, 1)
+    measured = factor(run_.before[part.sums[0].target], run_.after[normed(plan.flow, part)])
+    return torch.tensor([[measured]], dtype=torch.float64)
 
 
 def _read_out(plan: StepPlan, last: LinearPart, head: int | None, run_: DisturbedRun) -> Tensor:
@@ -197,16 +235,6 @@ def _start(plan: StepPlan, first: LinearPart, run_: DisturbedRun) -> Tensor:
     streams = torch.cat([first.streams(root, tensor) for root, tensor in zip(roots, tensors)]).flatten(1)
     reference = streams[streams.square().sum(1).argmax()]
     return streams @ reference / reference.square().sum()
-
-
-def _stages(bases: list[tuple[int, ...]]) -> tuple[Stage, ...]:
-    counts: list[int] = []
-    for n, base in enumerate(bases):
-        if n and base == bases[n - 1]:
-            counts[-1] += 1
-        else:
-            counts.append(1)
-    return tuple(Stage(str(i + 1), count, "each" if i else "none") for i, count in enumerate(counts))
 
 
 def _descriptions(plan: StepPlan, steps: list[tuple[int, Part, LinearPart]]) -> tuple[MeasuredStep, ...]:
@@ -254,38 +282,3 @@ def _row(values: Tensor | None) -> tuple[float, ...]:
 def _snapped(value: float) -> float:
     nearest = float(round(value))
     return nearest if abs(value - nearest) < (_SNAP if nearest else _ZERO) else value
-
-
-def _nothing_found(model: nn.Module, plan: StepPlan) -> str:
-    flow = plan.flow
-    used = [v for v in flow.vertices if flow.used[v.index]]
-    sums = [v for v in used if v.operation.strip("_") in ("add", "iadd", "sub", "isub")]
-    where = ", ".join(dict.fromkeys(v.module or "the network itself" for v in sums[:5]))
-    seen = f"{len(sums)} sums, in {where}" if sums else "no sums"
-    gated = [v for v in used if is_gated(flow.vertices, v)]
-    if gated:
-        seen += f", and in {len(gated)} of them weights that differ for every entry, as in highway networks"
-    seen += limit_reached(flow.vertices) if sums and not gated else ""
-    return (
-        f"{type(model).__name__} has no residual blocks that can be found: among {len(used)} operations between the "
-        f"example and the output there are {seen}; expected sums of a state and a branch"
-        f"{', with weights per token, channel or image at most' if gated else ''}, "
-        "or names of modules (blocks=, in the shell --block)"
-    )
-
-
-def _check_entries(model: nn.Module, plan: StepPlan) -> None:
-    vertices = plan.flow.vertices
-    found = (vertices[v] for part in plan.steps for s in part.sums for v in (s.target, *s.states, *s.branches))
-    empty = next((v for v in found if not v.numel), None)
-    if empty is not None:
-        raise InputError(
-            f"{type(model).__name__} sums tensors without entries ({empty.operation} in "
-            f"{empty.module or 'the network'}), such as boxes if none are detected; expected "
-            "an example on which they have some, or names of modules (blocks=, in the shell --block)"
-        )
-
-
-def _several_readings(plan: StepPlan, part: Part) -> str:
-    module = plan.flow.vertices[part.sums[0].target].module
-    return f"the block in {module or 'the network'} reads several mixtures of its streams; expected one"

@@ -100,6 +100,20 @@ class Sum:
     scaled: tuple[int, ...]
 
 
+def scales_itself(flow: Flow, v: Vertex, carrier: int) -> bool:
+    """Check if a tensor is multiplied by what is made of it, as in a norm or a gate: that is part of a branch."""
+    first = flow.root[carrier]
+    waiting, seen = [i for i in v.inputs if i != carrier], set[int]()
+    while waiting:
+        i = waiting.pop()
+        if flow.root[i] == first:
+            return True
+        if i > first and i not in seen:
+            seen.add(i)
+            waiting += flow.vertices[i].inputs
+    return False
+
+
 class _Visit(NamedTuple):
     """A tensor on the way back.
 
@@ -160,7 +174,9 @@ class Walk:
         while v.operation in SAME and len(self._through(v)) == 1:
             v = self.flow.vertices[self._through(v)[0]]
         through = self._through(v)
-        return through[0] if v.operation in SCALES | PRODUCTS and len(through) == 1 else None
+        if v.operation not in SCALES | PRODUCTS or len(through) != 1 or scales_itself(self.flow, v, through[0]):
+            return None
+        return through[0]
 
     def touches(self, vertex: int) -> bool:
         """Check if a state is carried into this tensor."""

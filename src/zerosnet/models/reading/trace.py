@@ -50,7 +50,7 @@ class Vertex:
         operation: Name of the function of torch; "input" for a tensor of the example.
         inputs: The vertices that it was made of.
         module: Name of the module that called the function; "" is the network itself.
-        data: It is a floating-point tensor that depends on what the example holds, not only on its shape.
+        data: It is a floating-point or complex tensor that depends on what the example holds, not only on its shape.
         equation: The first argument of an einsum.
         operands: The shapes of all tensors that a product was given, those that are no vertices among them.
         order: For an operation that permutes axes, which axis of its input every axis was.
@@ -110,8 +110,8 @@ class _Recorder(TorchFunctionMode):
 
     def add_inputs(self, values: Any) -> None:
         for tensor in tensors_of(values):
-            vertex = self._new(tensor, "input", (), data=tensor.is_floating_point())
-            if not tensor.is_floating_point():
+            vertex = self._new(tensor, "input", (), data=_has_numbers(tensor))
+            if not _has_numbers(tensor):
                 self._tainted.add(vertex)
             if vertex in self._keep:
                 self.trace.before[vertex] = self.trace.after[vertex] = tensor.detach().clone() if self._copy else tensor
@@ -143,9 +143,9 @@ class _Recorder(TorchFunctionMode):
         for tensor in outputs:
             if id(tensor) in old and operation not in RETURNS_ITS_ARGUMENT:
                 written = True  # such as relu with inplace=True
-            data = tensor.is_floating_point() and self._is_data(operation, sources)
+            data = _has_numbers(tensor) and self._is_data(operation, sources)
             vertex = self._new(tensor, operation, sources, data, equation, order, operands)
-            if not tensor.is_floating_point() and self._tainted.intersection(sources):
+            if not _has_numbers(tensor) and self._tainted.intersection(sources):
                 self._tainted.add(vertex)
             changed = self._visit(vertex, tensor, written)
             if changed is not tensor:
@@ -217,7 +217,8 @@ def run(
         with refusing(model, example):
             result = model(*args, **kwargs)
     trace = recorder.trace
-    found = [vertex for vertex in recorder.numbers(result) if trace.vertices[vertex].data]
+    real = [tensor for tensor in tensors_of(result) if not tensor.is_complex()]
+    found = [vertex for vertex in recorder.numbers(real) if trace.vertices[vertex].data]
     if not found:
         raise InputError(
             f"{type(model).__name__} returns {type(result).__name__} without a tensor that depends on the example; "
@@ -228,8 +229,12 @@ def run(
 
 
 def check_finite(model: nn.Module, vertices: Sequence[Vertex], kept: Mapping[int, Tensor]) -> None:
-    """Refuse a network that overflows on an example: shares of what is not a number mean nothing."""
+    """Refuse a network that overflows on an example or adds complex tensors: neither has shares."""
     for index in sorted(kept):
+        if kept[index].is_complex():
+            place = vertices[index].module or "the network itself"
+            raise InputError(f"{type(model).__name__} has a complex state or branch, made by "
+                             f"{vertices[index].operation} in {place}; expected real ones")  # fmt: skip
         if not kept[index].isfinite().all():
             made = vertices[index]
             raise InputError(
@@ -275,6 +280,10 @@ def _order(func: Any, args: Any, kwargs: Any) -> tuple[int, ...]:
         return ()
     labels = torch.empty(tuple(range(1, args[0].dim() + 1)), device="meta")
     return tuple(size - 1 for size in func(labels, *args[1:], **kwargs).shape)
+
+
+def _has_numbers(tensor: Tensor) -> bool:
+    return tensor.is_floating_point() or tensor.is_complex()
 
 
 def _name(func: Any) -> str:
