@@ -19,6 +19,7 @@ from from_ode import from_ode_figure
 from lambda_family import lambda_family_figure
 from law import depth_design_drawn, law_figure, map_figure, screening_drawn, survival_figure
 from measured import measured_figure, pairs_figure
+from mosaic_rates import mosaic_rates_figure
 from root_condition import root_condition_figure
 from tour import speed_figure, tour_diagnosis_figure, tour_forecast_figure, tour_scheme_figure
 from without_norm import without_norm_figure
@@ -54,6 +55,7 @@ FIGURES: "dict[str, Callable[[], Figure]]" = {
     "screening.png": screening_drawn,
     "without_norm.png": without_norm_figure,
     "flow_time.png": flow_time_figure,
+    "mosaic_rates.png": mosaic_rates_figure,
     "depth_design.png": depth_design_drawn,
     "noise.png": noise_drawn,
     "noise_law.png": noise_law_drawn,
@@ -70,7 +72,8 @@ FIGURES: "dict[str, Callable[[], Figure]]" = {
 
 RECORDS = (
     *("measured", "pairs", "law", "survival", "map", "screening", "noise", "noise_law", "corruptions"),
-    *("certificates", "attacks", "undefended", "without_norm", "flow_time", "tour_forecast", "speed"),
+    *("certificates", "attacks", "undefended", "without_norm", "flow_time", "mosaic_rates"),
+    *("tour_forecast", "speed"),
 )
 
 

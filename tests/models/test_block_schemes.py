@@ -139,7 +139,7 @@ def test_files_cards_and_exports_hold_the_schemes(tmp_path):
         ("zerosnet20_opt", {"block_schemes": OWN}, ["takes no scheme"]),
         ("zerosnet20_tra", {"beta_growth": 2}, ["trained", "fixed scheme"]),
         ("zerosnet20_opt", {"beta_growth": 0}, ["beta_growth is 0", "positive"]),
-        ("zerosnet20_opt", {"beta_growth": "fast"}, ["beta_growth 'fast'"]),
+        ("zerosnet20_opt", {"beta_growth": "fast"}, ["beta_growth is 'fast'"]),
         ("zerosnet20_opt", {"beta_growth": [1, 2]}, ["2 numbers", "replicas=1"]),
         ("zerosnet20_opt", {"beta_growth": 1e99}, ["beta_growth is 1e+99", "too large"]),
     ],

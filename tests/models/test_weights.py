@@ -165,7 +165,7 @@ CLAIMS = {
     "law that is a list": ({"law": ["lambda"]}, r"law is \['lambda'\]"),
     "law of unknown fields": ({"law": {"kind": "lambda", "start": 3}}, "law is"),
     "schemes that are a word": ({"schemes": "many"}, "schemes is 'many'"),
-    "growth that is a word": ({"beta_growth": ["fast"]}, "beta_growth 'fast'"),
+    "growth that is a word": ({"beta_growth": ["fast"]}, "beta_growth is 'fast'"),
     "billion blocks with own schemes": (
         {
             "structure": {"size": "cifar", "block": "basic", "blocks": [10**9, 1, 1]},

@@ -53,7 +53,7 @@ def test_row_stochastic_streams_become_alike_and_gradients_grow_at_most_by_their
         (("free", 2, 1.5), "blocks is 1.5"),
         (("free", 2, 3, 0.1, -1), "seed is -1"),
         (("row-stochastic", 2, 3, 1.5), "spread is 1.5; expected a number from 0 to 1 for row-stochastic mixing"),
-        (("free", 2, 3, "wide"), "spread 'wide' is not"),
+        (("free", 2, 3, "wide"), "spread is 'wide'; expected a number"),
     ],
 )
 def test_bad_input_is_named(arguments: tuple, words: str) -> None:
