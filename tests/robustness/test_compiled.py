@@ -1,11 +1,20 @@
-"""Compiled networks, as attacks on a GPU use them, measure what plain ones do."""
+"""Networks in their fastest form, compiled or through our own kernels, measure what plain ones do."""
 
 import pytest
 import torch
 
 from zerosnet.data import load
-from zerosnet.models import create_model
-from zerosnet.robustness import PAPER_NOISES, Normalised, pgd, subject, under_attack, under_noises, under_transfer
+from zerosnet.models import create_model, load_model
+from zerosnet.robustness import (
+    PAPER_NOISES,
+    Normalised,
+    pgd,
+    subject,
+    under_attack,
+    under_noises,
+    under_transfer,
+    why_not_native,
+)
 
 pytestmark = [
     pytest.mark.gpu,
@@ -50,3 +59,21 @@ def test_attacks_on_the_gpu_measure_what_the_cpu_measures():
     assert (under_noises(here, PAPER_NOISES) == under_noises(there, PAPER_NOISES)).float().mean() > 0.97
     attack = pgd(0.1, 3, restarts=2)
     assert (under_attack(here, attack) == under_attack(there, attack)).float().mean() > 0.95
+
+
+def test_our_kernels_measure_what_a_plain_network_does():
+    """A trained network on images of CIFAR's size; its own answers are the labels."""
+    images = load("mosaics").test.images[:40].to("cuda")
+    network = load_model("zerosnet20_opt.cifar10").eval()
+    network.conv_dtype = torch.bfloat16
+    plain = Normalised(network, (0.49, 0.48, 0.45), (0.25, 0.24, 0.26)).to("cuda")
+    assert why_not_native(plain, (32, 32)) is None
+    with torch.no_grad():
+        labels = plain(images / 255).argmax(-1)
+    usual = subject(plain, images, labels, batch=16)
+    ours = usual.compiled()
+    assert (under_noises(usual, PAPER_NOISES) == under_noises(ours, PAPER_NOISES)).float().mean() > 0.95
+    attack = pgd(4 / 255, 5)
+    left = under_attack(usual, attack)
+    assert (left == under_attack(ours, attack)).float().mean() > 0.9
+    assert 0 < left.float().mean() < 1
