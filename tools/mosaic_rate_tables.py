@@ -29,7 +29,6 @@ WORSE = ("preresnet{}_scaled", "streams{}")
 """Wirings that are worse at every rate; which they are was seen afterwards."""
 SHORT_NAMES = {
     "gains": "preresnet{}_gains",
-    "x0": "preresnet{}_x0",
     "free streams": "streams{}",
     "doubly stochastic": "streams{}_sinkhorn",
     "scaled": "preresnet{}_scaled",
@@ -182,7 +181,6 @@ VALUES: dict[str, Callable[[], str]] = {
     "mosaic rates, grown": partial(grown, True),
     "mosaic rates, not grown": partial(grown, False),
     "mosaic rates, Euler at the highest": lambda: f"{mean(accuracies(REFERENCE.format(56), HIGHER_RATE)):.1f}",
-    "mosaic rates, failed, fixed": partial(failed_of, KINDS[0]),
     "mosaic rates, failed, always zero-stable": partial(failed_of, KINDS[1]),
     "mosaic rates, failed, free": partial(failed_of, KINDS[2]),
 }
