@@ -8,7 +8,7 @@
 `tools.mosaic_wirings` trained all wirings at a rate of 0.1. Here they are trained at 0.2 and 0.4 as well: all nine with
 56 layers, five of them with 110, three seeds each. Two free cores train all of it in about an hour and a half.
 
-A *gap* is the mean accuracy of a wiring less that of Euler's scheme, each at the best of its three rates. Two
+A *gap* is the mean accuracy of a wiring minus that of Euler's scheme, each at the best of its three rates. Two
 hypotheses predict it:
 
 rate      no gap: a wiring that was better at a rate of 0.1 suited that rate better
@@ -35,15 +35,13 @@ from statistics import mean
 from typing import Any
 
 from tools.flow_time import recipe_of
-from tools.markdown_tables import ROOT
 from tools.mosaic_wiring_tables import accuracies, difference
-from tools.mosaic_wirings import NAMES, REFERENCE, ROW, SEEDS
+from tools.mosaic_wirings import HERE, NAMES, REFERENCE, ROW, SEEDS
 from tools.without_norm import train_all, write_once
 from zerosnet.environment import environment, today
 from zerosnet.experiments import trained_wiring
 from zerosnet.training import RunSpec, Store
 
-HERE = ROOT / "results/mosaic-wirings"
 FIRST_RATE = 0.1
 RATES = (0.2, 0.4)
 FREE = ("preresnet{}_gains", "streams{}")
